@@ -11,6 +11,7 @@ import { openSandbox, type Sandbox } from '../packages/sandbox/src/open-sandbox.
 
 const PROGRAM = fileURLToPath(new URL('../packages/server/bin/waxwing.js', import.meta.url))
 const START_SECONDS_MAX = 120
+const ANSWER_SECONDS_MAX = 5
 const LOOK_MILLISECONDS = 200
 const PUSHES = {
   topic: 'projects/sandbox/topics/gmail',
@@ -34,18 +35,24 @@ async function run(): Promise<number> {
   // PostgreSQL does not run as root, and must be able to enter.
   await chmod(folder, 0o711)
   const service = spawn(process.execPath, [PROGRAM, 'serve'], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+    // On a terminal the service would print its first key, which is read from a file here.
+    stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...settings(sandbox, folder) },
   })
+  service.stdout.pipe(process.stdout)
   const ended = once(service, 'exit')
   passSignals(service)
-  const key = await Promise.race([waitForKey(folder), ended.then(() => null)])
+  const key = await waitForKey(folder, service)
+  const isLate = key === null && isRunning(service)
   if (key !== null) {
     sandbox.world.gmail.configurePushes({ subscriptions: [{ ...PUSHES, endpoint: `${baseUrl}/push/gmail` }] })
     console.log(welcome(sandbox, key, await makeLink(key)))
+  } else if (isLate) {
+    console.error(`The service was not ready after ${START_SECONDS_MAX} seconds, and is stopped.`)
+    service.kill('SIGTERM')
   }
   const [code] = await ended
-  return typeof code === 'number' ? code : 1
+  return typeof code === 'number' && !isLate ? code : 1
 }
 
 function settings({ controlUrl, world }: Sandbox, folder: string): Record<string, string> {
@@ -75,10 +82,14 @@ function passSignals(service: ChildProcess) {
   }, LOOK_MILLISECONDS).unref()
 }
 
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
+}
+
 /** The first key, once it can be used: the service writes it to a file before it is committed. Null if none comes. */
-async function waitForKey(folder: string): Promise<string | null> {
+async function waitForKey(folder: string, service: ChildProcess): Promise<string | null> {
   const deadline = performance.now() + START_SECONDS_MAX * 1000
-  while (performance.now() < deadline) {
+  while (performance.now() < deadline && isRunning(service)) {
     const key = (await readFile(join(folder, 'first-api-key'), 'utf8').catch(() => '')).trim()
     if (key !== '' && (await isServed('/health/ready', key)) && (await isServed('/v1/accounts', key)))
       return key
@@ -88,9 +99,9 @@ async function waitForKey(folder: string): Promise<string | null> {
 }
 
 async function isServed(path: string, key: string): Promise<boolean> {
-  const answer = await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } }).catch(
-    () => null,
-  )
+  const signal = AbortSignal.timeout(ANSWER_SECONDS_MAX * 1000)
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await fetch(baseUrl + path, { headers, signal }).catch(() => null)
   await answer?.body?.cancel()
   return answer?.ok === true
 }

@@ -29,6 +29,15 @@ test('begins with three users and forgets others at a reset', async () => {
   ])
 })
 
+test.each([
+  ['gmail.test', ['aspmx.l.google.com']],
+  ['Corp.TEST', ['aspmx.l.google.com']],
+  ['test', []],
+  ['elsewhere.test', []],
+])('names the hosts that take the mail of %s', async (domain, items) => {
+  expect((await ask('GET', `/mail-hosts/${domain}`)).body).toEqual({ items })
+})
+
 test('names the field that is wrong', async () => {
   const { status, body } = await ask('POST', '/users', { email: 'nobody' })
   expect(status).toBe(422)

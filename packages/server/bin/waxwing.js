@@ -4,13 +4,18 @@ import { existsSync } from 'node:fs'
 
 const wanted = 24
 const [major] = process.versions.node.split('.').map(Number)
+// A clone holds TypeScript, and a package JavaScript.
+const isClone = existsSync(new URL('../src', import.meta.url))
 
 if (major < wanted) {
   process.stderr.write(
     `Waxwing needs Node.js ${wanted} or newer; this is ${process.version}.\n` +
-      'On Linux, npm has installed a newer one beside Waxwing. "npx waxwing …" uses it, in the folder of your clone or of\n' +
-      '"npm install @waxwing/server"; elsewhere "npx @waxwing/server …" does. On other systems, or if you installed with\n' +
-      '"--global" or without optional dependencies, install Node.js from https://nodejs.org.\n',
+      (isClone
+        ? 'On Linux, "npm start" in the folder of your clone installs a newer one there, beside everything else that is\n' +
+          'missing, and uses it; then "npx waxwing …" does, too. On other systems, install Node.js from https://nodejs.org.\n'
+        : 'On Linux, npm has installed a newer one beside Waxwing. "npx waxwing …" uses it, in the folder of your\n' +
+          '"npm install @waxwing/server"; elsewhere "npx @waxwing/server …" does. On other systems, or if you installed with\n' +
+          '"--global" or without optional dependencies, install Node.js from https://nodejs.org.\n'),
   )
   process.exit(1)
 }
@@ -33,7 +38,5 @@ if (command === 'serve' && process.platform !== 'win32' && !isTuned) {
   )
 }
 
-// A clone holds TypeScript, and a package JavaScript.
-const isClone = existsSync(new URL('../src', import.meta.url))
 const { run } = await import(isClone ? '../src/cli/main.ts' : '../dist/cli/main.js')
 await run([...process.argv.slice(0, 2), command, ...options])

@@ -37,6 +37,7 @@ describe('readConfig', () => {
       s3Prefix: '',
       s3PathStyle: null,
       databaseUrl: null,
+      databaseFailover: 'asynchronous',
       redisUrl: null,
       secretKey: null,
       egressAllow: [],

@@ -42,7 +42,7 @@ export interface StopOptions {
 
 export interface ServiceOptions {
   log: Logger
-  /** Called once the service runs, with where people find it. */
+  /** Called once the service runs, with where people find it. The service is ready when this is done. */
   onRunning?: (installation: Installation, baseUrl: string) => Promise<void>
   /** Called when the embedded database is lost for good, or the schema no longer serves this release. */
   onLost?: (error: unknown) => void
@@ -100,8 +100,8 @@ export async function startOn(
   }
   const outside = { resolve, autoconfig }
   const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace, reachPoint }))
-  isStarting = false
   await onRunning?.(installation, config.baseUrl ?? roles.address ?? 'the API')
+  isStarting = false
   announce(config, roles.address, log)
   const running = opened.move()
 

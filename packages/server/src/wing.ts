@@ -15,6 +15,7 @@ import type { Instance } from './jobs/instance.ts'
 import type { JobHandler } from './jobs/job-worker.ts'
 import type { Pulse } from './jobs/pulse.ts'
 import type { RecurringTask } from './jobs/recurring-tasks.ts'
+import type { StoredTimes } from './jobs/stored-times.ts'
 import type { BlobStore } from './kit/blobs/blob-store.ts'
 import type { TargetGuard } from './kit/egress/target-guard.ts'
 import type { Clock } from './kit/clock.ts'
@@ -53,6 +54,8 @@ export interface Wing {
    * until it has ended.
    */
   startWorkers?(workers: AsyncDisposableStack): void
+  /** Role `jobs`: times in its tables that mean nothing if the clock of the database was ahead when they were set. */
+  storedTimes?: readonly StoredTimes[]
   /** Role `jobs`: metrics of the whole installation. Those of one process register themselves. */
   gauges?: readonly Metric[]
   /** Role `jobs`: deletes everything that the wing keeps of an account. Later wings come first. */

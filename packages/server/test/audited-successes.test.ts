@@ -167,6 +167,13 @@ async function sendMail(accountId: string): Promise<void> {
   const { id: outboxId } = await call('outbox.create', { accountId }, { ...message, sendAt: inHours(1) })
   await call('outbox.reschedule', { accountId, outboxId }, { sendAt: inHours(2) })
   await call('outbox.cancel', { accountId, outboxId })
+  const held = await call('outbox.create', { accountId }, { ...message, sendAt: inHours(1) })
+  await sql`
+    update outbox set status = 'failed', error_reason = 'outcome_unknown', error_message = 'held',
+      held_since = clock_timestamp(), due_at = null
+    where id = ${held.id}
+  `.execute(sending.app.db)
+  await call('outbox.release', { accountId, outboxId: held.id })
   const { to, ...shared } = message
   await call('mailMerges.create', { accountId }, { ...shared, entries: to.map(address => ({ to: address })) })
   const { id: templateId } = await call('templates.create', {}, { name: 'Welcome', text: 'Welcome.' })

@@ -3,25 +3,34 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
+import { guardProcess } from './guard/guard.ts'
 import { until } from './service-process.ts'
 import { findFreePorts } from './servers/daemon.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SCOPES = ['gmail.modify', 'gmail.settings.basic'].map(name => `https://www.googleapis.com/auth/${name}`)
 
-/** What a newcomer sees: the service with a sandbox, found by what is printed alone. */
+/** Commands that run another one on a terminal of its own, with their input typed there: script(1) of Linux and of macOS. */
+const onTerminal = (command: string) =>
+  process.platform === 'linux'
+    ? ['-q', '-e', '-c', command, '/dev/null']
+    : ['-q', '/dev/null', ...command.split(' ')]
+const CTRL_C = '\x03'
+
+/** What a newcomer sees on a terminal: the service with a sandbox, found by what is printed alone. */
 async function startDev() {
   const [port = 0] = await findFreePorts(1)
-  const npm = spawn('npm', ['run', 'dev', '--', '--port', `${port}`, '--sandbox-port', '0'], {
+  const terminal = spawn('script', onTerminal(`npm run dev -- --port ${port} --sandbox-port 0`), {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', SHELL: '/bin/sh' },
   })
-  const ended = once(npm, 'exit')
+  guardProcess(terminal)
+  const ended = once(terminal, 'exit')
   let output = ''
-  for (const stream of [npm.stdout, npm.stderr]) {
+  for (const stream of [terminal.stdout, terminal.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => void (output += text))
   }
-  await until(() => output.includes('Ctrl-C ends both') || npm.exitCode !== null, 'it says how to go on')
+  await until(() => output.includes('Ctrl-C ends both') || terminal.exitCode !== null, 'it says how to go on')
   const find = (pattern: RegExp) => pattern.exec(output)?.[1] ?? `nothing like ${pattern} in:\n${output}`
   return {
     address: `http://127.0.0.1:${port}`,
@@ -29,16 +38,21 @@ async function startDev() {
     link: find(/(http:\S+\/connect\/\S+)/),
     controlUrl: find(/The sandbox: (http:\/\/[\d.:]+)/),
     async stop() {
-      npm.kill('SIGTERM')
+      terminal.stdin.write(CTRL_C)
       await ended
     },
-    [Symbol.asyncDispose]: async () => void npm.kill('SIGKILL'),
+    async [Symbol.asyncDispose]() {
+      terminal.kill('SIGKILL')
+      await until(() => isClosed(`http://127.0.0.1:${port}`), 'the service ends')
+    },
   }
 }
 
-test('npm run dev connects a mailbox of the sandbox, whose mail is there', async () => {
+test('npm run dev on a terminal shows a link and a key, with which mailboxes of the sandbox are connected', async () => {
   await using dev = await startDev()
-  expect(await (await fetch(dev.link)).text()).toContain('Google')
+  const find = new URLSearchParams({ do: 'find', email: 'ada@gmail.test' })
+  const found = await fetch(dev.link, { method: 'POST', body: find, headers: { origin: dev.address } })
+  expect(await found.text()).toContain('Continue to Google')
 
   const grant = await fetch(`${dev.controlUrl}/grants`, {
     method: 'POST',

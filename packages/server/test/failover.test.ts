@@ -3,32 +3,24 @@ import { chmod, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { SUPERUSER } from '../src/database/embedded/cluster.ts'
-import { clientSettings, type DatabaseAddress, openDatabase } from '../src/database/pool.ts'
+import { type Db, openDatabase } from '../src/database/pool.ts'
 import { parseCredential } from '../src/features/tenancy/credentials/rules.ts'
 import { callerOf } from './caller.ts'
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts'
 import { sampleAccount } from './sample-rows.ts'
+import { hurry } from './sending/killable-sending.ts'
+import { connectSender, send, waitForStatus } from './sending/open-sending.ts'
+import { startDovecot } from './servers/dovecot.ts'
+import { startSmtpSink } from './servers/smtp-sink.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
+import { LASTING, query, replicateSynchronously, startStandby, VERSION } from './standby.ts'
 import { waitUntil } from './wait-until.ts'
 
-const VERSION = process.env['WAXWING_TEST_PG'] === '16' ? '16' : undefined
-/** With these, a commit outlives the processes of the server. */
-const LASTING = { synchronous_commit: 'on' }
 const CALLERS = 4
 const BILLION = 1_000_000_000n
-
-async function query<Row extends object>(address: DatabaseAddress, text: string): Promise<Row[]> {
-  const client = new Client(clientSettings(address, 'a test'))
-  await client.connect()
-  try {
-    return (await client.query<Row>(text)).rows
-  } finally {
-    await client.end()
-  }
-}
 
 /** A name for a database server that can be given to another one, as an address or a name in the DNS can. */
 async function openName(server: PostgresServer) {
@@ -44,25 +36,6 @@ async function openName(server: PostgresServer) {
     give,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   }
-}
-
-/** Commits of the primary wait for this standby from now on. */
-async function startSynchronousStandby(primary: PostgresServer, opened: AsyncDisposableStack) {
-  const backup = opened.use(await primary.takeBaseBackup())
-  const { socketFolder, password } = primary
-  const settings = {
-    ...LASTING,
-    primary_conninfo: `host=${socketFolder} user=${SUPERUSER} password=${password}`,
-  }
-  const standby = opened.use(await startPostgresServer(VERSION, settings, { backup, as: 'standby' }))
-  const admin = primary.address('postgres')
-  await query(admin, `alter system set synchronous_standby_names = '*'`)
-  await query(admin, 'select pg_reload_conf()')
-  await waitUntil('the standby to be synchronous', async () => {
-    const rows = await query(admin, `select from pg_stat_replication where sync_state = 'sync'`)
-    return rows.length > 0
-  })
-  return standby
 }
 
 interface FeedPage {
@@ -108,10 +81,10 @@ function startCallers(address: string, key: string | null, accountId: string) {
   }
 }
 
-async function findEvents(server: PostgresServer): Promise<bigint[]> {
+async function findEvents(server: PostgresServer, type = '%'): Promise<bigint[]> {
   const rows = await query<{ id: string }>(
     server.address('postgres'),
-    'select id::text from event order by event.id',
+    `select id::text from event where type like '${type}' order by event.id`,
   )
   return rows.map(({ id }) => BigInt(id))
 }
@@ -134,8 +107,21 @@ async function addAccount(server: PostgresServer): Promise<string> {
   return (await sampleAccount(db, id)).id
 }
 
+/** Waits until every send has ended, without the pauses between its attempts. */
+function readEnds(db: Db): Promise<Array<{ status: string; count: number }>> {
+  return waitUntil('the end of all sends', async () => {
+    await hurry(db)
+    const { rows } = await sql<{ status: string; count: number }>`
+      select status, count(*)::int as count from outbox group by status order by status
+    `.execute(db)
+    return rows.every(({ status }) => status === 'sent' || status === 'failed') ? rows : null
+  })
+}
+
 test('a service goes on with the standby: nothing that was acknowledged is missing, and no event id comes again', async () => {
   await using opened = new AsyncDisposableStack()
+  const imap = opened.use(await startDovecot())
+  const sink = opened.use(await startSmtpSink())
   const primary = opened.use(await startPostgresServer(VERSION, LASTING))
   const name = opened.use(await openName(primary))
   const folder = opened.use(await makeDataFolder())
@@ -143,11 +129,27 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
     DATABASE_URL: name.url,
     WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
     WAXWING_ROLES: 'api,jobs',
+    WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+    WAXWING_ALLOW_PLAINTEXT: 'true',
+    WAXWING_DATABASE_FAILOVER: 'synchronous',
   }
   const service = opened.use(await startServiceProcess(folder, { env }))
-  const standby = await startSynchronousStandby(primary, opened)
+  const backup = opened.use(await primary.takeBaseBackup())
+  const standby = opened.use(await startStandby(primary, backup))
+  await replicateSynchronously(primary)
+  await waitUntil('the service to note it', async () => {
+    const rows = await query(primary.address('postgres'), `select from feed_epoch where standby = 'sync'`)
+    return rows.length > 0
+  })
+  const caller = callerOf(service.address, service.key)
+  const senderId = await connectSender(caller, { imap, sink })
+  const sent = await send(caller, senderId)
+  await waitForStatus(caller, sent, 'sent')
+  // From now on some are being sent, and the others wait.
+  sink.behave = ({ step }) => (step === 'mail' ? { does: 'silence' } : null)
+  const waiting = await Promise.all(Array.from({ length: 12 }, () => send(caller, senderId)))
   const accountId = await addAccount(primary)
-  const { length: eventsBefore } = await findEvents(primary)
+  const { length: changesBefore } = await findEvents(primary, 'account.updated')
   const callers = startCallers(service.address, service.key, accountId)
   const { found } = callers
   await waitUntil('writes and events', async () => found.tokens.length > 50 && found.events.length > 10)
@@ -165,6 +167,8 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
     cursor: found.cursor,
     changesBegun: found.changesBegun,
   }
+  sink.behave = () => null
+  sink.dropAll()
   await name.give(standby)
   await query(standby.address('postgres'), 'select pg_promote()')
   await waitUntil(
@@ -179,9 +183,10 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
   const events = await findEvents(standby)
   expect(events).toEqual(expect.arrayContaining(acknowledged.events))
   // Some may have been committed without an answer, or not have been read.
-  const old = events.filter(id => id < acknowledged.events.at(-1)! + BILLION)
-  expect(old.length).toBeLessThanOrEqual(eventsBefore + acknowledged.changesBegun)
-  expect(events.length).toBeGreaterThan(old.length)
+  const changes = await findEvents(standby, 'account.updated')
+  const old = changes.filter(id => id < acknowledged.events.at(-1)! + BILLION)
+  expect(old.length).toBeLessThanOrEqual(changesBefore + acknowledged.changesBegun)
+  expect(changes.length).toBeGreaterThan(old.length)
   const before = acknowledged.cursor
   const answer = await callerOf(service.address, service.key).get(
     `/v1/changes?cursor=${encodeURIComponent(before)}`,
@@ -190,6 +195,13 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
   const findNotes = () => service.output().match(/The database was restored, moved or failed over/g)
   await waitUntil('the log to say it', async () => findNotes() !== null)
   expect(findNotes()).toHaveLength(1)
+
+  // What was never handed over goes out, once.
+  await using database = openDatabase({ address: standby.address('postgres'), applicationName: 'a test' })
+  expect(await readEnds(database.db)).toEqual([{ status: 'sent', count: 1 + waiting.length }])
+  const accepted = (await sink.accepted()).map(({ messageId }) => messageId)
+  const wanted = [sent, ...waiting].map(({ internetMessageId }) => internetMessageId)
+  expect(accepted.toSorted()).toEqual(wanted.toSorted())
 })
 
 test('a recovery to a point in time from a base backup and archived log begins a new history of the feed', async () => {
@@ -211,6 +223,8 @@ test('a recovery to a point in time from a base backup and archived log begins a
   const caller = callerOf(service.address, service.key)
   await caller.patch(accountPath, { externalRef: 'before' })
   const kept = await caller.post<{ token: string }>(`${accountPath}/tokens`, {})
+  // As if commits had waited for a standby.
+  await query(source.address('postgres'), `update feed_epoch set standby = 'sync'`)
   await query(source.address('postgres'), `select pg_create_restore_point('before the mistake')`)
   await caller.patch(accountPath, { externalRef: 'after' })
   await caller.post(`${accountPath}/tokens`, {})
@@ -241,15 +255,20 @@ test('a recovery to a point in time from a base backup and archived log begins a
     return rows.length > 0
   })
   expect(await findTokens(restored)).toEqual([idOf(kept.body.token)])
-  const again = opened.use(
-    await startServiceProcess(folder, { env: { ...env, DATABASE_URL: restored.url('postgres') } }),
-  )
+  const afterwards = {
+    ...env,
+    DATABASE_URL: restored.url('postgres'),
+    WAXWING_DATABASE_FAILOVER: 'synchronous',
+  }
+  const again = opened.use(await startServiceProcess(folder, { env: afterwards }))
   const later = callerOf(again.address, service.key)
   expect((await later.get(accountPath)).body).toMatchObject({ externalRef: 'before' })
   expect(await later.get(`/v1/changes?cursor=${encodeURIComponent(page.nextCursor)}`)).toMatchObject({
     status: 400,
     body: { code: 'invalid_cursor' },
   })
+  // A target was given, so commits may be lost.
+  expect(again.output()).toContain('they are held: see')
   await later.patch(accountPath, { externalRef: 'again' })
   const newest = (await findEvents(restored)).at(-1)!
   expect(newest).toBeGreaterThan(BigInt(page.items.at(-1)!.id) + BILLION)

@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/database/migrate.ts'
 import { clientSettings } from '../src/database/pool.ts'
 import { fillCompileCache } from './compile-cache.ts'
+import { guardFolder, startGuard } from './guard/guard.ts'
 import { startPostgresServer } from './postgres-server.ts'
 
 declare module 'vitest' {
@@ -22,7 +23,9 @@ const TEMPLATE = 'template_waxwing'
 export default async function setup(project: TestProject) {
   fillCompileCache()
   await using opened = new AsyncDisposableStack()
+  opened.use(startGuard())
   const prepared = await mkdtemp(path.join(tmpdir(), 'waxwing-prepared-'))
+  opened.defer(guardFolder(prepared))
   opened.defer(() => rm(prepared, { recursive: true, force: true }))
   // Its database runs as another user.
   await chmod(prepared, 0o711)

@@ -15,19 +15,27 @@ export interface LosingDatabase extends AsyncDisposable {
    * @param behind what is sent over the same connection before it, so that no other commit is lost in its place
    */
   loseNextCommit(behind?: string): void
-  /** Commits whose answers were lost. */
+  /** Cuts the connection that is about to carry this text to the server, before it arrives. */
+  loseNextStatement(containing: string): void
+  /** Commits whose answers were lost, and statements. */
   lost(): number
+  /** From now on there is no connection, and none can be opened. */
+  goAway(): void
+  comeBack(): void
 }
 
-/** Stands between the service and its database, and loses the answers to commits. */
+/** Stands between the service and its database, and loses what passes. */
 export async function openLosingDatabase(real: Database): Promise<LosingDatabase> {
   if ('url' in real.address) throw new Error('The database has no socket')
   const { address } = real
   const folder = await mkdtemp(join(tmpdir(), 'waxwing-losing-'))
   const sockets = new Set<Socket>()
   let awaited: string | null = null
+  let awaitedStatement: string | null = null
   let lost = 0
+  let isAway = false
   const server = createServer(client => {
+    if (isAway) return void client.destroy()
     const upstream = connect(join(address.socketFolder, SOCKET))
     let isMeant = false
     let isLosing = false
@@ -42,6 +50,11 @@ export async function openLosingDatabase(real: Database): Promise<LosingDatabase
     }
     client.on('data', chunk => {
       const sent = chunk.toString('latin1')
+      if (awaitedStatement !== null && sent.includes(awaitedStatement)) {
+        awaitedStatement = null
+        lost += 1
+        return void client.destroy()
+      }
       isMeant ||= awaited !== null && sent.includes(awaited)
       if (awaited !== null && isMeant && /\bcommit\b/i.test(sent)) {
         awaited = null
@@ -65,7 +78,13 @@ export async function openLosingDatabase(real: Database): Promise<LosingDatabase
   return {
     database,
     loseNextCommit: (behind = '') => void (awaited = behind),
+    loseNextStatement: containing => void (awaitedStatement = containing),
     lost: () => lost,
+    goAway() {
+      isAway = true
+      for (const socket of sockets) socket.destroy()
+    },
+    comeBack: () => void (isAway = false),
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
       const closed = once(server, 'close')

@@ -59,6 +59,7 @@ export async function openSession(
     bodies: NO_BODIES,
     doubts,
     looks: new LookTimes(),
+    onSuspicion: () => undefined,
     mailboxes: new Map(),
     unlisted: new Set(),
     log: silentLog,

@@ -436,6 +436,7 @@ export function remoteMessage({
     threadId: null,
     internetMessageId: `<${content}@memory.test>`,
     references: [],
+    inReplyTo: [],
     subject: /^Subject: (.*)\r$/m.exec(content)?.[1] ?? content,
     from: { name: null, address: 'sender@memory.test' },
     to: [],

@@ -90,7 +90,7 @@ test.each(Object.keys(COMMANDS) as CommandName[])(
   },
 )
 
-test('npm ci prints no warning on an older Node.js that is supported', async context => {
+test('an older Node.js installs without warnings, and is told how to get a newer one', async context => {
   // Below npm and npx, the Node.js of this clone comes first.
   const PATH = NPM_ENVIRONMENT.PATH.split(':')
     .filter(folder => !folder.includes('node_modules'))
@@ -103,6 +103,9 @@ test('npm ci prints no warning on an older Node.js that is supported', async con
   const { stdout, stderr } = await run('npm', ['ci', '--dry-run', '--offline'], { cwd: ROOT, env })
   expect(stdout).toContain('up to date')
   expect(stderr).toBe('')
+  await expect(run('node', [PROGRAM], { env })).rejects.toThrow(
+    'On Linux, "npm start" in the folder of your clone installs a newer one there',
+  )
 })
 
 test('the service ends when npm is killed', async () => {

@@ -14,7 +14,7 @@ import { openTestDatabase } from './open-database.ts'
 import { borrowBlobFolder } from './borrowed-blob-folder.ts'
 import { type Caller, callerOf } from './caller.ts'
 
-export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'onRunning' | 'onLost'>> {
+export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'onLost'>> {
   /** The API only, by default. */
   roles?: Role[]
   /**

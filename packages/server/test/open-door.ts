@@ -6,6 +6,7 @@ import type { RequestContext } from '../src/features/context.ts'
 import { createCursorCodec } from '../src/database/page.ts'
 import { createLoneRows } from '../src/features/tenancy/audit-log/lone-rows.ts'
 import { createAuthenticator } from '../src/features/tenancy/credentials/authenticate.ts'
+import { CredentialEnds } from '../src/features/tenancy/credentials/credential-ends.ts'
 import { FAILING_CLIENTS_MAX, createFailureBrake } from '../src/features/tenancy/credentials/failure-brake.ts'
 import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { assignPlan } from '../src/features/accounts/plans/assign.ts'
@@ -25,6 +26,7 @@ import type { ObserveAnswer } from '../src/http/observe-answers.ts'
 import { newId } from '../src/kit/ids.ts'
 import type { Limits } from '../src/limits/limits.ts'
 import { createOwnLimits } from '../src/limits/own-limits.ts'
+import { createTenantShares } from '../src/limits/tenant-shares.ts'
 import { openLog } from '../src/kit/log.ts'
 import { openTestDatabase } from './open-database.ts'
 
@@ -161,6 +163,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     hostedWindows: createHostedWindows(openWindows),
     apiCalls: { count: (_, scope) => void counted.push(scope) },
     calls,
+    shares: createTenantShares(),
+    credentialEnds: new CredentialEnds({ db, clock, log }),
     idempotencyKeys: createIdempotencyKeys({ db, answerKey: ANSWER_KEY, log }),
     loneRows: createLoneRows(db),
     wake: accountId => void woken.push(accountId),

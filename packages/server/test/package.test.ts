@@ -62,7 +62,7 @@ const SCRIPT = `
   const { openMessageReader } = await import('@waxwing/server/dist/kit/mime/message-reader.js')
   await using reader = openMessageReader()
   async function* source() { yield Buffer.from('Subject: Hi\\r\\n\\r\\nHello Ben') }
-  const read = await reader.read(source())
+  const read = await reader.read('a', source())
   const { readConfig } = await import('@waxwing/server/dist/config.js')
   let stack = ''
   try {

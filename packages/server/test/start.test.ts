@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -200,6 +200,24 @@ describe('waxwing serve', () => {
 
     await using second = await startServiceProcess(first.folder)
     await expectMark(second, first.key)
+  })
+
+  test('keeps its database when the one of a data folder that was deleted under it ends', async () => {
+    await using first = await startWithMark()
+    const left = await requireServer(first.folder)
+    first.service.kill('SIGKILL')
+    await first.service.ended
+    await using other = await makePreparedFolder()
+    await rm(first.folder.path, { recursive: true })
+    await rename(other.path, first.folder.path)
+
+    await using second = await startServiceProcess(first.folder)
+    // It would notice within a minute.
+    process.kill(left, 'SIGINT')
+    await until(() => !isRunning(left), 'the server that was left ends')
+    const env = { WAXWING_DATA_DIR: first.folder.path }
+    expect(await runWaxwing(['tenant', 'list'], { env })).toMatchObject({ code: 0 })
+    expect((await call(second, second.key).get('/v1/settings')).status).toBe(200)
   })
 
   test('refuses existing data without secret.key, creates no key, and continues when it is back', async () => {

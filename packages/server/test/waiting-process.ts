@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { guardProcess } from './guard/guard.ts'
 
 /**
  * Starts a program that works when it is told to, and waits until it is ready. The program reads its options from its first
@@ -11,6 +12,7 @@ export async function startWaitingProcess<Result>(program: URL, options: object)
   const child = spawn(process.execPath, [fileURLToPath(program), JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
+  guardProcess(child)
   const ended = once(child, 'exit')
   // It may die before it is told to go.
   child.stdin.on('error', () => {})

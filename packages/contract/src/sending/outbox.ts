@@ -44,8 +44,9 @@ export type SendFailure = z.infer<typeof sendFailure>
 export const sendError = z
   .object({
     reason: sendFailure.describe(
-      '`outcome_unknown`: the connection was lost after the message was handed over, and nothing proves ' +
-        'whether the server accepted it. It is never sent again by itself.',
+      '`outcome_unknown`: nothing proves whether the server accepted the message, since the connection was lost ' +
+        'after it was handed over, or since the database was restored to an earlier state. It is never sent again ' +
+        'by itself.',
     ),
     message: z.string().describe('For people. Where the server refused, it is the text of the server.'),
   })
@@ -209,6 +210,23 @@ export const outbox = {
         .nullable()
         .describe('At most 365 days ahead and at most 60 seconds in the past; null: now.'),
     }),
+    output: outboxEntry,
+  }),
+
+  release: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/outbox/{outboxId}/release',
+    scope: 'send',
+    accountToken: true,
+    audit: 'outbox.release',
+    summary: 'Send a message that was held after a restore.',
+    description:
+      'After the database was restored to an earlier state, what was due may have been sent before, and becomes ' +
+      '`failed` with the reason `outcome_unknown`. This queues it again: `sendAt` becomes now, and it is not counted ' +
+      'again for the day. If its copy was found meanwhile, it is `sent`. Works only for what was held so, never for ' +
+      'what had been handed over.',
+    refuses: ['account_not_found', 'send_not_found', 'send_not_reschedulable'],
+    params: outboxPath,
     output: outboxEntry,
   }),
 

@@ -11,9 +11,17 @@ const Changes = z.strictObject({
   passwordChanged: z.literal(true).optional(),
 })
 
+/** The host that Google's domains name in their MX records. */
+const MAIL_HOST = 'aspmx.l.google.com'
+
 export function userRoutes(): Hono<ControlEnv> {
   const app = new Hono<ControlEnv>()
   app.get('/users', context => context.json({ items: context.var.world.users.list() }))
+  app.get('/mail-hosts/:domain', context => {
+    const ending = `@${context.req.param('domain').toLowerCase()}`
+    const isPlayed = context.var.world.users.list().some(({ email }) => email.toLowerCase().endsWith(ending))
+    return context.json({ items: isPlayed ? [MAIL_HOST] : [] })
+  })
   app.post('/users', async context => {
     const { world } = context.var
     const given = parseInput(SeedUserSchema, await readJson(context))

@@ -45,21 +45,25 @@ export function register(program: Command, connect: Connect) {
 The account becomes "disabled" with the reason "operator"; its indexed data stays readable. Callers of the API cannot
 resume it, but a new password for the account (PATCH …/imap-settings) makes it active. To lock out a tenant, suspend it.`,
     )
-    .action((id: string) => decide(connect, readId(id), stopAccount, { done: 'Stopped', verb: 'stop' }))
+    .action((id: string) =>
+      decide(connect, readAccountId(id), stopAccount, { done: 'Stopped', verb: 'stop' }),
+    )
 
   account
     .command('resume')
     .description('follow an account again after "account pause"')
     .argument('<id>', 'as shown by "account list"')
     .addHelpText('after', '\nThe account becomes "active", even if its user had paused it before.')
-    .action((id: string) => decide(connect, readId(id), resumeAccount, { done: 'Resumed', verb: 'resume' }))
+    .action((id: string) =>
+      decide(connect, readAccountId(id), resumeAccount, { done: 'Resumed', verb: 'resume' }),
+    )
 
   account
     .command('delete')
     .description('delete an account with its password and tokens, as DELETE /v1/accounts/{accountId} does')
     .argument('<id>', 'as shown by "account list"')
     .option('--purge', 'delete indexed and stored data soon, not after 30 days')
-    .action((id: string, { purge = false }: { purge?: boolean }) => remove(connect, readId(id), purge))
+    .action((id: string, { purge = false }: { purge?: boolean }) => remove(connect, readAccountId(id), purge))
 }
 
 function addList(account: Command, connect: Connect) {
@@ -84,7 +88,7 @@ Examples:
 }
 
 async function list(connect: Connect, { tenant: name, behind, limit, after, json }: ListOptions) {
-  const afterId = after === undefined ? null : readId(after)
+  const afterId = after === undefined ? null : readAccountId(after)
   if (behind && afterId !== null) throw new CommandError('--after cannot be used with --behind.')
   await using connection = await connect()
   const { db } = connection
@@ -162,7 +166,7 @@ async function changeAccount<T>(
   return result
 }
 
-function readId(text: string): string {
+export function readAccountId(text: string): string {
   if (isUuid(text.toLowerCase())) return text.toLowerCase()
   throw new CommandError(`"${text}" is no id of an account. "waxwing account list" shows them.`)
 }

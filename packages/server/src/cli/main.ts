@@ -12,6 +12,7 @@ import { register as registerKey } from './key.ts'
 import { register as registerKeyRing } from './key-ring.ts'
 import { register as registerListen } from './listen.ts'
 import { register as registerMigrate } from './migrate.ts'
+import { register as registerOutbox } from './outbox.ts'
 import { register as registerPlan } from './plan.ts'
 import { register as registerRestore } from './restore.ts'
 import { register as registerServe } from './serve.ts'
@@ -43,6 +44,7 @@ Examples:
   registerTenant(program, connect)
   registerPlan(program, connect)
   registerAccount(program, connect)
+  registerOutbox(program, connect)
   registerInstances(program, connect)
   registerKey(program, connect)
   registerKeyRing(program, connect)

@@ -28,7 +28,8 @@ First stop the service and provide the master key: the file secret.key in the da
 whole file and the key are checked before anything is changed. If something fails later, everything stays as it was.
 
 A backup from an older release is migrated to the schema of this one. PostgreSQL may have another major version.
-Cursors of the change feed that were issued before the restore are refused afterwards.
+Cursors of the change feed that were issued before the restore are refused afterwards. Messages that were due to be sent
+may have been sent since the backup, so they are held: see "waxwing outbox release --help".
 
 Examples:
   $ npx waxwing restore /srv/backup/waxwing-2026-11-21

@@ -11,8 +11,8 @@ import { watchNpmParent } from './npm-parent.ts'
 
 /** Longest waits for what is in progress. SIGTERM comes from a supervisor, and SIGINT from somebody who waits. */
 const DRAIN = {
-  SIGINT: { requestSeconds: 5, downloadSeconds: 5 },
-  SIGTERM: { requestSeconds: 30, downloadSeconds: 120 },
+  SIGINT: { requestSeconds: 5, downloadSeconds: 5, handedOverSeconds: 5 },
+  SIGTERM: { requestSeconds: 30, downloadSeconds: 120, handedOverSeconds: 120 },
 } as const satisfies Record<string, Drain>
 type StopSignal = keyof typeof DRAIN
 /** Time to close everything after the drain. The next start cleans up the rest. */
@@ -20,7 +20,7 @@ const CLOSE_SECONDS_MAX = 20
 
 /** The longest that a service takes to end after SIGTERM. */
 export function stopSecondsMax(noticeSeconds: number, drain: Drain = DRAIN.SIGTERM): number {
-  return noticeSeconds + drain.downloadSeconds + CLOSE_SECONDS_MAX
+  return noticeSeconds + Math.max(drain.downloadSeconds, drain.handedOverSeconds) + CLOSE_SECONDS_MAX
 }
 
 /** Ctrl-C under npm arrives twice: from the terminal, and from npm, which passes it on. */

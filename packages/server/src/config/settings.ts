@@ -138,6 +138,13 @@ export const settings = {
     shown: 'the embedded PostgreSQL',
     meaning: 'An external PostgreSQL, 16 or newer: postgres://user:password@host:5432/database.',
   },
+  databaseFailover: {
+    name: 'WAXWING_DATABASE_FAILOVER',
+    read: oneOf(['asynchronous', 'synchronous']),
+    fallback: 'asynchronous',
+    meaning:
+      'Set it to synchronous if a promotion of your standby loses no commit: messages that wait then go out after it. Otherwise they are held.',
+  },
   redisUrl: {
     name: 'REDIS_URL',
     read: redisUrl,

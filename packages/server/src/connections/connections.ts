@@ -78,6 +78,11 @@ export interface Connector {
   isOneAtATime: boolean
   /** Waits for the right to one more connection, where the kind bounds these. Throws the signal's reason. */
   acquire(signal: AbortSignal): Promise<ConnectionPermit>
+  /**
+   * The right to one more connection if one is free now, for a session in place of another; otherwise null. Absent if
+   * sessions of the kind do not last, or there are none.
+   */
+  acquireFree?(): ConnectionPermit | null
   /** The signal ends the connection, whatever is being done over it. */
   connect(signal: AbortSignal): Promise<ConnectedAccount>
 }

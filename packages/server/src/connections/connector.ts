@@ -111,6 +111,7 @@ function imapConnector(
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
     isOneAtATime: true,
     acquire: signal => budget.acquire(server.host, signal),
+    acquireFree: () => budget.acquireFree(server.host),
     connect: signal => connectImap(options, keyed, server, { ...remembered, signal }).catch(blameAccount),
   }
 }

@@ -35,6 +35,19 @@ describe('HostBudget', () => {
     expect(served).toEqual([1, 2, 3])
   })
 
+  test('grants a free connection at once, but none that is not free or that others wait for', async () => {
+    const budget = new HostBudget(2)
+    const first = budget.acquireFree('a.example')
+    using second = await budget.acquire('a.example', never)
+    let isWanted = false
+    second.onWanted(() => (isWanted = true))
+    expect([first === null, budget.acquireFree('A.example'), isWanted]).toEqual([false, null, false])
+    const waiting = budget.acquire('a.example', never)
+    first?.[Symbol.dispose]()
+    using _third = await waiting
+    expect(budget.acquireFree('a.example')).toBe(null)
+  })
+
   test('tells holders when others begin to wait', async () => {
     const budget = new HostBudget(1)
     const holder = await budget.acquire('a.example', never)

@@ -41,11 +41,9 @@ export class HostBudget {
   /** @throws the signal's reason when it aborts first */
   async acquire(hostName: string, signal: AbortSignal): Promise<ConnectionPermit> {
     signal.throwIfAborted()
-    const name = hostName.toLowerCase()
-    const host = this.#hosts.get(name) ?? { held: new Set<HeldPermit>(), waiting: [] }
-    this.#hosts.set(name, host)
-    if (host.held.size < this.#limit && host.waiting.length === 0) return this.#grant(name, host)
-
+    const free = this.acquireFree(hostName)
+    if (free) return free
+    const { host } = this.#find(hostName)
     return new Promise((resolve, reject) => {
       const waiter = {
         grant(permit: ConnectionPermit) {
@@ -63,11 +61,24 @@ export class HostBudget {
     })
   }
 
+  /** The right to one more connection; null if none is free, or others wait. */
+  acquireFree(hostName: string): ConnectionPermit | null {
+    const { name, host } = this.#find(hostName)
+    return host.held.size < this.#limit && host.waiting.length === 0 ? this.#grant(name, host) : null
+  }
+
   /** Connections held now, for metrics. */
   get heldCount(): number {
     let count = 0
     for (const host of this.#hosts.values()) count += host.held.size
     return count
+  }
+
+  #find(hostName: string): { name: string; host: Host } {
+    const name = hostName.toLowerCase()
+    const host = this.#hosts.get(name) ?? { held: new Set<HeldPermit>(), waiting: [] }
+    this.#hosts.set(name, host)
+    return { name, host }
   }
 
   get #limit(): number {

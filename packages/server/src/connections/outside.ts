@@ -31,7 +31,7 @@ import { SharedConnections } from './shared-connections.ts'
 
 /** Where the servers of an address are looked for, if not on the internet. */
 export type AutoconfigPlaces = Partial<
-  Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds'>
+  Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds' | 'findPlayedHosts'>
 >
 
 export interface OutsideOptions {
@@ -75,6 +75,8 @@ export interface Outside {
   signIns: SignIns
   pushTokens: PushTokens
   tokensOf: TokensOf
+  /** Connections of this process to mail servers, by protocol. */
+  countConnections(): { imap: number; smtp: number }
 }
 
 export async function openOutside(options: OutsideOptions): Promise<Outside> {
@@ -150,5 +152,6 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     signIns,
     pushTokens: googlePushTokens(calls),
     tokensOf,
+    countConnections: () => ({ imap: budget.heldCount, smtp: smtpBudget.heldCount }),
   }
 }

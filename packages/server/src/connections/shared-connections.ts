@@ -169,6 +169,11 @@ export class SharedConnections implements Connections, AsyncDisposable {
     line.permit.onWanted(close)
   }
 
+  /** Ends what is being sent. The outcome of what was handed over is then unknown. */
+  async endSending(): Promise<void> {
+    await Promise.all([...this.#senders.values()].map(line => line.end()))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     const accounts = [...this.#accounts.values()]
@@ -178,7 +183,7 @@ export class SharedConnections implements Connections, AsyncDisposable {
         if (idle) clearTimeout(idle)
         return line.end()
       }),
-      ...[...this.#senders.values()].map(line => line.end()),
+      this.endSending(),
     ])
   }
 }

@@ -24,7 +24,7 @@ async function makeDatabase(template?: string): Promise<string> {
 /** Opens a database as a starting process does. `noticed` counts the restores. */
 async function openWatched(address: DatabaseAddress) {
   let noticed = 0
-  const watch = watchForRestore(() => void (noticed += 1))
+  const watch = watchForRestore({ isSynchronous: false, onRestored: () => void (noticed += 1) })
   const database = openDatabase({ address, applicationName: 'waxwing test', onConnect: watch.onConnect })
   await watch.begin(database.pool)
   return { ...database, noticed: () => noticed }

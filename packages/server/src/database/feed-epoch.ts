@@ -1,16 +1,19 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ClientBase, Pool } from 'pg'
+import type { FolderIdentity } from './embedded/folder-identity.ts'
 import type { Db } from './pool.ts'
+import { hasEveryCommit, readRecovery, recordStandby, type StandbyState } from './promotion.ts'
 import { isWithheld } from './withheld.ts'
 
-type Session = Pick<ClientBase, 'query'>
+export type Session = Pick<ClientBase, 'query'>
 
 /**
- * The identity of a database. Loading a dump elsewhere, recovery to a point in time and promoting a standby each
- * change one of these; a restart, VACUUM and migrations change none. Null if the role may not read it.
+ * The identity of a database. Loading a dump elsewhere, recovery to a point in time, promoting a standby and putting
+ * back a copy of the data folder each change one of these; a restart, VACUUM and migrations change none. Null if it is
+ * not known: the role may not read it, or somebody else runs the server.
  */
-interface Place {
+export interface Place {
   /** The identifier of the cluster, from initdb. */
   system: string | null
   /**
@@ -21,7 +24,15 @@ interface Place {
   /** Oids of the database and of the table `feed_epoch`. */
   database: string
   table: string
+  /** The folder of the cluster. */
+  inode: string | null
+  birth: string | null
 }
+
+/** Identifies the folder of the cluster; null if another program runs the server. */
+export type FindFolder = () => Promise<FolderIdentity | null>
+
+const noFolder: FindFolder = async () => null
 
 const EPOCH_BYTES = 6
 
@@ -32,14 +43,23 @@ const OFFSET_MAX = 2 ** 40
  * The next event id lies above everything that any history of this database can have used. A billion covers what was
  * appended after the backup. The microseconds since 1970 and a random offset keep several restores of one backup apart,
  * even if the backup's own ids are ahead of the clock because it was restored before.
+ * @param isComplete whether the database has every commit of the epoch before: a promotion that lost nothing
  */
-const restored = () => `
+function restored({ isComplete }: { isComplete: boolean }): string {
+  const epoch = newEpoch()
+  const continues = isComplete
+    ? `case when noticed_epoch = epoch then continues else '{}' end || epoch`
+    : `'{}'`
+  return `
   with raised as (
     select setval('event_id', ${randomInt(OFFSET_MAX)} + greatest(
       last_value + 1000000000, (extract(epoch from clock_timestamp()) * 1000000)::bigint
     )) as id from event_id
   )
-  update feed_epoch set epoch = '${newEpoch()}' from raised`
+  update feed_epoch set epoch = '${epoch}', noticed_epoch = '${epoch}', noticed_at = clock_timestamp(),
+    continues = ${continues}, standby = null
+  from raised`
+}
 
 const OIDS = `
   pg_is_in_recovery() as "isStandby",
@@ -59,13 +79,18 @@ const LAST_QUESTION = `select ${OIDS}, null as system, null as timeline`
 
 /** Starts a new history of the feed: all cursors issued before are refused, and no event id is used twice. */
 export async function recordRestore(db: Db): Promise<void> {
-  await sql.raw(restored()).execute(db)
+  await sql.raw(restored({ isComplete: false })).execute(db)
 }
 
-/** Like `recordRestore`, in the transaction of a session, and for the current identity of the database. */
+/**
+ * Like `recordRestore`, in the transaction of a session, and for the current identity of the database. The next process
+ * that opens it adds the folder.
+ */
 export async function recordRestoreHere(session: Session): Promise<void> {
-  await session.query(restored())
-  await session.query('update feed_epoch set place = $1', [JSON.stringify(await readPlace(session))])
+  await session.query(restored({ isComplete: false }))
+  await session.query('update feed_epoch set place = $1', [
+    JSON.stringify(await readPlace(session, noFolder)),
+  ])
 }
 
 /** Checks on each connection whether the database was restored to an earlier state. */
@@ -74,18 +99,37 @@ export interface RestoreWatch {
   begin(pool: Pool): Promise<void>
   /** Must be called for each new connection of the pool; does nothing before `begin`. */
   onConnect(session: Session): Promise<void>
+  /** Notes whether commits wait for a standby, which decides what a promotion may have lost. */
+  noteStandby(db: Db): Promise<StandbyState>
 }
 
-export function watchForRestore(onRestored: () => void): RestoreWatch {
+export interface RestoreWatchOptions {
+  /** The operator promises that a promotion loses no commit. */
+  isSynchronous: boolean
+  /** @param restore `isComplete`: it was a promotion that lost no commit */
+  onRestored(restore: { isComplete: boolean }): void
+  /** By default another program runs the server. */
+  findFolder?: FindFolder | undefined
+}
+
+export function watchForRestore({
+  isSynchronous,
+  onRestored,
+  findFolder = noFolder,
+}: RestoreWatchOptions): RestoreWatch {
   let hasBegun = false
   let known = ''
+  let noted: StandbyState | null = null
   async function look(session: Session) {
-    const place = await readPlace(session)
+    const place = await readPlace(session, findFolder)
     const text = JSON.stringify(place)
     if (text === known) return
-    const isRestored = await notePlace(session, place)
+    const recovery = isSynchronous ? await readRecovery(session) : null
+    const restore = await notePlace(session, place, (before, stored) =>
+      recovery === null ? false : hasEveryCommit({ before, now: place, notes: [stored, noted], recovery }),
+    )
     known = text
-    if (isRestored) onRestored()
+    if (restore) onRestored(restore)
   }
   return {
     async begin(pool) {
@@ -100,48 +144,66 @@ export function watchForRestore(onRestored: () => void): RestoreWatch {
     async onConnect(session) {
       if (hasBegun) await look(session)
     },
+    // A note whose commit was not confirmed may have waited for a standby that is gone: it does not count.
+    noteStandby: async db => (noted = await recordStandby(db)),
   }
 }
 
 /** Throws on a standby: a connection opened before its promotion would survive the promotion unnoticed. */
-async function readPlace(session: Session): Promise<Place> {
-  const { isStandby, ...place } = await askForPlace(session)
+async function readPlace(session: Session, findFolder: FindFolder): Promise<Place> {
+  const { isStandby, ...inside } = await askForPlace(session)
   if (isStandby) throw new Error('The database is a standby, or is still recovering')
-  return place
+  const { inode, birth } = (await findFolder()) ?? { inode: null, birth: null }
+  return { ...inside, inode, birth }
 }
 
-async function askForPlace(session: Session) {
+type Inside = Omit<Place, keyof FolderIdentity> & { isStandby: boolean }
+
+async function askForPlace(session: Session): Promise<Inside> {
   for (const question of QUESTIONS) {
     try {
-      return requireRow((await session.query<Place & { isStandby: boolean }>(question)).rows)
+      return requireRow((await session.query<Inside>(question)).rows)
     } catch (error) {
       if (!isWithheld(error)) throw error
     }
   }
-  return requireRow((await session.query<Place & { isStandby: boolean }>(LAST_QUESTION)).rows)
+  return requireRow((await session.query<Inside>(LAST_QUESTION)).rows)
 }
 
-/** Compares with the stored identity, in one process at a time. Returns true if the database was restored. */
-async function notePlace(session: Session, place: Place): Promise<boolean> {
+/**
+ * Compares with the stored identity, in one process at a time. Returns null unless the database was restored.
+ * @param isComplete whether no commit is lost, by the place before and the note of its standby
+ */
+async function notePlace(
+  session: Session,
+  place: Place,
+  isComplete: (before: StoredPlace, standby: string | null) => boolean,
+): Promise<{ isComplete: boolean } | null> {
   await session.query('begin')
   try {
-    const { rows } = await session.query<{ place: Place | null }>('select place from feed_epoch for update')
-    const before = requireRow(rows).place
+    const { rows } = await session.query<{ place: StoredPlace | null; standby: string | null }>(
+      'select place, standby from feed_epoch for update',
+    )
+    const { place: before, standby } = requireRow(rows)
     const isRestored = before !== null && isElsewhere(before, place)
-    if (isRestored) await session.query(restored())
+    const restore = isRestored ? { isComplete: isComplete(before, standby) } : null
+    if (restore) await session.query(restored(restore))
     await session.query('update feed_epoch set place = $1', [JSON.stringify(place)])
     await session.query('commit')
-    return isRestored
+    return restore
   } catch (error) {
     await session.query('rollback').catch(() => {})
     throw error
   }
 }
 
-/** Values that were unreadable then or are unreadable now are not compared. */
-function isElsewhere(before: Place, now: Place): boolean {
+/** An earlier release may have stored less. */
+export type StoredPlace = Partial<Place>
+
+/** Values that were unknown then or are unknown now are not compared. */
+function isElsewhere(before: StoredPlace, now: Place): boolean {
   const keys = Object.keys(now) as (keyof Place)[] // of a literal shape
-  return keys.some(key => before[key] !== null && now[key] !== null && before[key] !== now[key])
+  return keys.some(key => (before[key] ?? null) !== null && now[key] !== null && before[key] !== now[key])
 }
 
 function newEpoch(): string {

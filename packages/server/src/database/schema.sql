@@ -4,6 +4,24 @@ create extension btree_gin;
 
 create sequence event_id as bigint start 1 increment 1 cache 1;
 
+CREATE OR REPLACE FUNCTION public.note_set_moment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case tg_argv[0]
+    when 'attempt' then new.attempt_set_at := clock_timestamp();
+    when 'due' then new.due_set_at := clock_timestamp();
+    when 'judge' then new.judge_set_at := clock_timestamp();
+    when 'pause' then new.pause_set_at := clock_timestamp();
+    when 'probe' then new.probe_set_at := clock_timestamp();
+    when 'purge' then new.purge_set_at := clock_timestamp();
+    when 'retry' then new.retry_set_at := clock_timestamp();
+    when 'task' then new.task_set_at := clock_timestamp();
+  end case;
+  return new;
+end $function$;
+
 create table account (
   id uuid not null,
   tenant_id uuid not null,
@@ -47,6 +65,7 @@ create table account (
   closed_since timestamp with time zone,
   granted_calendar boolean,
   granted_contacts boolean,
+  purge_set_at timestamp with time zone default now(),
   constraint account_pkey PRIMARY KEY (id),
   constraint account_auth_method_check CHECK ((auth_method = ANY (ARRAY['oauth'::text, 'password'::text, 'org_connection'::text, 'delegate'::text]))),
   constraint account_oauth_app_id_fkey FOREIGN KEY (oauth_app_id) REFERENCES oauth_app(id) ON DELETE SET NULL,
@@ -72,6 +91,7 @@ CREATE INDEX account_search_version ON public.account USING btree (search_versio
 CREATE UNIQUE INDEX account_subject ON public.account USING btree (subject, tenant_id) WHERE ((deleted_at IS NULL) AND (subject IS NOT NULL));
 CREATE INDEX account_unowned ON public.account USING btree (tenant_id, id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
 CREATE INDEX account_verified ON public.account USING btree (verified_at) WHERE ((status = 'active'::text) AND (deleted_at IS NULL));
+CREATE TRIGGER purge_set BEFORE UPDATE OF purge_after ON public.account FOR EACH ROW WHEN (((new.purge_after IS NOT NULL) AND (new.purge_after IS DISTINCT FROM old.purge_after))) EXECUTE FUNCTION note_set_moment('purge');
 
 create table account_secret (
   account_id uuid not null,
@@ -294,15 +314,21 @@ create table event_follower (
   after_id bigint default 0 not null,
   failures integer default 0 not null,
   due_at timestamp with time zone,
+  due_set_at timestamp with time zone default now(),
   constraint event_follower_pkey PRIMARY KEY (name, tenant_id),
   constraint event_follower_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 ) with (fillfactor=50);
 CREATE INDEX event_follower_tenant ON public.event_follower USING btree (tenant_id);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.event_follower FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table feed_epoch (
   is_only boolean default true not null,
   epoch text default ''::text not null,
   place jsonb,
+  standby text,
+  noticed_epoch text,
+  noticed_at timestamp with time zone,
+  continues text[] default '{}'::text[] not null,
   constraint feed_epoch_pkey PRIMARY KEY (is_only),
   constraint feed_epoch_is_only_check CHECK (is_only)
 );
@@ -390,6 +416,7 @@ create table job (
   due_at timestamp with time zone default clock_timestamp() not null,
   attempts integer default 0 not null,
   claimed_by uuid,
+  due_set_at timestamp with time zone default now(),
   constraint job_pkey PRIMARY KEY (id),
   constraint job_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint job_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
@@ -397,17 +424,20 @@ create table job (
 CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX job_due ON public.job USING btree (due_at);
 CREATE INDEX job_unclaimed ON public.job USING btree (tenant_id, kind) WHERE (claimed_by IS NULL);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.job FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table mail_merge_pace (
   id uuid not null,
   account_id uuid not null,
   interval_seconds integer not null,
   due_at timestamp with time zone,
+  due_set_at timestamp with time zone default now(),
   constraint mail_merge_pace_pkey PRIMARY KEY (id),
   constraint mail_merge_pace_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint mail_merge_pace_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 3600)))
 );
 CREATE INDEX mail_merge_pace_due ON public.mail_merge_pace USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.mail_merge_pace FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table mail_settings (
   account_id uuid not null,
@@ -460,12 +490,14 @@ create table mailbox_comparison (
   repaired integer default 0 not null,
   stuck_hours integer default 0 not null,
   is_doubtful boolean default false not null,
+  due_set_at timestamp with time zone default now(),
   constraint mailbox_comparison_pkey PRIMARY KEY (mailbox_id),
   constraint mailbox_comparison_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint mailbox_comparison_mailbox_id_fkey FOREIGN KEY (mailbox_id) REFERENCES mailbox(id) ON DELETE CASCADE
 );
 CREATE INDEX mailbox_comparison_account ON public.mailbox_comparison USING btree (account_id);
 CREATE INDEX mailbox_comparison_unproven ON public.mailbox_comparison USING btree (account_id) WHERE (is_doubtful OR (compared_at IS NULL));
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.mailbox_comparison FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table message (
   id uuid not null,
@@ -615,6 +647,7 @@ create table oauth_grant (
   retry_at timestamp with time zone,
   refused_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
+  retry_set_at timestamp with time zone default now(),
   constraint oauth_grant_pkey PRIMARY KEY (account_id),
   constraint oauth_grant_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint oauth_grant_check CHECK (((previous_refresh_token IS NULL) = (previous_until IS NULL))),
@@ -622,6 +655,7 @@ create table oauth_grant (
   constraint oauth_grant_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text])))
 );
 CREATE INDEX oauth_grant_previous ON public.oauth_grant USING btree (previous_until) WHERE (previous_until IS NOT NULL);
+CREATE TRIGGER retry_set BEFORE UPDATE OF retry_at ON public.oauth_grant FOR EACH ROW WHEN (((new.retry_at IS NOT NULL) AND (new.retry_at IS DISTINCT FROM old.retry_at))) EXECUTE FUNCTION note_set_moment('retry');
 
 create table outbox (
   id uuid not null,
@@ -678,6 +712,10 @@ create table outbox (
   losses integer default 0 not null,
   sent_key text,
   was_absent boolean default false not null,
+  held_since timestamp with time zone,
+  due_set_at timestamp with time zone default now(),
+  task_set_at timestamp with time zone default now(),
+  is_scheduled boolean default true not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -693,6 +731,7 @@ CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status 
 CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NULL));
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
+CREATE INDEX outbox_held ON public.outbox USING btree (tenant_id, account_id) WHERE (held_since IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX outbox_losses ON public.outbox USING btree (losses) WHERE ((due_at IS NOT NULL) AND (losses > 0));
 CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at, id) WHERE (mail_merge_id IS NOT NULL);
@@ -704,6 +743,8 @@ CREATE INDEX outbox_task_by ON public.outbox USING btree (task_by) WHERE (task_b
 CREATE INDEX outbox_unknown ON public.outbox USING btree (ended_at) WHERE ((status = 'failed'::text) AND (error_reason = 'outcome_unknown'::text));
 CREATE INDEX outbox_unsent ON public.outbox USING btree (account_id, created_at DESC, id DESC) WHERE (status <> 'sent'::text);
 CREATE INDEX outbox_waiting ON public.outbox USING btree (send_at) WHERE (due_at IS NOT NULL);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.outbox FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
+CREATE TRIGGER task_set BEFORE UPDATE OF task_at ON public.outbox FOR EACH ROW WHEN (((new.task_at IS NOT NULL) AND (new.task_at IS DISTINCT FROM old.task_at))) EXECUTE FUNCTION note_set_moment('task');
 
 create table outbox_content (
   id uuid not null,
@@ -738,6 +779,7 @@ create table pending_answer (
   attempts integer default 0 not null,
   claimed_by uuid,
   created_at timestamp with time zone default clock_timestamp() not null,
+  due_set_at timestamp with time zone default now(),
   constraint pending_answer_pkey PRIMARY KEY (message_id),
   constraint pending_answer_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint pending_answer_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
@@ -747,6 +789,7 @@ create table pending_answer (
 CREATE INDEX pending_answer_claimed ON public.pending_answer USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX pending_answer_due ON public.pending_answer USING btree (account_id, due_at);
 CREATE INDEX pending_answer_due_at ON public.pending_answer USING btree (due_at);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.pending_answer FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table plan (
   id uuid not null,
@@ -780,9 +823,11 @@ create table quarantined_message (
   next_attempt_at timestamp with time zone not null,
   source text not null,
   remote_id text collate "C",
+  attempt_set_at timestamp with time zone default now(),
   constraint quarantined_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE UNIQUE INDEX quarantined_message_key ON public.quarantined_message USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
+CREATE TRIGGER attempt_set BEFORE UPDATE OF next_attempt_at ON public.quarantined_message FOR EACH ROW WHEN (((new.next_attempt_at IS NOT NULL) AND (new.next_attempt_at IS DISTINCT FROM old.next_attempt_at))) EXECUTE FUNCTION note_set_moment('attempt');
 
 create unlogged table quota_use (
   name text not null,
@@ -835,11 +880,15 @@ create table sending_account (
   served_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
   files_copies boolean default false not null,
   message_bytes_max bigint,
+  due_set_at timestamp with time zone default now(),
+  pause_set_at timestamp with time zone default now(),
   constraint sending_account_pkey PRIMARY KEY (account_id),
   constraint sending_account_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint sending_account_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 CREATE INDEX sending_account_due ON public.sending_account USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.sending_account FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
+CREATE TRIGGER pause_set BEFORE UPDATE OF paused_until ON public.sending_account FOR EACH ROW WHEN (((new.paused_until IS NOT NULL) AND (new.paused_until IS DISTINCT FROM old.paused_until))) EXECUTE FUNCTION note_set_moment('pause');
 
 create table sending_epoch (
   is_only boolean default true not null,
@@ -927,9 +976,11 @@ create table sync_cursor (
   account_id uuid not null,
   source text not null,
   cursor jsonb not null,
+  suspected_at timestamp with time zone,
   constraint sync_cursor_pkey PRIMARY KEY (account_id, source),
   constraint sync_cursor_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
+CREATE INDEX sync_cursor_suspected ON public.sync_cursor USING btree (account_id) WHERE (suspected_at IS NOT NULL);
 
 create table template (
   id uuid not null,
@@ -1010,11 +1061,13 @@ create table tracked_send (
   link_clicks jsonb default '{}'::jsonb not null,
   judge_failures integer default 0 not null,
   judge_due_at timestamp with time zone,
+  judge_set_at timestamp with time zone default now(),
   constraint tracked_send_pkey PRIMARY KEY (outbox_id),
   constraint tracked_send_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE INDEX tracked_send_account ON public.tracked_send USING btree (account_id);
 CREATE INDEX tracked_send_judge_due ON public.tracked_send USING btree (judge_due_at) WHERE (judge_due_at IS NOT NULL);
+CREATE TRIGGER judge_set BEFORE UPDATE OF judge_due_at ON public.tracked_send FOR EACH ROW WHEN (((new.judge_due_at IS NOT NULL) AND (new.judge_due_at IS DISTINCT FROM old.judge_due_at))) EXECUTE FUNCTION note_set_moment('judge');
 
 create table tracking_item (
   id uuid not null,
@@ -1102,11 +1155,13 @@ create table webhook_delivery (
   replays integer default 0 not null,
   test_type text,
   test_body text,
+  due_set_at timestamp with time zone default now(),
   constraint webhook_delivery_pkey PRIMARY KEY (endpoint_id, event_id),
   constraint webhook_delivery_check CHECK (((priority = 0) = (test_body IS NOT NULL))),
   constraint webhook_delivery_check1 CHECK (((test_type IS NULL) = (test_body IS NULL)))
 ) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=10000);
 CREATE INDEX webhook_delivery_due ON public.webhook_delivery USING btree (endpoint_id, priority, due_at, event_id) WHERE (due_at IS NOT NULL);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.webhook_delivery FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table webhook_dispatch (
   endpoint_id uuid not null,
@@ -1126,6 +1181,9 @@ create table webhook_dispatch (
   is_releasing boolean default false not null,
   holds_cleared_at timestamp with time zone,
   give_up_before timestamp with time zone,
+  due_set_at timestamp with time zone default now(),
+  probe_set_at timestamp with time zone default now(),
+  pause_set_at timestamp with time zone default now(),
   constraint webhook_dispatch_pkey PRIMARY KEY (endpoint_id),
   constraint webhook_dispatch_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 ) with (fillfactor=50);
@@ -1133,6 +1191,9 @@ CREATE INDEX webhook_dispatch_due ON public.webhook_dispatch USING btree (due_at
 CREATE INDEX webhook_dispatch_giving_up ON public.webhook_dispatch USING btree (endpoint_id) WHERE (give_up_before IS NOT NULL);
 CREATE INDEX webhook_dispatch_owner ON public.webhook_dispatch USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX webhook_dispatch_tenant ON public.webhook_dispatch USING btree (tenant_id);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.webhook_dispatch FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
+CREATE TRIGGER pause_set BEFORE UPDATE OF paused_until ON public.webhook_dispatch FOR EACH ROW WHEN (((new.paused_until IS NOT NULL) AND (new.paused_until IS DISTINCT FROM old.paused_until))) EXECUTE FUNCTION note_set_moment('pause');
+CREATE TRIGGER probe_set BEFORE UPDATE OF probe_at ON public.webhook_dispatch FOR EACH ROW WHEN (((new.probe_at IS NOT NULL) AND (new.probe_at IS DISTINCT FROM old.probe_at))) EXECUTE FUNCTION note_set_moment('probe');
 
 create table webhook_endpoint (
   id uuid not null,

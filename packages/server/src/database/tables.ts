@@ -55,6 +55,7 @@ export interface AccountTable {
   closed_since: Timestamp | null
   granted_calendar: boolean | null
   granted_contacts: boolean | null
+  purge_set_at: Generated<Timestamp | null>
 }
 
 export interface AccountSecretTable {
@@ -229,12 +230,17 @@ export interface EventFollowerTable {
   after_id: Generated<Int8>
   failures: Generated<number>
   due_at: Timestamp | null
+  due_set_at: Generated<Timestamp | null>
 }
 
 export interface FeedEpochTable {
   is_only: Generated<boolean>
   epoch: Generated<string>
   place: Json | null
+  standby: string | null
+  noticed_epoch: string | null
+  noticed_at: Timestamp | null
+  continues: Generated<string[]>
 }
 
 export interface GmailWatchTable {
@@ -306,6 +312,7 @@ export interface JobTable {
   due_at: Generated<Timestamp>
   attempts: Generated<number>
   claimed_by: string | null
+  due_set_at: Generated<Timestamp | null>
 }
 
 export interface MailMergePaceTable {
@@ -313,6 +320,7 @@ export interface MailMergePaceTable {
   account_id: string
   interval_seconds: number
   due_at: Timestamp | null
+  due_set_at: Generated<Timestamp | null>
 }
 
 export interface MailSettingsTable {
@@ -356,6 +364,7 @@ export interface MailboxComparisonTable {
   repaired: Generated<number>
   stuck_hours: Generated<number>
   is_doubtful: Generated<boolean>
+  due_set_at: Generated<Timestamp | null>
 }
 
 export interface MessageTable {
@@ -469,6 +478,7 @@ export interface OauthGrantTable {
   retry_at: Timestamp | null
   refused_at: Timestamp | null
   created_at: Generated<Timestamp>
+  retry_set_at: Generated<Timestamp | null>
 }
 
 export interface OutboxTable {
@@ -526,6 +536,10 @@ export interface OutboxTable {
   losses: Generated<number>
   sent_key: string | null
   was_absent: Generated<boolean>
+  held_since: Timestamp | null
+  due_set_at: Generated<Timestamp | null>
+  task_set_at: Generated<Timestamp | null>
+  is_scheduled: Generated<boolean>
 }
 
 export interface OutboxContentTable {
@@ -552,6 +566,7 @@ export interface PendingAnswerTable {
   attempts: Generated<number>
   claimed_by: string | null
   created_at: Generated<Timestamp>
+  due_set_at: Generated<Timestamp | null>
 }
 
 export interface PlanTable {
@@ -578,6 +593,7 @@ export interface QuarantinedMessageTable {
   next_attempt_at: Timestamp
   source: string
   remote_id: string | null
+  attempt_set_at: Generated<Timestamp | null>
 }
 
 export interface QuotaUseTable {
@@ -625,6 +641,8 @@ export interface SendingAccountTable {
   served_at: Generated<Timestamp>
   files_copies: Generated<boolean>
   message_bytes_max: Int8 | null
+  due_set_at: Generated<Timestamp | null>
+  pause_set_at: Generated<Timestamp | null>
 }
 
 export interface SendingEpochTable {
@@ -692,6 +710,7 @@ export interface SyncCursorTable {
   account_id: string
   source: string
   cursor: Json
+  suspected_at: Timestamp | null
 }
 
 export interface TemplateTable {
@@ -756,6 +775,7 @@ export interface TrackedSendTable {
   link_clicks: Generated<Json>
   judge_failures: Generated<number>
   judge_due_at: Timestamp | null
+  judge_set_at: Generated<Timestamp | null>
 }
 
 export interface TrackingItemTable {
@@ -827,6 +847,7 @@ export interface WebhookDeliveryTable {
   replays: Generated<number>
   test_type: string | null
   test_body: string | null
+  due_set_at: Generated<Timestamp | null>
 }
 
 export interface WebhookDispatchTable {
@@ -847,6 +868,9 @@ export interface WebhookDispatchTable {
   is_releasing: Generated<boolean>
   holds_cleared_at: Timestamp | null
   give_up_before: Timestamp | null
+  due_set_at: Generated<Timestamp | null>
+  probe_set_at: Generated<Timestamp | null>
+  pause_set_at: Generated<Timestamp | null>
 }
 
 export interface WebhookEndpointTable {
@@ -941,7 +965,7 @@ export interface Tables {
  * release adds a column, and PostgreSQL refuses to run it.
  */
 export const COLUMNS = {
-  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.initialized_at', 'account.calendar_initialized_at', 'account.contacts_initialized_at', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.sync_wanted', 'account.wake_window_at', 'account.wake_count', 'account.runtime_state', 'account.runtime_detail', 'account.runtime_instance', 'account.runtime_updated_at', 'account.behind_since', 'account.failing_since', 'account.look', 'account.search_version', 'account.differs_since', 'account.verified_at', 'account.purge_failures', 'account.subject', 'account.closed_since', 'account.granted_calendar', 'account.granted_contacts'],
+  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.initialized_at', 'account.calendar_initialized_at', 'account.contacts_initialized_at', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.sync_wanted', 'account.wake_window_at', 'account.wake_count', 'account.runtime_state', 'account.runtime_detail', 'account.runtime_instance', 'account.runtime_updated_at', 'account.behind_since', 'account.failing_since', 'account.look', 'account.search_version', 'account.differs_since', 'account.verified_at', 'account.purge_failures', 'account.subject', 'account.closed_since', 'account.granted_calendar', 'account.granted_contacts', 'account.purge_set_at'],
   account_secret: ['account_secret.account_id', 'account_secret.name', 'account_secret.sealed', 'account_secret.updated_at'],
   account_token: ['account_token.id', 'account_token.tenant_id', 'account_token.account_id', 'account_token.scopes', 'account_token.digest', 'account_token.expires_at', 'account_token.created_at', 'account_token.api_key_id'],
   api_key: ['api_key.id', 'api_key.tenant_id', 'api_key.name', 'api_key.scopes', 'api_key.account_ids', 'api_key.digest', 'api_key.expires_at', 'api_key.revoked_at', 'api_key.last_used_at', 'api_key.created_at'],
@@ -957,55 +981,55 @@ export const COLUMNS = {
   connect_session: ['connect_session.id', 'connect_session.tenant_id', 'connect_session.kind', 'connect_session.digest', 'connect_session.providers', 'connect_session.password_imap', 'connect_session.microsoft_cloud', 'connect_session.app_ids', 'connect_session.redirect_uri', 'connect_session.return_state', 'connect_session.external_ref', 'connect_session.login_hint', 'connect_session.settings', 'connect_session.is_reconnect', 'connect_session.account_id', 'connect_session.email', 'connect_session.logins', 'connect_session.searches', 'connect_session.created_at', 'connect_session.expires_at', 'connect_session.ended_at', 'connect_session.error'],
   draft_change: ['draft_change.message_id', 'draft_change.generation', 'draft_change.held_until'],
   event: ['event.tenant_id', 'event.id', 'event.account_id', 'event.type', 'event.data', 'event.created_at'],
-  event_follower: ['event_follower.name', 'event_follower.tenant_id', 'event_follower.after_id', 'event_follower.failures', 'event_follower.due_at'],
-  feed_epoch: ['feed_epoch.is_only', 'feed_epoch.epoch', 'feed_epoch.place'],
+  event_follower: ['event_follower.name', 'event_follower.tenant_id', 'event_follower.after_id', 'event_follower.failures', 'event_follower.due_at', 'event_follower.due_set_at'],
+  feed_epoch: ['feed_epoch.is_only', 'feed_epoch.epoch', 'feed_epoch.place', 'feed_epoch.standby', 'feed_epoch.noticed_epoch', 'feed_epoch.noticed_at', 'feed_epoch.continues'],
   gmail_watch: ['gmail_watch.account_id', 'gmail_watch.topic', 'gmail_watch.begun_at', 'gmail_watch.expires_at', 'gmail_watch.renew_at'],
   grant_revocation: ['grant_revocation.id', 'grant_revocation.tenant_id', 'grant_revocation.provider', 'grant_revocation.client_id', 'grant_revocation.subject', 'grant_revocation.email', 'grant_revocation.refresh_token', 'grant_revocation.expires_at'],
   idempotency_key: ['idempotency_key.tenant_id', 'idempotency_key.key', 'idempotency_key.fingerprint', 'idempotency_key.scope', 'idempotency_key.account_id', 'idempotency_key.claim', 'idempotency_key.locked_until', 'idempotency_key.status', 'idempotency_key.answer', 'idempotency_key.expires_at', 'idempotency_key.attempt', 'idempotency_key.has_failed', 'idempotency_key.about_account'],
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],
-  job: ['job.id', 'job.tenant_id', 'job.kind', 'job.payload', 'job.due_at', 'job.attempts', 'job.claimed_by'],
-  mail_merge_pace: ['mail_merge_pace.id', 'mail_merge_pace.account_id', 'mail_merge_pace.interval_seconds', 'mail_merge_pace.due_at'],
+  job: ['job.id', 'job.tenant_id', 'job.kind', 'job.payload', 'job.due_at', 'job.attempts', 'job.claimed_by', 'job.due_set_at'],
+  mail_merge_pace: ['mail_merge_pace.id', 'mail_merge_pace.account_id', 'mail_merge_pace.interval_seconds', 'mail_merge_pace.due_at', 'mail_merge_pace.due_set_at'],
   mail_settings: ['mail_settings.account_id', 'mail_settings.tenant_id', 'mail_settings.sign_by_default', 'mail_settings.signature', 'mail_settings.provider_signature', 'mail_settings.identities_read_at', 'mail_settings.identities_asked_at'],
   mailbox: ['mailbox.id', 'mailbox.tenant_id', 'mailbox.account_id', 'mailbox.provider_key', 'mailbox.provider_id', 'mailbox.name', 'mailbox.path', 'mailbox.parent_id', 'mailbox.role', 'mailbox.kind', 'mailbox.total_count', 'mailbox.unread_count', 'mailbox.source', 'mailbox.created_at', 'mailbox.is_deleted'],
-  mailbox_comparison: ['mailbox_comparison.mailbox_id', 'mailbox_comparison.account_id', 'mailbox_comparison.due_at', 'mailbox_comparison.compared_at', 'mailbox_comparison.listed', 'mailbox_comparison.indexed', 'mailbox_comparison.missing', 'mailbox_comparison.extra', 'mailbox_comparison.changed', 'mailbox_comparison.repaired', 'mailbox_comparison.stuck_hours', 'mailbox_comparison.is_doubtful'],
+  mailbox_comparison: ['mailbox_comparison.mailbox_id', 'mailbox_comparison.account_id', 'mailbox_comparison.due_at', 'mailbox_comparison.compared_at', 'mailbox_comparison.listed', 'mailbox_comparison.indexed', 'mailbox_comparison.missing', 'mailbox_comparison.extra', 'mailbox_comparison.changed', 'mailbox_comparison.repaired', 'mailbox_comparison.stuck_hours', 'mailbox_comparison.is_doubtful', 'mailbox_comparison.due_set_at'],
   message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key'],
   message_blob: ['message_blob.id', 'message_blob.tenant_id', 'message_blob.account_id', 'message_blob.message_id', 'message_blob.bytes', 'message_blob.created_at', 'message_blob.is_indexed'],
   message_copy: ['message_copy.message_id', 'message_copy.number', 'message_copy.sealed'],
   message_mailbox: ['message_mailbox.mailbox_id', 'message_mailbox.received_at', 'message_mailbox.message_id', 'message_mailbox.uid'],
   message_search: ['message_search.message_id', 'message_search.account_id', 'message_search.received_at', 'message_search.document', 'message_search.version'],
   oauth_app: ['oauth_app.id', 'oauth_app.tenant_id', 'oauth_app.provider', 'oauth_app.cloud', 'oauth_app.name', 'oauth_app.client_id', 'oauth_app.credential_type', 'oauth_app.secret', 'oauth_app.scopes', 'oauth_app.push_topic', 'oauth_app.push_subscription', 'oauth_app.push_service_account', 'oauth_app.created_at', 'oauth_app.updated_at'],
-  oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at'],
-  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent'],
+  oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at', 'oauth_grant.retry_set_at'],
+  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled'],
   outbox_content: ['outbox_content.id', 'outbox_content.account_id', 'outbox_content.outbox_id', 'outbox_content.layout', 'outbox_content.bytes', 'outbox_content.created_at', 'outbox_content.tail_id'],
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
-  pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at'],
+  pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
-  quarantined_message: ['quarantined_message.account_id', 'quarantined_message.uid', 'quarantined_message.reason', 'quarantined_message.attempts', 'quarantined_message.parser_version', 'quarantined_message.first_failed_at', 'quarantined_message.next_attempt_at', 'quarantined_message.source', 'quarantined_message.remote_id'],
+  quarantined_message: ['quarantined_message.account_id', 'quarantined_message.uid', 'quarantined_message.reason', 'quarantined_message.attempts', 'quarantined_message.parser_version', 'quarantined_message.first_failed_at', 'quarantined_message.next_attempt_at', 'quarantined_message.source', 'quarantined_message.remote_id', 'quarantined_message.attempt_set_at'],
   quota_use: ['quota_use.name', 'quota_use.seconds', 'quota_use.units'],
   rate_window: ['rate_window.name', 'rate_window.number', 'rate_window.count'],
   recurring_task: ['recurring_task.name', 'recurring_task.due_at', 'recurring_task.claimed_by'],
   schema_migration: ['schema_migration.version', 'schema_migration.name', 'schema_migration.checksum', 'schema_migration.applied_at', 'schema_migration.serves', 'schema_migration.release', 'schema_migration.is_finished'],
   sealed_value: ['sealed_value.name', 'sealed_value.sealed'],
-  sending_account: ['sending_account.account_id', 'sending_account.tenant_id', 'sending_account.due_at', 'sending_account.paused_until', 'sending_account.pauses', 'sending_account.troubled_since', 'sending_account.pause_reason', 'sending_account.pause_message', 'sending_account.served_at', 'sending_account.files_copies', 'sending_account.message_bytes_max'],
+  sending_account: ['sending_account.account_id', 'sending_account.tenant_id', 'sending_account.due_at', 'sending_account.paused_until', 'sending_account.pauses', 'sending_account.troubled_since', 'sending_account.pause_reason', 'sending_account.pause_message', 'sending_account.served_at', 'sending_account.files_copies', 'sending_account.message_bytes_max', 'sending_account.due_set_at', 'sending_account.pause_set_at'],
   sending_epoch: ['sending_epoch.is_only', 'sending_epoch.epoch'],
   sent_message: ['sent_message.account_id', 'sent_message.internet_message_id', 'sent_message.outbox_id', 'sent_message.reference', 'sent_message.list_id', 'sent_message.remote_id'],
   settings_announcement: ['settings_announcement.id', 'settings_announcement.tenant_id', 'settings_announcement.before', 'settings_announcement.after_id', 'settings_announcement.created_at'],
   suppression_entry: ['suppression_entry.list_key', 'suppression_entry.address', 'suppression_entry.id', 'suppression_entry.source', 'suppression_entry.reason', 'suppression_entry.created_at'],
   suppression_list: ['suppression_list.key', 'suppression_list.tenant_id', 'suppression_list.id', 'suppression_list.name', 'suppression_list.description', 'suppression_list.unsubscribe', 'suppression_list.bounce', 'suppression_list.api', 'suppression_list.reply', 'suppression_list.complaint', 'suppression_list.inactive', 'suppression_list.created_at', 'suppression_list.deleted_at'],
   suppression_review: ['suppression_review.id', 'suppression_review.tenant_id', 'suppression_review.list_id', 'suppression_review.address', 'suppression_review.source', 'suppression_review.account_id', 'suppression_review.message_id', 'suppression_review.outbox_id', 'suppression_review.probability', 'suppression_review.alternate_contacts', 'suppression_review.created_at'],
-  sync_cursor: ['sync_cursor.account_id', 'sync_cursor.source', 'sync_cursor.cursor'],
+  sync_cursor: ['sync_cursor.account_id', 'sync_cursor.source', 'sync_cursor.cursor', 'sync_cursor.suspected_at'],
   template: ['template.id', 'template.tenant_id', 'template.account_id', 'template.name', 'template.description', 'template.source', 'template.external_ref', 'template.subject', 'template.html', 'template.text', 'template.preview_text', 'template.format', 'template.created_at', 'template.updated_at'],
   tenant: ['tenant.id', 'tenant.name', 'tenant.settings', 'tenant.suspended_at', 'tenant.created_at', 'tenant.plan_id', 'tenant.past_due_at', 'tenant.links_off_at', 'tenant.resumed_at'],
   tenant_sends: ['tenant_sends.tenant_id', 'tenant_sends.day', 'tenant_sends.count'],
   tenant_storage: ['tenant_storage.tenant_id', 'tenant_storage.bytes'],
   thread_link: ['thread_link.account_id', 'thread_link.reference', 'thread_link.thread_id'],
-  tracked_send: ['tracked_send.outbox_id', 'tracked_send.account_id', 'tracked_send.links', 'tracked_send.items', 'tracked_send.opens', 'tracked_send.machine_opens', 'tracked_send.first_opened_at', 'tracked_send.last_opened_at', 'tracked_send.clicks', 'tracked_send.machine_clicks', 'tracked_send.first_clicked_at', 'tracked_send.last_clicked_at', 'tracked_send.link_clicks', 'tracked_send.judge_failures', 'tracked_send.judge_due_at'],
+  tracked_send: ['tracked_send.outbox_id', 'tracked_send.account_id', 'tracked_send.links', 'tracked_send.items', 'tracked_send.opens', 'tracked_send.machine_opens', 'tracked_send.first_opened_at', 'tracked_send.last_opened_at', 'tracked_send.clicks', 'tracked_send.machine_clicks', 'tracked_send.first_clicked_at', 'tracked_send.last_clicked_at', 'tracked_send.link_clicks', 'tracked_send.judge_failures', 'tracked_send.judge_due_at', 'tracked_send.judge_set_at'],
   tracking_item: ['tracking_item.id', 'tracking_item.outbox_id', 'tracking_item.account_id', 'tracking_item.tenant_id', 'tracking_item.kind', 'tracking_item.link', 'tracking_item.client', 'tracking_item.sign', 'tracking_item.ip', 'tracking_item.user_agent', 'tracking_item.occurred_at', 'tracking_item.is_machine', 'tracking_item.machine_reason'],
   usage_count: ['usage_count.tenant_id', 'usage_count.day', 'usage_count.what', 'usage_count.count'],
   usage_day: ['usage_day.tenant_id', 'usage_day.day', 'usage_day.live_accounts', 'usage_day.read', 'usage_day.write', 'usage_day.send', 'usage_day.admin', 'usage_day.sends', 'usage_day.webhook_deliveries', 'usage_day.ai_calls', 'usage_day.stored_bytes'],
   webhook_attempt: ['webhook_attempt.endpoint_id', 'webhook_attempt.id', 'webhook_attempt.tenant_id', 'webhook_attempt.event_id', 'webhook_attempt.event_type', 'webhook_attempt.account_id', 'webhook_attempt.attempt', 'webhook_attempt.status_code', 'webhook_attempt.error', 'webhook_attempt.response_excerpt', 'webhook_attempt.duration_ms', 'webhook_attempt.is_replay', 'webhook_attempt.is_test', 'webhook_attempt.occurred_at'],
-  webhook_delivery: ['webhook_delivery.endpoint_id', 'webhook_delivery.event_id', 'webhook_delivery.tenant_id', 'webhook_delivery.account_id', 'webhook_delivery.priority', 'webhook_delivery.queued_at', 'webhook_delivery.due_at', 'webhook_delivery.held_until', 'webhook_delivery.held_at', 'webhook_delivery.attempts', 'webhook_delivery.tries', 'webhook_delivery.replays', 'webhook_delivery.test_type', 'webhook_delivery.test_body'],
-  webhook_dispatch: ['webhook_dispatch.endpoint_id', 'webhook_dispatch.tenant_id', 'webhook_dispatch.due_at', 'webhook_dispatch.served_at', 'webhook_dispatch.owner', 'webhook_dispatch.in_flight_max', 'webhook_dispatch.acknowledged', 'webhook_dispatch.failures', 'webhook_dispatch.probes', 'webhook_dispatch.probe_at', 'webhook_dispatch.probed_event_id', 'webhook_dispatch.paused_until', 'webhook_dispatch.failed_attempts', 'webhook_dispatch.failed_event_ids', 'webhook_dispatch.is_releasing', 'webhook_dispatch.holds_cleared_at', 'webhook_dispatch.give_up_before'],
+  webhook_delivery: ['webhook_delivery.endpoint_id', 'webhook_delivery.event_id', 'webhook_delivery.tenant_id', 'webhook_delivery.account_id', 'webhook_delivery.priority', 'webhook_delivery.queued_at', 'webhook_delivery.due_at', 'webhook_delivery.held_until', 'webhook_delivery.held_at', 'webhook_delivery.attempts', 'webhook_delivery.tries', 'webhook_delivery.replays', 'webhook_delivery.test_type', 'webhook_delivery.test_body', 'webhook_delivery.due_set_at'],
+  webhook_dispatch: ['webhook_dispatch.endpoint_id', 'webhook_dispatch.tenant_id', 'webhook_dispatch.due_at', 'webhook_dispatch.served_at', 'webhook_dispatch.owner', 'webhook_dispatch.in_flight_max', 'webhook_dispatch.acknowledged', 'webhook_dispatch.failures', 'webhook_dispatch.probes', 'webhook_dispatch.probe_at', 'webhook_dispatch.probed_event_id', 'webhook_dispatch.paused_until', 'webhook_dispatch.failed_attempts', 'webhook_dispatch.failed_event_ids', 'webhook_dispatch.is_releasing', 'webhook_dispatch.holds_cleared_at', 'webhook_dispatch.give_up_before', 'webhook_dispatch.due_set_at', 'webhook_dispatch.probe_set_at', 'webhook_dispatch.pause_set_at'],
   webhook_endpoint: ['webhook_endpoint.id', 'webhook_endpoint.tenant_id', 'webhook_endpoint.url', 'webhook_endpoint.description', 'webhook_endpoint.filters', 'webhook_endpoint.is_enabled', 'webhook_endpoint.disabled_reason', 'webhook_endpoint.last_success_at', 'webhook_endpoint.failing_since', 'webhook_endpoint.secret', 'webhook_endpoint.previous_secret', 'webhook_endpoint.previous_secret_expires_at', 'webhook_endpoint.from_event_id', 'webhook_endpoint.created_at'],
 } as const

@@ -7,6 +7,7 @@ import { refuse } from '../features/refuse.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
 import { seal, unseal } from '../kit/seal.ts'
+import type { StoredTimes } from '../jobs/stored-times.ts'
 
 /** Hours for which a first answer is kept. */
 const KEPT_HOURS = 24
@@ -254,6 +255,12 @@ function startRenewing(db: Db, log: Logger) {
 
 function refuseRunning(): never {
   return refuse('idempotency_key_in_progress', undefined, { retryAfterSeconds: 1 })
+}
+
+/** A time that was set while the clock of the database was ahead is later than any that is set. */
+export const ANSWER_TIMES: StoredTimes = {
+  table: 'idempotency_key',
+  waits: { locked_until: { seconds: LEASE_SECONDS }, expires_at: { seconds: KEPT_HOURS * 3_600 } },
 }
 
 const lockedUntil = () => sql<Date>`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`

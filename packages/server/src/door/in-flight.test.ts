@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
+import { createTenant } from '../features/tenancy/tenants/store.ts'
 import { IN_FLIGHT_MAX } from '../limits/in-flight.ts'
+import { TENANT_AT_WORK_MAX } from '../limits/tenant-shares.ts'
 
 const ABORTED = 10_000
 const AT_A_TIME = 100
@@ -64,6 +66,34 @@ describe('a credential', () => {
     const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
     expect(answer.status).toBe(200)
   }, 300_000)
+})
+
+describe('a tenant', () => {
+  test('has at most half of the requests at work, with whatever keys, while another tenant asks', async () => {
+    await using door = await openTestDoor()
+    const other = await createTenant(door.db, 'other')
+    const otherKey = await door.createKey(['read'], { tenantId: other!.id })
+    const ask = (key: string, id: string) =>
+      fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${key}`, 'x-request-id': id } })
+    expect((await ask(otherKey, 'first')).status).toBe(200)
+    const keys = await Promise.all(
+      Array.from({ length: TENANT_AT_WORK_MAX / IN_FLIGHT_MAX }, () => door.createKey()),
+    )
+    const holds = Array.from({ length: TENANT_AT_WORK_MAX }, (_, nth) => door.hold(`share-${nth}`))
+    const underWay = holds.map((_, nth) => ask(keys[nth % keys.length]!, `share-${nth}`))
+    await Promise.all(holds.map(hold => hold.entered))
+
+    const refused = await ask(await door.createKey(), 'one-more')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.json()).toMatchObject({ defined: true, code: 'too_many_requests' })
+    expect((await ask('waxwing_nobody', 'guessed')).status).toBe(401)
+    expect((await ask(otherKey, 'second')).status).toBe(200)
+
+    for (const { release } of holds) release()
+    for (const answer of underWay) expect((await answer).status).toBe(200)
+    await expect.poll(async () => (await ask(keys[0]!, 'again')).status, { timeout: 60_000 }).toBe(200)
+  })
 })
 
 type Door = Awaited<ReturnType<typeof openTestDoor>>

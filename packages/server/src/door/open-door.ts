@@ -6,12 +6,14 @@ import type { Waker } from '../database/wake.ts'
 import type { HostedSessions } from '../features/hosted-session.ts'
 import { createLoneRows } from '../features/tenancy/audit-log/lone-rows.ts'
 import { createAuthenticator } from '../features/tenancy/credentials/authenticate.ts'
+import { CredentialEnds } from '../features/tenancy/credentials/credential-ends.ts'
 import { FAILING_CLIENTS_MAX, createFailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
 import { ApiCalls } from '../features/tenancy/usage/api-calls.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Limits } from '../limits/limits.ts'
+import { createTenantShares } from '../limits/tenant-shares.ts'
 import { createHostedWindows } from './hosted-sessions.ts'
 import { createIdempotencyKeys } from './idempotency.ts'
 import type { Door } from './open-operation.ts'
@@ -45,6 +47,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     hostedWindows: createHostedWindows(openWindows),
     apiCalls: opened.use(new ApiCalls({ db, clock, log })),
     calls: limits.calls,
+    shares: createTenantShares(),
+    credentialEnds: new CredentialEnds({ db, clock, log }),
     idempotencyKeys: createIdempotencyKeys({ db, answerKey: await sealedValue('answer_key'), log }),
     loneRows: createLoneRows(db),
     wake: waker.wake,

@@ -12,8 +12,10 @@ import type { ApiCalls } from '../features/tenancy/usage/api-calls.ts'
 import { type Refusal, refuse } from '../features/refuse.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
+import type { CredentialEnds } from '../features/tenancy/credentials/credential-ends.ts'
 import type { CallLimits } from '../limits/calls.ts'
 import { IN_FLIGHT_RETRY_SECONDS } from '../limits/in-flight.ts'
+import type { Sharing, TenantShares } from '../limits/tenant-shares.ts'
 import type { Count } from '../limits/windows.ts'
 import { type Performed, answerOnce } from './answer-once.ts'
 import { type AuditedCall, auditCall } from './audited-call.ts'
@@ -22,11 +24,15 @@ import type { Admission, Answer, Call, GivenInput } from './call.ts'
 import { openCommits } from './commits.ts'
 import { type HostedWindows, identifyHosted } from './hosted-sessions.ts'
 import type { Claim, IdempotencyKeys } from './idempotency.ts'
+import { openLasting } from './lasting-calls.ts'
 import { findForbidden } from './permissions.ts'
 import { requiringModule } from './require-module.ts'
 import { refuseSpent, windowsOf } from './rate-windows.ts'
 import { readOnly } from './read-only.ts'
 import { refusalOf } from './refusals.ts'
+
+const TENANT_IS_FULL =
+  'This tenant has too many requests in progress while others ask. Wait for some to finish, then retry.'
 
 /** The dependencies for admitting and running calls. */
 export interface Door {
@@ -39,6 +45,9 @@ export interface Door {
   hostedSessions: Partial<Record<HostedSessionKind, HostedSessions>>
   hostedWindows: HostedWindows
   calls: CallLimits
+  shares: TenantShares
+  /** Ends calls that last with their credentials. */
+  credentialEnds: CredentialEnds
   apiCalls: Pick<ApiCalls, 'count'>
   idempotencyKeys: IdempotencyKeys
   loneRows: LoneRows
@@ -81,18 +90,23 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
     try {
       const identity = await identify(call)
       refuseSpent(door.calls, identity)
+      const sharing = door.shares.enter(identity.tenantId) ?? refuseTooMany(TENANT_IS_FULL)
+      end = sharing.end
       const forbidden = findForbidden(meta, identity.credential, call.params['accountId'])
       // What is forbidden counts as in progress, but on no window.
       const begun = await door.calls.begin(identity.credential.id, forbidden ? [] : windowsOf(identity))
-      end = begun.end
-      if (begun.isFull) refuse('too_many_requests', undefined, { retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS })
+      end = () => {
+        begun.end()
+        sharing.end()
+      }
+      if (begun.isFull) refuseTooMany()
       if (forbidden) throw forbidden
       rate = begun.count
       if (rate?.isAccepted === false)
         refuse('rate_limited', undefined, { retryAfterSeconds: rate.resetSeconds })
       if (meta.scope !== 'none') door.apiCalls.count(identity.tenantId, meta.scope)
       const audited = auditCall(meta, call, identity, door.loneRows)
-      const running = { ...call, identity, audited, refuse: recordingRefusals(audited, toRefusal) }
+      const running = { ...call, identity, sharing, audited, refuse: recordingRefusals(audited, toRefusal) }
       return {
         outcome: 'admitted',
         tenantId: identity.tenantId,
@@ -124,7 +138,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
   }
 
   async function perform(call: RunningCall, given: GivenInput, claim: Claim | null): Promise<Performed> {
-    const { requestId, client, params, ifMatch, lastEventId, gone, audited } = call
+    const { requestId, client, params, ifMatch, lastEventId, gone, sharing, audited } = call
     const { tenantId, credential } = call.identity
     const { query, body } = given.readInput()
     const answerHeaders: AnswerHeaders = {}
@@ -151,6 +165,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
       ifMatch: meta.isConditional ? ifMatch : null,
       lastEventId,
       gone,
+      ...openLasting({ ends: door.credentialEnds, credential, sharing, gone }),
       attempt: claim?.attempt ?? { id: newId(), isResumed: false },
       target: audited.target,
       change,
@@ -171,8 +186,14 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
 /** A call that was admitted. */
 interface RunningCall extends Call {
   identity: Identity
+  sharing: Sharing
   audited: AuditedCall
   refuse: Refusing
+}
+
+function refuseTooMany(message?: string): never {
+  const retryAfterSeconds = IN_FLIGHT_RETRY_SECONDS
+  return refuse('too_many_requests', undefined, { retryAfterSeconds, ...(message && { message }) })
 }
 
 /** Returns the refusal to answer, whose row is in the audit log by then. Never rejects. */

@@ -32,6 +32,13 @@ export interface RequestContext extends Commits {
    * streams ends then.
    */
   gone(): AbortSignal
+  /**
+   * Waits for what the caller wants to wait for. The signal aborts when the caller is gone, when its credential has ended,
+   * and when the process stops. Refuses instead of returning what was found if the credential has ended.
+   */
+  wait<T>(work: (ended: AbortSignal) => Promise<T>): Promise<T>
+  /** Makes the answer a stream, which ends when this signal aborts: as that of `wait`. */
+  stream(): AbortSignal
   attempt: Attempt
   /**
    * Names further ids in the row of the audit log: what was made, where the answer has it not as `id`. Called before the

@@ -69,7 +69,7 @@ main {
 h1 { margin: 0 0 0.75rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; overflow-wrap: anywhere; }
 h2 { margin: 1.5rem 0 0.5rem; font-size: 1rem; }
 p, ul, dl { margin: 0 0 1rem; overflow-wrap: anywhere; }
-main > :nth-last-child(1 of :not(script)) { margin-bottom: 0; }
+main > :nth-last-child(1 of :not(script, [hidden])) { margin-bottom: 0; }
 ul { padding-left: 1.25rem; }
 li { margin: 0.25rem 0; }
 a { color: var(--link); }
@@ -77,7 +77,7 @@ a { color: var(--link); }
 form { margin: 0 0 1rem; }
 label, legend { display: block; padding: 0; font-weight: 600; }
 .field { margin: 0 0 1rem; }
-.hint, .wrong { display: block; margin: 0.125rem 0 0; font-size: 0.9375rem; color: var(--soft); }
+.hint, .wrong { display: block; margin: 0.375rem 0 0; font-size: 0.9375rem; color: var(--soft); }
 .wrong { color: var(--bad); font-weight: 600; }
 input, select {
   width: 100%;
@@ -99,7 +99,9 @@ fieldset { margin: 0 0 1rem; padding: 0; border: 0; min-width: 0; }
 legend { margin-bottom: 0.5rem; font-size: 1.0625rem; }
 details { margin: 0 0 1rem; padding: 0 1rem; border: 1px solid var(--line); border-radius: 8px; }
 summary { margin: 0 -1rem; padding: 0.625rem 1rem; cursor: pointer; font-weight: 600; border-radius: 8px; }
-details[open] summary { margin-bottom: 0.5rem; }
+details[open] > summary { margin-bottom: 0.5rem; }
+details.inner { background: var(--ground); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 button, .button {
   display: block;
   width: 100%;
@@ -118,6 +120,13 @@ button, .button {
   cursor: pointer;
 }
 button:hover, .button:hover { background: var(--sunken); }
+.row { display: flex; flex-wrap: wrap; justify-content: center; gap: 0.5rem; }
+.row > * { flex: 0 1 auto; width: auto; padding-inline: 0.5rem; }
+.row > .first { flex: 1 1 7rem; }
+.secret { display: flex; gap: 0.5rem; align-items: end; }
+.secret > input { flex: 1; min-width: 0; }
+.secret > button { flex: none; width: auto; min-width: 4.5rem; min-height: 2.75rem; padding: 0.5rem 0.75rem; }
+[hidden] { display: none !important; }
 .first { border-color: transparent; background: var(--accent); color: var(--on-accent); }
 .first:hover { background: light-dark(#6d3a0a, #dc9441); }
 .plain { border-color: transparent; background: none; color: var(--link); }
@@ -133,6 +142,7 @@ button:hover, .button:hover { background: var(--sunken); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 @media (max-width: 26rem) {
   main { padding: 1.5rem 1.125rem; }
+  .row > .first { flex-basis: 100%; }
   .pair { grid-template-columns: minmax(0, 1fr); }
 }
 @media (forced-colors: active) {

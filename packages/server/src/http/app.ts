@@ -151,11 +151,11 @@ export function createApp(options: AppOptions): App {
 
 function addPublicRoutes(
   app: App,
-  { publicRoutes = [], linksHost = null, trustProxy, publicWindows }: AppOptions,
+  { publicRoutes = [], linksHost = null, trustProxy, publicWindows, log }: AppOptions,
   exchange: (context: Context<Env>, route: string, serve: Serve) => Promise<Response>,
 ) {
   const clientOf = readClients(trustProxy)
-  const serveRoute = createPublicRoutes(publicWindows)
+  const serveRoute = createPublicRoutes({ windows: publicWindows, log })
   for (const route of publicRoutes) {
     const servePublic = serveRoute(route)
     const serve: Serve = (context, _, requestId) => {

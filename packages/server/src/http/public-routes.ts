@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { describeOutage } from '../database/outage.ts'
+import { overloadRetrySeconds } from '../door/overload.ts'
 import { PUBLIC_PAGE_POLICY } from '../features/public-page.ts'
 import type { PublicAnswer, PublicForm, PublicRequest, PublicRoute } from '../features/public-route.ts'
+import type { Logger } from '../kit/log.ts'
 import type { Count, SureWindows } from '../limits/windows.ts'
 import type { AnswerHeaders } from './answer.ts'
 import type { Client } from './client-address.ts'
+import { outagePage } from './outage-page.ts'
 import { declaresTooMuch, readBytes } from './read-body.ts'
 
 /** Unknown tokens of one client in a minute. */
@@ -37,7 +41,13 @@ const PUBLIC_HEADERS: AnswerHeaders = {
 const PLAIN: AnswerHeaders = { 'content-type': 'text/plain; charset=utf-8' }
 
 /** Makes what serves public routes. The windows are of one minute. */
-export function createPublicRoutes(windows: SureWindows): (route: PublicRoute) => ServePublic {
+export function createPublicRoutes({
+  windows,
+  log,
+}: {
+  windows: SureWindows
+  log: Logger
+}): (route: PublicRoute) => ServePublic {
   const limits = clientLimits(windows)
   return route => {
     const { suffix } = partsOf(route.path)
@@ -56,8 +66,18 @@ export function createPublicRoutes(windows: SureWindows): (route: PublicRoute) =
         method === 'POST' && route.form ? await readForm(exchange, route.form) : new URLSearchParams()
       if (form === null) return answerPlain(headers, 413, 'The form is too large.')
       const token = segment.slice(0, segment.length - suffix.length)
-      const answer = await route.serve({ ...readRequest(exchange), method, token, form })
-      return answer ? answerPublic(headers, answer) : limits.refuseUnknown(exchange, route)
+      try {
+        const answer = await route.serve({ ...readRequest(exchange), method, token, form })
+        return answer ? answerPublic(headers, answer) : await limits.refuseUnknown(exchange, route)
+      } catch (error) {
+        const outage = describeOutage(error)
+        if (outage === null) throw error
+        log.warn(
+          { requestId: exchange.requestId, route: route.path, error },
+          `A page was not shown. ${outage}`,
+        )
+        return answerPublic(headers, outageAnswer())
+      }
     }
   }
 }
@@ -129,6 +149,11 @@ function mayPost(headers: Headers, { origin }: PublicForm): boolean {
 function readCookie(header: string, name: string): string | null {
   const pair = header.split(/; */).find(one => one.startsWith(`${name}=`))
   return pair?.slice(name.length + 1) ?? null
+}
+
+/** Says 503 also if it is not known whether a form was saved: every form may be sent again. */
+function outageAnswer(): PublicAnswer {
+  return { status: 503, headers: { 'retry-after': String(overloadRetrySeconds()) }, body: outagePage() }
 }
 
 /** The answer of a host that serves only links to everything else. */

@@ -99,6 +99,28 @@ describe('an enqueued job', () => {
     expect(ran.toSorted()).toEqual(['a', 'b', 'c'])
   })
 
+  test('runs beside jobs of another tenant that do not end', async () => {
+    await using queue = await openQueue()
+    const { db } = queue
+    const released = Promise.withResolvers<void>()
+    let hanging = 0
+    const ran: string[] = []
+    await queue.enqueue(...Array.from({ length: 6 }, () => 'hang'))
+    await using _worker = await openWorker(queue.database, async word => {
+      if (word === 'hang') hanging++
+      else ran.push(word)
+      if (word === 'hang') await released.promise
+    })
+    using _released = { [Symbol.dispose]: released.resolve }
+    await waitUntil('jobs that hang', () => Promise.resolve(hanging === 3))
+    const other = await sampleTenant(db)
+    await inTransaction(db, other.id, unit => enqueue(unit, note, [{ word: 'beside' }]))
+    await waitUntil('the job of another tenant', () => Promise.resolve(ran.includes('beside')))
+    expect(hanging).toBe(3)
+    released.resolve()
+    await noneLeft(db)
+  })
+
   test('does not run after a rollback', async () => {
     await using queue = await openQueue()
     const { db } = queue

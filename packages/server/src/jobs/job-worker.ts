@@ -8,6 +8,8 @@ import type { Pulse } from './pulse.ts'
 import { WokenLoop } from './woken-loop.ts'
 
 const JOBS_AT_ONCE = 4
+/** Some jobs wait for a mail server. */
+const JOBS_OF_ONE_TENANT = 3
 /** The pulse and wakes find what is due; this poll is only a safeguard. */
 const POLL_SECONDS = 30
 /** The pause after a failure begins at one second and doubles up to this. */
@@ -66,7 +68,7 @@ export interface JobWorkerOptions {
 export class JobWorker implements AsyncDisposable {
   readonly #options: JobWorkerOptions
   readonly #handlers: ReadonlyMap<string, JobHandler>
-  readonly #running = new Map<string, Promise<void>>()
+  readonly #running = new Map<string, { tenantId: string; ended: Promise<void> }>()
   readonly #loop: WokenLoop
 
   constructor(options: JobWorkerOptions) {
@@ -88,7 +90,7 @@ export class JobWorker implements AsyncDisposable {
   /** Tells running jobs to stop and waits for them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]()
-    await Promise.all(this.#running.values())
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
   #isDue() {
@@ -100,25 +102,30 @@ export class JobWorker implements AsyncDisposable {
   }
 
   async #look(signal: AbortSignal): Promise<number> {
-    const room = JOBS_AT_ONCE - this.#running.size
     // The end of a job wakes the loop.
-    if (room === 0 || this.#handlers.size === 0) return POLL_SECONDS
-    const lease = await this.#options.instance.awaitLease(signal)
-    const claimed = await this.#claim(lease, room)
-    for (const job of claimed) {
+    while (this.#running.size < JOBS_AT_ONCE && this.#handlers.size > 0) {
+      const lease = await this.#options.instance.awaitLease(signal)
+      const job = await this.#claim(lease)
+      if (!job) break
       const ended = this.#take(job, lease, signal).finally(() => {
         this.#running.delete(job.id)
         this.#loop.wake()
       })
-      this.#running.set(job.id, ended)
+      this.#running.set(job.id, { tenantId: job.tenant_id, ended })
     }
     return POLL_SECONDS
   }
 
+  /** The tenants of which no further job may run here. */
+  #listFull(): string[] {
+    const jobs = Map.groupBy(this.#running.values(), ({ tenantId }) => tenantId)
+    return [...jobs].flatMap(([tenantId, { length }]) => (length >= JOBS_OF_ONE_TENANT ? tenantId : []))
+  }
+
   /**
-   * Also claims the jobs of dead processes, and those that the table assigns to this process but that it does not run.
+   * Claims a job, also of a dead process, or one that the table assigns to this process but that it does not run.
    */
-  async #claim(lease: Lease, limit: number): Promise<ClaimedJob[]> {
+  async #claim(lease: Lease): Promise<ClaimedJob | undefined> {
     const isFree = sql`(
       claimed_by is null or claimed_by = ${lease.id}
       or not exists (select from instance where instance.id = claimed_by and ${isLive})
@@ -132,11 +139,12 @@ export class JobWorker implements AsyncDisposable {
         where due_at <= clock_timestamp() and kind = any(${[...this.#handlers.keys()]}::text[])
           and not id = any(${[...this.#running.keys()]}::uuid[]) and ${isFree}
           and tenant_id not in (select id from tenant where suspended_at is not null)
-        order by due_at limit ${limit} for update skip locked
+          and not tenant_id = any(${this.#listFull()}::uuid[])
+        order by due_at limit 1 for update skip locked
       )
       returning id, tenant_id, kind, payload, attempts
     `.execute(this.#options.db)
-    return rows
+    return rows[0]
   }
 
   /** Never rejects: a job whose outcome cannot be stored is claimed again when it is due. */

@@ -1,10 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
+import { type ClockReading, planSetBack } from './clock-reading.ts'
 import { WokenLoop } from './woken-loop.ts'
 
 /** Work that no wake reported is found within this time. */
 const PULSE_SECONDS = 1
+/** Clocks are kept right in small steps: nothing waits noticeably longer for those. */
+const SET_BACK_MILLISECONDS_MIN = 500
 
 /** What a loop asks the database: whether it has something to do. */
 export interface Question {
@@ -23,6 +26,8 @@ export class Pulse implements AsyncDisposable {
   readonly #db: Db
   readonly #seconds: number
   readonly #questions = new Set<Question>()
+  readonly #setBackListeners = new Set<() => void>()
+  #clock: ClockReading | null = null
   readonly #loop: WokenLoop
 
   /** @param seconds between two pulses; tests use less */
@@ -42,6 +47,12 @@ export class Pulse implements AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#questions.delete(question) }
   }
 
+  /** Calls the listener when the clock of the database was set back, until it is disposed. */
+  onSetBack(listener: () => void): Disposable {
+    this.#setBackListeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#setBackListeners.delete(listener) }
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#loop[Symbol.asyncDispose]()
   }
@@ -52,11 +63,19 @@ export class Pulse implements AsyncDisposable {
       return isDue ? [{ question, isDue }] : []
     })
     if (asked.length === 0) return this.#seconds
-    const { rows } = await sql<{ answers: boolean[] }>`
-      select array[${sql.join(asked.map(({ isDue }) => isDue))}] as answers
+    const before = performance.now()
+    const { rows } = await sql<{ answers: boolean[]; now: Date }>`
+      select array[${sql.join(asked.map(({ isDue }) => isDue))}] as answers, clock_timestamp() as now
     `.execute(this.#db)
+    // A statement without FROM has one row.
+    this.#noteClock({ shown: rows[0]!.now.getTime(), before, after: performance.now() })
     for (const [nth, { question }] of asked.entries())
       if (rows[0]?.answers[nth] && this.#questions.has(question)) question.onDue()
     return this.#seconds
+  }
+  #noteClock(reading: ClockReading): void {
+    const isSetBack = this.#clock && planSetBack(this.#clock, reading) > SET_BACK_MILLISECONDS_MIN
+    this.#clock = reading
+    if (isSetBack) for (const listener of this.#setBackListeners) listener()
   }
 }

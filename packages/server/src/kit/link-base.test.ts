@@ -20,9 +20,21 @@ describe('the base of links', () => {
     ['https://mail.example.com', 'https://mail.example.com', [true, true, null]],
     ['https://mail.example.com:8443', 'https://mail.example.com', [true, true, 'mail.example.com:8443']],
   ] as const)('of %s beside %s', (linksUrl, baseUrl, expected) => {
-    const base = planLinkBase({ linksUrl, baseUrl })
+    const base = planLinkBase({ linksUrl, baseUrl, sandboxUrl: null })
     expect(base && [base.isPublic, base.isHttps, base.ownHost]).toEqual(expected)
     expect(base?.url ?? null).toBe(linksUrl ?? baseUrl)
+  })
+
+  test.each([
+    [null, 'http://127.0.0.1:8025', true],
+    [null, 'http://localhost:8025', true],
+    [null, 'http://[::1]:8025', true],
+    [null, 'http://192.168.0.2:8025', false],
+    [null, 'http://waxwing.test', false],
+    ['http://127.0.0.1:9000', 'http://127.0.0.1:8025', false],
+  ])('with a sandbox, of %s beside %s, is played: %s', (linksUrl, baseUrl, isPlayed) => {
+    const base = planLinkBase({ linksUrl, baseUrl, sandboxUrl: 'http://127.0.0.1:8040' })
+    expect(base).toMatchObject({ isPlayed, isPublic: isPlayed || linksUrl !== null })
   })
 
   test.each([

@@ -21,6 +21,35 @@ export function openMetrics(): Registry {
   return registry
 }
 
+/** The release of this process, as labels of a sample that is always 1. */
+export function buildGauge(build: { version: string; node: string; roles: string }): Gauge {
+  const gauge = new Gauge({
+    name: 'waxwing_build_info',
+    help: 'Release of Waxwing, version of Node.js and roles of this process; always 1',
+    labelNames: Object.keys(build),
+    registers: [],
+  })
+  gauge.set(build, 1)
+  return gauge
+}
+
+/** A gauge with a value for each of a few labels, which are at hand whenever the metrics are read. */
+export function countingGauges(
+  name: string,
+  help: string,
+  { label, count }: { label: string; count: () => Record<string, number> },
+): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    collect() {
+      for (const [value, amount] of Object.entries(count())) this.set({ [label]: value }, amount)
+    },
+  })
+}
+
 function utilizationGauge(): Gauge {
   let earlier = performance.eventLoopUtilization()
   return new Gauge({

@@ -12,6 +12,7 @@ import type { DraftMark } from './draft-mark.ts'
 import type { MailboxRole } from './mailbox-role.ts'
 import type {
   Cursor,
+  KnownMessage,
   MessageKey,
   MessageState,
   RemoteFlags,
@@ -32,6 +33,8 @@ export const FOUND_MESSAGES_MAX = 100
 export interface MessageSet extends SourceCursor {
   /** At most `CHANGED_KEYS_MAX`, each once. */
   keys: readonly MessageKey[]
+  /** What the index knows numbered messages by: those that are others now are left alone. The rest is not asked about. */
+  known?: ReadonlyMap<MessageKey, KnownMessage>
 }
 
 /** What is to be set and to be cleared. What is not named stays as it is, whatever other clients did to it. */
@@ -55,10 +58,16 @@ export interface ChangedMessage extends MessageState {
   revision: string | null
 }
 
-export interface ChangedBatch {
-  changed: ChangedMessage[]
-  /** Keys that the source no longer has. */
+/** Keys that a change did not find. */
+export interface NotFound {
+  /** Keys that the source no longer has: another client moved or removed these messages. */
   gone: MessageKey[]
+  /** Keys under which the source has other messages than the index; they were left alone. Absent if there are none. */
+  others?: MessageKey[]
+}
+
+export interface ChangedBatch extends NotFound {
+  changed: ChangedMessage[]
 }
 
 /** The location of a message, and the numbering of its source in which it holds. */
@@ -77,10 +86,8 @@ export interface NewLocation {
   firstCursor: Cursor | null
 }
 
-export interface RemovedBatch {
+export interface RemovedBatch extends NotFound {
   removed: MessageKey[]
-  /** Keys that the source did not have: another client moved or removed these messages. */
-  gone: MessageKey[]
 }
 
 export interface MovedMessage {
@@ -95,10 +102,8 @@ export interface MovedMessage {
   mailboxKeys: string[]
 }
 
-export interface MovedBatch {
+export interface MovedBatch extends NotFound {
   moved: MovedMessage[]
-  /** Keys that the source no longer has. */
-  gone: MessageKey[]
 }
 
 /** A message to add. */
@@ -139,7 +144,7 @@ export interface NewDraft {
 export interface KnownDraft {
   mailboxKey: string
   /** Its content as the index has it; null where it is not known where that is, or it is another one by now. */
-  former: (SourceCursor & { key: MessageKey }) | null
+  former: (SourceCursor & { key: MessageKey; known?: KnownMessage | null }) | null
   /** The provider's id of the draft, if that is another than the key of its content (Gmail). */
   draftKey: string | null
   /** Null if it has none by which it can be found. */

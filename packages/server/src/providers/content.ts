@@ -1,8 +1,10 @@
-import type { MessageKey, SourceCursor } from './mail.ts'
+import type { KnownMessage, MessageKey, SourceCursor } from './mail.ts'
 
 /** The location of a message at its provider: its source and key. */
 export interface Location extends SourceCursor {
   key: MessageKey
+  /** What the index knows it by if its key is a number; null or absent if that is not asked about. */
+  known?: KnownMessage | null
 }
 
 /** The bytes of a message that are wanted. */
@@ -33,16 +35,17 @@ export interface ContentProvider {
   /**
    * Streams bytes of a message as the provider holds them, still in their transfer encoding: pieces of at most
    * `CONTENT_BYTES_MAX`, none of them empty. Where the account has one connection for all its readers, others may use it
-   * between two pieces. `not_found` where the message is gone.
+   * between two pieces. `not_found` where the message is gone, or
+   * another one has its number (`isOther` of the failure).
    */
   open(location: Location, range: ContentRange): AsyncGenerator<Buffer, ContentEnd, void>
 
   /**
-   * Sources of several messages of one source, asked for at once. Left out are those that are gone, that the provider
-   * does not give, that take more than `CONTENT_BYTES_MAX`, and that no longer fit into `bytesMax` together.
+   * Sources of several messages of one source, asked for at once. Left out are those that are gone, whose numbers
+   * others have, that the provider does not give, that take more than `CONTENT_BYTES_MAX`, and that no longer fit into `bytesMax` together.
    */
   readSources(
-    at: SourceCursor & { keys: readonly MessageKey[] },
+    at: SourceCursor & { keys: readonly MessageKey[]; known?: ReadonlyMap<MessageKey, KnownMessage> },
     bytesMax: number,
   ): Promise<Map<MessageKey, Buffer>>
 }

@@ -55,6 +55,8 @@ interface FailureOptions {
   isBeforeAcceptance?: boolean
   /** Whether the service itself had no connection or quota to spare, which says nothing about the provider. */
   isBusy?: boolean
+  /** Whether the provider has another message under the number that the index knows the wanted one by. */
+  isOther?: boolean
 }
 
 /**
@@ -70,6 +72,8 @@ export class ProviderFailure extends Error {
   readonly isBeforeAcceptance: boolean
   /** True if the service itself had no connection or quota to spare, which says nothing about the provider. */
   readonly isBusy: boolean
+  /** True if the provider has another message under the number that the index knows the wanted one by. */
+  readonly isOther: boolean
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, { cause: options.cause })
@@ -77,6 +81,7 @@ export class ProviderFailure extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
     this.reason = options.reason ?? null
     this.isBusy = options.isBusy ?? false
+    this.isOther = options.isOther ?? false
     this.isBeforeAcceptance = options.isBeforeAcceptance ?? kind !== 'unavailable'
   }
 
@@ -103,7 +108,7 @@ export function restate(
   failure: ProviderFailure,
   change: { kind?: FailureKind; message?: string; isBeforeAcceptance?: boolean },
 ): ProviderFailure {
-  const { kind, message, retryAfterSeconds, reason, isBeforeAcceptance, isBusy } = {
+  const { kind, message, retryAfterSeconds, reason, isBeforeAcceptance, isBusy, isOther } = {
     ...failure,
     message: failure.message,
     ...change,
@@ -112,6 +117,7 @@ export function restate(
     cause: failure,
     isBeforeAcceptance,
     isBusy,
+    isOther,
     ...(retryAfterSeconds !== null && { retryAfterSeconds }),
     ...(reason !== null && { reason }),
   })

@@ -18,6 +18,18 @@ export interface SourceCursor {
   cursor: Cursor | null
 }
 
+/**
+ * What the index knows a message under a number by. A mail server that comes back from a backup gives numbers a second time,
+ * without a new UIDVALIDITY.
+ */
+export interface KnownMessage {
+  internetMessageId: string | null
+  /** As of `RemoteMessage`. Decides only about a message without a Message-ID, since it also depends on the size. */
+  identity: string
+  /** Whether numbers of its source may have been given again, so that each is asked about before it is used. */
+  isSuspect: boolean
+}
+
 export interface RemoteMailbox {
   /** The provider's name for it: the path on an IMAP server, the id of a label or folder elsewhere. */
   key: string
@@ -62,8 +74,10 @@ export interface RemoteMessage extends RemoteFlags {
   /** The provider's thread id; null if the service itself threads by References and In-Reply-To. */
   threadId: string | null
   internetMessageId: string | null
-  /** Message-IDs that it refers to, oldest first, without its own. */
+  /** Message-IDs of the messages before it in its thread, oldest first, without its own. */
   references: string[]
+  /** Message-IDs of In-Reply-To, which may be none of these. */
+  inReplyTo: string[]
   subject: string | null
   from: RemoteAddress | null
   to: RemoteAddress[]
@@ -148,6 +162,8 @@ export interface ListedMessage {
   mailboxKeys: string[]
   /** Null if the provider does not say. */
   receivedAt: Date | null
+  /** As of `RemoteMessage`; absent if the provider is not asked, since its keys last. */
+  size?: number
 }
 
 /** A page of everything that a source holds. */
@@ -247,6 +263,11 @@ export interface FollowOptions {
   onlyNew?: boolean
   /** Whether `compare` compares all flags now, even on a provider that does so only from time to time. */
   isThorough?: boolean
+  /**
+   * Called by `compare` if the provider shows an earlier state of the source than the cursor's: it may have been restored
+   * from a backup, and then numbers of every source may have been given again.
+   */
+  onRewound?(): Promise<void>
   signal: AbortSignal
 }
 
@@ -328,6 +349,12 @@ export interface MailProvider {
   locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Located>
 
   /**
+   * Those of numbered messages that the source has and that are others than the index knows under their numbers, by their
+   * headers. Absent where keys last. Fails as `locate` does, and may be called when that may.
+   */
+  findOthers?(at: SourceCursor, known: ReadonlyMap<MessageKey, KnownMessage>): Promise<MessageKey[]>
+
+  /**
    * One page of the messages that a source holds, with their flags, in an order of the provider's own. A page may be empty
    * although others follow. A message that stays in the source while its pages are read is on one of them. Messages that arrived after the cursor may be left
    * out. `conflict` if the source was renumbered since the cursor, `not_found` if it is gone. Between two pages the
@@ -346,6 +373,9 @@ export interface MailProvider {
 
   /** Whether `watch` is notified at once of what happens in other sources and to mailboxes, too. */
   readonly watchesAll?: boolean
+
+  /** Whether this connection has shown that it does not tell what happens, so that another one is to take its place. */
+  readonly isOutOfDate?: boolean
 
   /** Why the provider does not notify although it was asked to, for people; null or absent if nothing is wrong. */
   readonly pushProblem?: string | null

@@ -6,7 +6,7 @@ import type { PublicRoute } from '../features/public-route.ts'
 import type { PushReceiver } from '../features/push-receiver.ts'
 import type { Overload } from '../door/overload.ts'
 import { createApp } from '../http/app.ts'
-import { planLinkBase } from '../kit/link-base.ts'
+import { type LinkSettings, planLinkBase } from '../kit/link-base.ts'
 import type { Limits } from '../limits/limits.ts'
 import { listen } from '../http/listen.ts'
 import { PUBLIC_WINDOWS_MAX } from '../http/public-routes.ts'
@@ -14,7 +14,7 @@ import { observeAnswers } from '../http/observe-answers.ts'
 import type { Readiness } from './readiness.ts'
 
 export interface ApiOptions {
-  config: Pick<Config, 'host' | 'port' | 'corsOrigins' | 'trustProxy' | 'linksUrl' | 'baseUrl'>
+  config: Pick<Config, 'host' | 'port' | 'corsOrigins' | 'trustProxy' | keyof LinkSettings>
   door: Door
   operations: AnyRouter
   publicRoutes: readonly PublicRoute[]
@@ -31,9 +31,11 @@ export interface Drain {
   requestSeconds: number
   /** For downloads, and for whatever else is being sent by then. */
   downloadSeconds: number
+  /** For providers to say what becomes of messages that were handed over to them. */
+  handedOverSeconds: number
 }
 
-export const NO_DRAIN: Drain = { requestSeconds: 0, downloadSeconds: 0 }
+export const NO_DRAIN: Drain = { requestSeconds: 0, downloadSeconds: 0, handedOverSeconds: 5 }
 
 export interface Api extends AsyncDisposable {
   address: string

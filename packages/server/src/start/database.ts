@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import type { Config } from '../config.ts'
 import { type EmbeddedPostgres, openEmbedded } from '../database/embedded/embedded.ts'
 import { keepSession } from '../database/kept-session.ts'
-import { watchForRestore } from '../database/feed-epoch.ts'
+import { type FindFolder, watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
 import { type Migration, newestOf, readMigrations } from '../database/migration-file.ts'
 import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
@@ -13,6 +13,7 @@ import type { KeyRing } from '../kit/key-ring.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
 import { fileKeyRing } from '../kit/key-ring-file.ts'
 import type { Logger } from '../kit/log.ts'
+import { watchStandby } from './watch-standby.ts'
 
 /** The installation's open data: a migrated database, and the key ring that fits it. */
 export interface Installation extends AsyncDisposable {
@@ -46,17 +47,21 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     // The pool closes idle connections. This one stays open, so that a restore and a migration see that a process runs.
     const applicationName = processName(as, newestOf(migrations))
     await opened.use(keepSession({ address: { url }, applicationName, log })).tried
-    const { database } = await openMigrated({ url }, { ...options, migrations }, async () => keyRing)
+    const { database, restores } = await openMigrated(
+      { url },
+      { ...options, migrations },
+      async () => keyRing,
+    )
+    opened.use(database)
+    if (as === 'service' && config.databaseFailover === 'synchronous')
+      opened.use(watchStandby(() => restores.noteStandby(database.db), log))
     const held = opened.move()
     return {
       database,
       keyRing,
       isEmbedded: false,
       abandon: async () => {},
-      async [Symbol.asyncDispose]() {
-        await database[Symbol.asyncDispose]()
-        await held.disposeAsync()
-      },
+      [Symbol.asyncDispose]: () => held.disposeAsync(),
     }
   }
   const embedded = await openEmbedded({ dataDir: config.dataDir, as, log, onLost: options.onLost })
@@ -76,7 +81,12 @@ async function openOnEmbedded(
     `${config.dataDir}/secret.key is missing, and the database there is sealed with it. Put the file back from your ` +
     'backup, or its key into WAXWING_SECRET_KEY. Nothing was changed.'
   const findKeyRing = async (db: Db) => openKeyRing(config, { mayCreate: !(await hasSealedValues(db)), lost })
-  const { database, keyRing } = await openMigrated(embedded.address, options, findKeyRing)
+  const { database, keyRing } = await openMigrated(
+    embedded.address,
+    options,
+    findKeyRing,
+    embedded.identifyFolder,
+  )
   return {
     database,
     keyRing,
@@ -94,20 +104,28 @@ function openKeyRing({ secretKey, dataDir }: Config, file: { mayCreate: boolean;
   return secretKey ? environmentKeyRing(secretKey.reveal()) : fileKeyRing(dataDir, file)
 }
 
+const COMPLETE = 'The standby had every commit, so messages that wait are sent'
+const INCOMPLETE =
+  'Messages that were due may have been sent before, so they are held: see "waxwing outbox release --help"'
+
 async function openMigrated(
   address: DatabaseAddress,
   options: InstallationOptions,
   findKeyRing: (db: Db) => Promise<KeyRing>,
+  findFolder?: FindFolder,
 ) {
-  const { log, as, connectionsMax, onLost } = options
+  const { config, log, as, connectionsMax, onLost } = options
   const migrations = options.migrations ?? (await readMigrations())
   const fit = watchSchema(migrations, onLost)
-  const restores = watchForRestore(() =>
-    log.warn(
-      'The database was restored, moved or failed over. Event ids go on with larger numbers, and older cursors of the ' +
-        'change feed are refused',
-    ),
-  )
+  const restores = watchForRestore({
+    isSynchronous: config.databaseFailover === 'synchronous',
+    onRestored: ({ isComplete }) =>
+      log.warn(
+        'The database was restored, moved or failed over. Event ids go on with larger numbers, and older cursors of the ' +
+          `change feed are refused. ${isComplete ? COMPLETE : INCOMPLETE}`,
+      ),
+    findFolder,
+  })
   const database = openDatabase({
     address,
     applicationName: `waxwing ${as}`,
@@ -128,7 +146,7 @@ async function openMigrated(
     fit.begin()
     // Another process may have migrated further before it could see this one.
     await requireStillFit(database.pool, newestOf(migrations))
-    return { database, keyRing }
+    return { database, keyRing, restores }
   } catch (error) {
     await database[Symbol.asyncDispose]()
     throw error

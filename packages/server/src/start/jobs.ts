@@ -2,12 +2,13 @@ import type { Registry } from 'prom-client'
 import { sweepQuotaUse } from '../connections/quota-use.ts'
 import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
-import { deleteExpiredAnswers, purgeAnswers } from '../door/idempotency.ts'
+import { ANSWER_TIMES, deleteExpiredAnswers, purgeAnswers } from '../door/idempotency.ts'
 import type { Instance } from '../jobs/instance.ts'
 import { JobWorker } from '../jobs/job-worker.ts'
 import type { Pulse } from '../jobs/pulse.ts'
 import { type RecurringTask, RecurringTasks } from '../jobs/recurring-tasks.ts'
 import { hourlyAt } from '../jobs/schedule.ts'
+import { type StoredTimes, startVoidingTimes } from '../jobs/stored-times.ts'
 import type { Logger } from '../kit/log.ts'
 import { sweepRateWindows } from '../limits/table-windows.ts'
 import type { Wing } from '../wing.ts'
@@ -39,6 +40,7 @@ export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisp
     tasks.wake()
   }
   wakes.on(['waxwing_job'], { onWake: wake, onListening: wake })
+  const times = opened.use(await startVoidingTimes({ db, pulse, log, times: storedTimes(wings) }))
   const started = wings.map(wing => {
     const workers = opened.use(new AsyncDisposableStack())
     wing.startWorkers?.(workers)
@@ -47,10 +49,21 @@ export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisp
   const running = opened.move()
   return {
     async [Symbol.asyncDispose]() {
-      await Promise.all([tasks, worker, ...started].map(each => each[Symbol.asyncDispose]()))
+      await Promise.all([tasks, worker, times, ...started].map(each => each[Symbol.asyncDispose]()))
       await running.disposeAsync()
     },
   }
+}
+
+/** Times in the tables of all wings and rooms. */
+export function storedTimes(wings: readonly Pick<Wing, 'storedTimes'>[]): StoredTimes[] {
+  return [
+    ...wings.flatMap(({ storedTimes: ofWing = [] }) => ofWing),
+    ANSWER_TIMES,
+    { table: 'blob_upload', past: ['created_at'] },
+    { table: 'event_follower', waits: { due_at: { setAt: 'due_set_at' } } },
+    { table: 'job', waits: { due_at: { setAt: 'due_set_at' } } },
+  ]
 }
 
 function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { openTestApp } from '../../test/open-app.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { openLog, silentLog } from '../kit/log.ts'
 import { openMetrics } from '../kit/metrics.ts'
@@ -60,4 +61,13 @@ describe('createReadiness', () => {
       { level: 'info', message: 'Ready again' },
     ])
   })
+})
+
+test('a service is ready once the first key of its installation can be read', async () => {
+  const statuses: number[] = []
+  await using app = await openTestApp({
+    onRunning: async (_, baseUrl) => void statuses.push((await fetch(`${baseUrl}/health/ready`)).status),
+  })
+  statuses.push((await app.get('/health/ready')).status)
+  expect(statuses).toEqual([503, 200])
 })

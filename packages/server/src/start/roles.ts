@@ -26,7 +26,8 @@ import { openBlobs } from './blobs.ts'
 import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
-import { findStandIns } from './stand-ins.ts'
+import { processMetrics } from './process-metrics.ts'
+import { findPlayedHosts, findStandIns } from './stand-ins.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
@@ -60,7 +61,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   await using opened = new AsyncDisposableStack()
   let api: Api | null = null
   const baseUrl = () => config.baseUrl ?? localUrl(api?.address ?? `http://${config.host}:${config.port}`)
-  const { resources, connectorOf } = await openResources({ ...options, baseUrl }, opened)
+  const { resources, connectorOf, endSending } = await openResources({ ...options, baseUrl }, opened)
   const { wings, operations } = await openWings(resources)
 
   const { db, instance, pulse, wakes } = resources
@@ -96,7 +97,10 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   return {
     address: api?.address ?? null,
     async drain(drain) {
+      // A server that does not answer must not hold up the end: what it was given is looked up by the next process.
+      const timer = setTimeout(endSending, drain.handedOverSeconds * 1_000)
       await Promise.all([api?.close(drain), ...workers.map(worker => worker[Symbol.asyncDispose]())])
+      clearTimeout(timer)
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
@@ -135,9 +139,11 @@ async function openResources(
     opened,
   })
   const standIns = await findStandIns(config.sandboxUrl, log)
-  const reaching = { settings: config, sharing: live, resolve, autoconfig, standIns, pace }
+  const places = { findPlayedHosts: findPlayedHosts(config.sandboxUrl), ...autoconfig }
+  const reaching = { settings: config, sharing: live, resolve, autoconfig: places, standIns, pace }
   const outside = await openOutside({ db, keyRing, ...reaching })
   opened.use(outside.calls)
+  for (const metric of processMetrics(config, database, outside)) metrics.registerMetric(metric)
   const connections = opened.use(outside.connections)
   const resources: Resources = {
     db,
@@ -163,7 +169,7 @@ async function openResources(
     reachPoint,
     opened,
   }
-  return { resources, connectorOf: outside.connectorOf }
+  return { resources, connectorOf: outside.connectorOf, endSending: () => void connections.endSending() }
 }
 
 function redisOf({ redisUrl, certificateAuthorities }: Config) {

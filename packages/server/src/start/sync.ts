@@ -9,6 +9,7 @@ import type { Logger } from '../kit/log.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { Follower } from '../sync/follower.ts'
 import { troubleGauges } from '../sync/overview.ts'
+import type { RenewalPace } from '../sync/renewal.ts'
 import type { SharePace } from '../sync/share.ts'
 import type { Wing } from '../wing.ts'
 import type { Readiness } from './readiness.ts'
@@ -21,6 +22,7 @@ export interface SyncPace {
   answerSeconds?: number
   passFactorMax?: number
   refusalSeconds?: number
+  renewal?: RenewalPace
   lease?: LeasePace
   pulseSeconds?: number
   /** How long a request waits for the store of REDIS_URL. */
@@ -59,7 +61,7 @@ export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisp
       this.set(engine.accountCount)
     },
   })
-  for (const gauge of [owned, ...follower.gauges, ...troubleGauges(db)]) metrics.registerMetric(gauge)
+  for (const metric of [owned, ...follower.metrics, ...troubleGauges(db)]) metrics.registerMetric(metric)
   return engine
 }
 

@@ -25,6 +25,7 @@ import {
   takeWanted,
 } from './ownership.ts'
 import { Ramp } from './ramp.ts'
+import type { RenewalPace } from './renewal.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
 import { Turns } from './turns.ts'
 
@@ -50,6 +51,7 @@ export interface SyncOptions {
   pollSeconds?: number
   stallSeconds?: number
   refusalSeconds?: number
+  renewal?: RenewalPace
   share?: SharePace
 }
 
@@ -89,6 +91,7 @@ export class SyncEngine implements AsyncDisposable {
         pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
         stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
         refusalSeconds: options.refusalSeconds ?? DEFAULT_REFUSAL_SECONDS,
+        ...(options.renewal && { renewal: options.renewal }),
       },
       () => this.#share?.reportSoon(),
     )

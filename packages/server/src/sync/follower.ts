@@ -4,6 +4,7 @@ import type { Nudge } from '../jobs/nudge.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import type { OwnedAccount } from './ownership.ts'
+import type { Renewal } from './renewal.ts'
 import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
 import type { Turns } from './turns.ts'
@@ -18,6 +19,8 @@ export interface Following {
   syncWindowDays: number | null
   stall: StallWatch
   permit: ConnectionPermit
+  /** Says when another connection is to take the place of this one; null if none ever is. */
+  renewal: Renewal | null
   turns: Turns
   nudge: Nudge
   /** Fired when the provider has pushed that something changed. */
@@ -30,11 +33,12 @@ export interface Following {
 }
 
 /**
- * Follows one account until the connection is wanted elsewhere or breaks. What it remembers lasts from one connection
- * to the next.
- * @returns whether older data was still to come when the connection was given up
+ * Follows one account until the connection is wanted elsewhere, is to be renewed, or breaks. What it remembers lasts from
+ * one connection to the next.
+ * @returns whether older data was still to come when the connection was given up. `renewal_due` only between two passes,
+ *   if nothing is under way
  */
-export type Follow = (following: Following) => Promise<'caught_up' | 'more'>
+export type Follow = (following: Following) => Promise<'caught_up' | 'more' | 'renewal_due'>
 
 /** An account while this process owns it. Disposing ends what goes on beside following it, before it is released. */
 export interface FollowedAccount extends AsyncDisposable {
@@ -45,6 +49,6 @@ export interface FollowedAccount extends AsyncDisposable {
 export interface Follower {
   /** Called once for each account that this process owns. */
   begin(owned: OwnedAccount): FollowedAccount
-  /** Metrics of the whole installation, for processes that follow accounts. */
-  gauges: readonly Metric[]
+  /** Metrics of processes that follow accounts. */
+  metrics: readonly Metric[]
 }

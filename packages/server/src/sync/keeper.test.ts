@@ -85,7 +85,9 @@ test('whichever call of a provider fails, its account comes through the next pas
   expect(open.count).toBe(0)
   expect(budget.heldCount).toBe(0)
   const never = new AbortController().signal
-  const free = await Promise.all(Array.from({ length: TURNS }, () => turns.take(new Place(), 1, never)))
+  const free = await Promise.all(
+    Array.from({ length: TURNS }, () => turns.take(new Place('another tenant'), 1, never)),
+  )
   expect(free).not.toContain(null)
 })
 

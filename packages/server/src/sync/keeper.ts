@@ -5,11 +5,13 @@ import { ProviderFailure } from '../providers/failure.ts'
 import { backoffMs } from './backoff.ts'
 import { describeFailure } from './describe-failure.ts'
 import type { FollowedAccount, Follower } from './follower.ts'
-import type { ConnectionPermit, Connector, ConnectorOf } from '../connections/connections.ts'
+import type { Connector, ConnectorOf } from '../connections/connections.ts'
+import { KeeperPermit, KeptConnection } from './kept-connection.ts'
 import { LoginRefusals } from './login-refusals.ts'
 import { Nudge, pause } from '../jobs/nudge.ts'
 import { FenceLost, type OwnedAccount, releaseAccounts, takeWanted } from './ownership.ts'
 import type { Ramp } from './ramp.ts'
+import type { RenewalPace } from './renewal.ts'
 import { RuntimeReport, type RuntimeState } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
 import {
@@ -38,6 +40,7 @@ export interface KeeperOptions {
   stallSeconds: number
   /** How long a login must be refused before the password is taken to be wrong. */
   refusalSeconds: number
+  renewal?: RenewalPace
 }
 
 /** Keeps one owned account in sync until it is stopped, or the account is no longer ours. Never throws. */
@@ -58,6 +61,8 @@ export class Keeper implements AsyncDisposable {
   #ended = new AbortController()
   #isStopped = false
   #hasBegun = false
+  /** Whether the last attempt was connected: a connection that is only renewed is no news. */
+  #isKnownConnected = false
   #failures = 0
   /** That of the account when it was last connected to. */
   #version = ''
@@ -66,8 +71,8 @@ export class Keeper implements AsyncDisposable {
   constructor(owned: OwnedAccount, options: KeeperOptions) {
     this.owned = owned
     this.#options = options
-    this.#report = new RuntimeReport(options.db, owned)
     this.#log = options.log.child({ accountId: owned.id })
+    this.#report = new RuntimeReport(options.db, owned, this.#log)
     this.#findConnector = options.connectorOf(owned)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
     this.#followed = options.follower.begin(owned)
@@ -138,13 +143,14 @@ export class Keeper implements AsyncDisposable {
     // This attempt serves every request made until now. A request that stayed would end each wait after a failure.
     await takeWanted(db, this.owned)
     const connector = await this.#findConnector()
-    this.#version = connector.version
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
-    using permit = new KeeperPermit(this.#leave.signal, await this.#acquire(connector, until))
+    using permit = new KeeperPermit(this.#leave.signal, await connector.acquire(this.#endedOrLeft(until)))
     using begun = await this.#begin(connector, until)
     using stall = new StallWatch(stallSeconds, until)
     try {
-      return await this.#follow(connector, permit, stall, begun)
+      const kept = await this.#open(connector, permit, stall)
+      begun?.[Symbol.dispose]()
+      return await this.#follow(kept, stall)
     } catch (error) {
       // The reason counts, not the error of the connection that was ended for it.
       stall.signal.throwIfAborted()
@@ -152,35 +158,59 @@ export class Keeper implements AsyncDisposable {
     }
   }
 
-  #acquire(connector: Connector, until: AbortSignal): Promise<ConnectionPermit> {
-    return connector.acquire(AbortSignal.any([until, this.#leave.signal]))
+  #endedOrLeft(until: AbortSignal): AbortSignal {
+    return AbortSignal.any([until, this.#leave.signal])
   }
 
   async #begin({ host }: Connector, until: AbortSignal): Promise<Disposable | null> {
     if (this.#hasBegun) return null
-    const begun = await this.#options.ramp.begin(host, AbortSignal.any([until, this.#leave.signal]))
+    const begun = await this.#options.ramp.begin(host, this.#endedOrLeft(until))
     this.#hasBegun = true
     return begun
   }
 
-  async #follow(
-    connector: Connector,
-    permit: ConnectionPermit,
-    stall: StallWatch,
-    begun: Disposable | null,
-  ): Promise<'caught_up' | 'more'> {
-    const { db, turns, pollSeconds } = this.#options
-    await using connected = await connector.connect(stall.signal)
-    begun?.[Symbol.dispose]()
+  async #open(connector: Connector, permit: KeeperPermit, { signal }: StallWatch): Promise<KeptConnection> {
+    this.#version = connector.version
+    const kept = await KeptConnection.open(connector, permit, { pace: this.#options.renewal, signal })
     this.#refusals.clear()
+    if (!this.#isKnownConnected) this.#log.info('The account is connected')
+    this.#isKnownConnected = true
+    return kept
+  }
+
+  /** Follows the account over this connection, and over those that take its place. */
+  async #follow(first: KeptConnection, stall: StallWatch): Promise<'caught_up' | 'more'> {
+    let kept = first
+    try {
+      for (;;) {
+        const outcome = await this.#followOver(kept, stall)
+        if (outcome !== 'renewal_due') return outcome
+        const next = await this.#renew(kept, stall)
+        // There is no room for both, so the former one ends first.
+        if (!next) return 'more'
+        const former = kept
+        kept = next
+        if (former !== next) await former[Symbol.asyncDispose]()
+      }
+    } finally {
+      await kept[Symbol.asyncDispose]()
+    }
+  }
+
+  async #followOver(
+    { connector, connected, permit, renewal }: KeptConnection,
+    stall: StallWatch,
+  ): ReturnType<FollowedAccount['follow']> {
+    const { db, turns, pollSeconds } = this.#options
     await recordMisconfigured(db, this.owned, null)
-    return await this.#followed.follow({
+    return this.#followed.follow({
       owned: this.owned,
       connected,
       isOneAtATime: connector.isOneAtATime,
       syncWindowDays: connector.syncWindowDays,
       stall,
       permit,
+      renewal,
       turns,
       nudge: this.nudge,
       notice: this.notice,
@@ -191,6 +221,22 @@ export class Keeper implements AsyncDisposable {
         this.#failures = 0
       },
     })
+  }
+
+  /** @returns the connection that takes the place of the former one, which itself stays if none can; null if no permit is free */
+  async #renew(former: KeptConnection, stall: StallWatch): Promise<KeptConnection | null> {
+    stall.progressed()
+    try {
+      const connector = await this.#findConnector()
+      using _begun = await this.#options.ramp.begin(connector.host, this.#endedOrLeft(stall.signal))
+      const free = connector.acquireFree?.()
+      return free ? await this.#open(connector, new KeeperPermit(this.#leave.signal, free), stall) : null
+    } catch (error) {
+      if (!(error instanceof ProviderFailure) || stall.signal.aborted) throw error
+      this.#log.info({ error, kind: error.kind }, 'A connection could not be renewed, and is kept')
+      former.putOffRenewal()
+      return former
+    }
   }
 
   /** Waits until a pass is due, after the connection was given up to another account. */
@@ -207,6 +253,7 @@ export class Keeper implements AsyncDisposable {
   async #recover(error: unknown): Promise<void> {
     const failure = error instanceof ProviderFailure ? error : null
     this.#failures++
+    this.#isKnownConnected = false
     this.#logFailure(error)
     const wait = Math.max(backoffMs(this.#failures), (failure?.retryAfterSeconds ?? 0) * 1_000)
     try {
@@ -231,7 +278,10 @@ export class Keeper implements AsyncDisposable {
   async #recordTrouble(failure: ProviderFailure): Promise<void> {
     const { db } = this.#options
     const reason = this.#refusalOf(failure)
-    if (reason) await recordRefusedGrant(db, this.owned, { reason, version: this.#version })
+    if (reason) {
+      await recordRefusedGrant(db, this.owned, { reason, version: this.#version })
+      this.#log.info({ reason }, 'The provider refuses the account, which has to be connected again')
+    }
     if (failure.kind === 'mailbox_gone') await recordClosed(db, this.owned, failure.reason)
     const misconfiguration = misconfigurationOf(failure)
     if (misconfiguration) await recordMisconfigured(db, this.owned, misconfiguration)
@@ -249,34 +299,5 @@ export class Keeper implements AsyncDisposable {
     if (error instanceof ProviderFailure)
       this.#log.info({ ...fields, kind: error.kind }, 'The provider failed')
     else this.#log.error(fields, 'Following an account failed')
-  }
-}
-
-/** A permit that is also wanted once the keeper leaves: whoever follows gives it up after the pass at hand. */
-class KeeperPermit implements ConnectionPermit {
-  readonly #leave: AbortSignal
-  readonly #held: ConnectionPermit
-  #listener: (() => void) | null = null
-  readonly #tell = () => this.#listener?.()
-
-  constructor(leave: AbortSignal, held: ConnectionPermit) {
-    this.#leave = leave
-    this.#held = held
-    leave.addEventListener('abort', this.#tell, { once: true })
-  }
-
-  get isWanted(): boolean {
-    return this.#held.isWanted || this.#leave.aborted
-  }
-
-  onWanted(listener: () => void): void {
-    this.#listener = listener
-    this.#held.onWanted(listener)
-    if (this.#leave.aborted) listener()
-  }
-
-  [Symbol.dispose](): void {
-    this.#leave.removeEventListener('abort', this.#tell)
-    this.#held[Symbol.dispose]()
   }
 }

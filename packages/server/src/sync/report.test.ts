@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { ownAccount } from '../../test/memory-account.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { silentLog } from '../kit/log.ts'
 import { RuntimeReport } from './report.ts'
 
 test('an account that brings messages in is not failing any more, however long its first sync takes', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const report = new RuntimeReport(db, await ownAccount(db))
+  const report = new RuntimeReport(db, await ownAccount(db), silentLog)
   const read = async () => {
     const account = await db
       .selectFrom('account')
@@ -28,7 +29,7 @@ test('an account that is known to differ from its provider is not live', async (
   await using database = await openTestDatabase()
   const { db } = database
   const owned = await ownAccount(db)
-  const report = new RuntimeReport(db, owned)
+  const report = new RuntimeReport(db, owned, silentLog)
   const read = () =>
     db.selectFrom('account').select(['runtime_state', 'behind_since']).executeTakeFirstOrThrow()
   await db.updateTable('account').set({ differs_since: new Date() }).execute()
@@ -42,7 +43,7 @@ test('an account that is known to differ from its provider is not live', async (
 test('an account that is known to lack something says so, and is neither live nor failing', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const report = new RuntimeReport(db, await ownAccount(db))
+  const report = new RuntimeReport(db, await ownAccount(db), silentLog)
   const read = () =>
     db
       .selectFrom('account')
@@ -65,7 +66,7 @@ test('an account that is known to lack something says so, and is neither live no
 test('a wait is reported at once, however lately progress was', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const report = new RuntimeReport(db, await ownAccount(db))
+  const report = new RuntimeReport(db, await ownAccount(db), silentLog)
   const detail = async () =>
     (await db.selectFrom('account').select('runtime_detail').executeTakeFirstOrThrow()).runtime_detail
   await report.tell('syncing', '900 are still to come', { hasBrought: true })

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
+import type { Logger } from '../kit/log.ts'
 import type { OwnedAccount } from './ownership.ts'
 
 export type RuntimeState = 'pending' | 'connecting' | 'syncing' | 'live' | 'backoff' | 'stopped'
@@ -8,10 +9,15 @@ const DETAIL_CHARACTERS_MAX = 500
 /** Minimum interval between two reports of progress. Everything else is written at once. */
 const PROGRESS_INTERVAL_MS = 2_000
 
-/** Writes into the account's `runtime` what its owner is doing, while it is the owner. */
+/**
+ * Writes into the account's `runtime` what its owner is doing, while it is the owner. The log has a line when the account
+ * becomes live for the first time, and after a failure.
+ */
 export class RuntimeReport {
   readonly #db: Kysely<Tables>
   readonly #owned: OwnedAccount
+  readonly #log: Logger
+  #isKnownLive = false
   #state: RuntimeState = 'pending'
   #detail: string | null = null
   #writtenAt = 0
@@ -20,9 +26,10 @@ export class RuntimeReport {
   /** What the account is known to lack, for people; null if nothing. An account that lacks something is not `live`. */
   gap: string | null = null
 
-  constructor(db: Kysely<Tables>, owned: OwnedAccount) {
+  constructor(db: Kysely<Tables>, owned: OwnedAccount, log: Logger) {
     this.#db = db
     this.#owned = owned
+    this.#log = log
   }
 
   get state(): RuntimeState {
@@ -72,5 +79,7 @@ export class RuntimeReport {
     this.#state = rows[0]?.state ?? state
     if (isSuccess) this.#mayBeFailing = false
     if (state === 'backoff') this.#mayBeFailing = true
+    if (this.#state === 'live' && !this.#isKnownLive) this.#log.info('The account is live')
+    this.#isKnownLive = (this.#isKnownLive || this.#state === 'live') && state !== 'backoff'
   }
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
+import { requireProgram } from '../servers/install.ts'
 
 export interface PythonPart {
   id: string
@@ -33,7 +34,11 @@ export interface PythonMessage {
 export function askPython(messages: readonly Buffer[]): PythonMessage[] {
   const script = path.join(import.meta.dirname, 'second-parser.py')
   const input = messages.map(raw => `${raw.toString('base64')}\n`).join('')
-  const { stdout, stderr } = spawnSync('python3', [script], { input, maxBuffer: 2 ** 30, encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(requireProgram('python3'), [script], {
+    input,
+    maxBuffer: 2 ** 30,
+    encoding: 'utf8',
+  })
   if (stderr) throw new Error(stderr)
   return stdout
     .trimEnd()

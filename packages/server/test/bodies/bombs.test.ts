@@ -114,10 +114,10 @@ describe('the reader', () => {
       'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",()=>{for(;;);})',
     )
     await using stuck = openMessageReader({ script, workMsMax: 200 })
-    expect(await stuck.read(small())).toBeNull()
-    expect(await stuck.read(small())).toBeNull()
+    expect(await stuck.read('a', small())).toBeNull()
+    expect(await stuck.read('a', small())).toBeNull()
     await using reader = openMessageReader()
-    expect(await reader.read(small())).toMatchObject({ text: 'Hello\n', isWhole: true })
+    expect(await reader.read('a', small())).toMatchObject({ text: 'Hello\n', isWhole: true })
   })
 
   test('loses only the current message when its thread ends', async () => {
@@ -125,7 +125,7 @@ describe('the reader', () => {
       'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",()=>{for(;;);})',
     )
     await using stuck = openMessageReader({ script, workMsMax: 300 })
-    const outcomes = await Promise.allSettled([stuck.read(small()), stuck.read(small())])
+    const outcomes = await Promise.allSettled([stuck.read('a', small()), stuck.read('a', small())])
     expect(outcomes[0]).toEqual({ status: 'fulfilled', value: null })
     expect(outcomes[1]).toMatchObject({ status: 'rejected', reason: expect.any(ReaderLost) })
   })
@@ -135,7 +135,7 @@ describe('the reader', () => {
       'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",({id})=>{Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,250);p.postMessage({id,result:{words:new Uint8Array(1)}})})',
     )
     await using slow = openMessageReader({ script, workMsMax: 2000, readsAtOnce: 12 })
-    const words = await Promise.all(Array.from({ length: 12 }, () => slow.readWords(small())))
+    const words = await Promise.all(Array.from({ length: 12 }, () => slow.readWords('a', small())))
     expect(words).toEqual(Array.from({ length: 12 }, () => ({ words: new Uint8Array(1) })))
   })
 
@@ -145,7 +145,7 @@ describe('the reader', () => {
       yield Buffer.from('Subject: x\r\n')
       throw new Error('the connection is gone')
     }
-    const reads = Array.from({ length: 30 }, (_, at) => reader.read(at % 3 === 0 ? broken() : small()))
+    const reads = Array.from({ length: 30 }, (_, at) => reader.read('a', at % 3 === 0 ? broken() : small()))
     const outcomes = await Promise.allSettled(reads)
     for (const [at, outcome] of outcomes.entries())
       expect(outcome.status).toBe(at % 3 === 0 ? 'rejected' : 'fulfilled')

@@ -127,18 +127,20 @@ describe('a mailbox with a password', () => {
     const { page } = ada
     await typeAddress(ada, made, user.email)
     await page.getByText('Server settings').click()
+    await page.getByText('Outgoing mail (SMTP): localhost').click()
     await page.getByRole('checkbox', { name: 'Do not send' }).check()
     await page.getByLabel('Password', { exact: true }).fill('wrong')
     await page.getByRole('button', { name: 'Connect' }).click()
-    const alert = page.getByRole('alert')
-    await alert.waitFor()
-    expect(await hasFocus(page, alert)).toBe(true)
-    expect(await page.locator('#password-error').textContent()).toContain('Logging in did not work')
+    await page.locator('#password-error').waitFor()
     const password = page.getByLabel('Password', { exact: true })
-    expect(await password.inputValue()).toBe('')
-    expect(await page.getByRole('checkbox', { name: 'Do not send' }).isChecked()).toBe(true)
-    await alert.getByRole('link').click()
     expect(await hasFocus(page, password)).toBe(true)
+    expect(await password.getAttribute('aria-describedby')).toContain('password-error')
+    // Once: neither is there a list of what is wrong, nor is it said of another field.
+    expect(await page.getByText('Logging in did not work').count()).toBe(1)
+    expect(await password.inputValue()).toBe('')
+    await page.getByText('Outgoing mail (SMTP): not used').click()
+    expect(await page.getByRole('checkbox', { name: 'Do not send' }).isChecked()).toBe(true)
+    await password.focus()
     expect((await made.read()).status).toBe('pending')
 
     await page.keyboard.type(user.password)
@@ -169,10 +171,8 @@ describe('a mailbox with a password', () => {
         page.getByRole('button', { name: 'Connect' }).click(),
       ])
       expect(answer.status()).toBe(422)
-      texts.push(
-        await page.getByRole('alert').textContent(),
-        await page.locator('#password-error').textContent(),
-      )
+      texts.push(await page.locator('#password-error').textContent())
+      expect(await page.locator('.wrong, [role=alert]').count()).toBe(1)
     }
     expect(new Set(texts.map(text => text?.trim())).size).toBe(1)
   })
@@ -183,19 +183,67 @@ describe('a mailbox with a password', () => {
     await ada.page.getByText('The servers of this address were not found').waitFor()
     await ada.page.getByLabel('Password', { exact: true }).fill('x')
     await ada.page.getByRole('button', { name: 'Connect' }).click()
-    await ada.page.getByRole('alert').waitFor()
+    await ada.page.locator('#imapHost-error').waitFor()
     expect(await ada.page.locator('#imapHost').getAttribute('aria-invalid')).toBe('true')
+    expect(await hasFocus(ada.page, ada.page.locator('#imapHost'))).toBe(true)
 
     await ada.page.locator('#imapHost').fill('imaps://imap.nowhere.test')
     await ada.page.locator('#imapPort').fill('many')
     await ada.page.getByRole('button', { name: 'Connect' }).click()
     await ada.page.locator('#imapPort-error').waitFor()
-    const wrong = await ada.page.getByRole('alert').getByRole('link').allTextContents()
+    expect(await hasFocus(ada.page, ada.page.locator('#password'))).toBe(true)
+    const wrong = await ada.page.locator('.wrong').allTextContents()
     expect(wrong).toEqual([
       'Enter your password.',
       'Enter only the name of the IMAP server, such as imap.example.com.',
       'Enter the port of the IMAP server, a number from 1 to 65535.',
     ])
+  })
+
+  test('has the server of its incoming mail for sending, too, if no other is named', async () => {
+    const [ada, user] = [await newPerson(), await newUser()]
+    const made = await connect.link()
+    const { page } = ada
+    await typeAddress(ada, made, 'ada@nowhere.test')
+    expect(await page.locator('#imapPort').getAttribute('placeholder')).toBe('993')
+    expect(await page.locator('#smtpPort').getAttribute('placeholder')).toBe('465')
+    expect(await page.locator('#smtpHost').isVisible()).toBe(false)
+    const incoming = page.getByRole('group', { name: 'IMAP' })
+    await incoming.getByLabel('Server').fill('localhost')
+    await incoming.getByLabel('Port').fill(String(mail.dovecot.tlsPort))
+    await incoming.getByLabel('Encryption').selectOption('tls')
+    await incoming.getByLabel('Login name').fill(user.email)
+    await page.getByText('Outgoing mail (SMTP): as incoming mail').click()
+    await page.locator('#smtpPort').fill(String(smtp.port))
+    await page.locator('#smtpSecurity').selectOption('starttls')
+    await page.getByLabel('Password', { exact: true }).fill(user.password)
+    await page.getByRole('button', { name: 'Connect' }).click()
+    expect(await connect.returned(page)).toMatchObject({ status: 'success' })
+    const { body } = await connect.app.get(`/v1/accounts/${(await made.read()).accountId}`)
+    expect(body).toMatchObject({
+      imap: {
+        imap: { host: 'localhost', user: user.email },
+        smtp: { host: 'localhost', port: smtp.port, user: user.email },
+      },
+    })
+  })
+
+  test('has a password that can be looked at, and is hidden again before it is sent', async () => {
+    const [ada, user] = [await newPerson(), await newUser()]
+    const { page } = ada
+    await typeAddress(ada, await connect.link(), user.email)
+    const password = page.getByLabel('Password', { exact: true })
+    await password.fill('wrong')
+    await page.getByRole('button', { name: 'Show Password', exact: true }).click()
+    expect(await password.getAttribute('type')).toBe('text')
+    await page.getByRole('button', { name: 'Hide Password', exact: true }).waitFor()
+    await page.evaluate(`document.forms[0].addEventListener('submit', event => {
+      event.preventDefault()
+      document.title = document.getElementById('password').type
+    })`)
+    await page.getByRole('button', { name: 'Connect' }).click()
+    expect(await page.title()).toBe('password')
+    expect(ada.complaints).toEqual([])
   })
 
   test('is connected once, however often the form is sent', async () => {

@@ -7,8 +7,8 @@ const connect = useConnect()
 const { person, link } = connect
 
 const LOOKS = [
-  { colorScheme: 'light', viewport: { width: 1000, height: 760 } },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
 ] as const
 
 /** Opens each page of a flow. One whose heading is also that of the page before it is waited for here. */
@@ -39,10 +39,11 @@ const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknow
     heading: 'Connect your mailbox',
     async open(ada) {
       await typeAddress(ada, LONG)
+      await ada.page.getByText('Outgoing mail (SMTP): as incoming mail').click()
       for (const field of ['imapHost', 'imapPort', 'smtpHost', 'smtpPort'])
         await ada.page.locator(`#${field}`).fill('imaps://x')
       await ada.page.getByRole('button', { name: 'Connect' }).click()
-      await ada.page.getByRole('alert').waitFor()
+      await ada.page.locator('#smtpPort-error').waitFor()
     },
   },
   'a sign-in again': {
@@ -53,6 +54,13 @@ const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknow
     },
   },
   'the end of a flow': { heading: 'Your mailbox is connected', open: ada => end(ada, 'allow') },
+  'a flow that was cancelled': {
+    heading: 'Cancelled',
+    async open({ page }) {
+      await page.goto((await link({ redirectUri: undefined })).url)
+      await page.getByRole('button', { name: 'Cancel' }).click()
+    },
+  },
   'a flow that failed': { heading: 'Access was not granted', open: ada => end(ada, 'deny') },
   'a return that belongs to nothing': {
     heading: 'This sign-in cannot be finished here',
@@ -139,8 +147,8 @@ test('the keyboard reaches everything in the order of the page', async () => {
   for (const [role, name] of [
     ['textbox', 'Your email address'],
     ['button', 'Continue'],
-    ['link', 'Sign in with Google'],
     ['button', 'Cancel'],
+    ['link', 'Sign in with Google'],
   ] as const) {
     await page.keyboard.press('Tab')
     expect([name, await hasFocus(page, page.getByRole(role, { name, exact: true }))]).toEqual([name, true])

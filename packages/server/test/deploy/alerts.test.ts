@@ -6,6 +6,7 @@ import { openMetrics } from '../../src/kit/metrics.ts'
 import { ROLES } from '../../src/config/settings.ts'
 import { Secret } from '../../src/kit/secret.ts'
 import { openTestApp } from '../open-app.ts'
+import { requireProgram } from '../servers/install.ts'
 import { startRedis } from '../servers/redis.ts'
 import { DEPLOY, readDeployed, readYaml } from './files.ts'
 
@@ -48,8 +49,8 @@ beforeAll(async () => {
 const LABELS_OF_PROMETHEUS = ['job', 'instance', 'le']
 
 test('the alert rules are valid, and go off when they should', async () => {
-  await run('promtool', ['check', 'rules', RULES])
-  await run('promtool', ['test', 'rules', path.join(DEPLOY, 'prometheus/alerts.test.yaml')])
+  await run(requireProgram('promtool'), ['check', 'rules', RULES])
+  await run(requireProgram('promtool'), ['test', 'rules', path.join(DEPLOY, 'prometheus/alerts.test.yaml')])
 })
 
 test.each(expressions)('$of: $expr names metrics and labels that exist', ({ expr }) => {

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { stopSecondsMax } from '../../src/cli/serve.ts'
 import { readConfig } from '../../src/config.ts'
+import { requireProgram } from '../servers/install.ts'
 import { DEPLOY, readDeployed, readEnvironment, readYaml, REPOSITORY } from './files.ts'
 
 const run = promisify(execFile)
@@ -60,7 +61,9 @@ test('the compose file is valid, with settings that are, and leaves time to stop
     await copyFile(path.join(DEPLOY, 'compose.yaml'), path.join(folder, 'compose.yaml'))
     for (const name of ['waxwing.env', 'postgres.env', 'objects.env'])
       await copyFile(path.join(DEPLOY, `${name}.example`), path.join(folder, name))
-    const { stdout } = await run('docker-compose', ['-f', 'compose.yaml', 'config'], { cwd: folder })
+    const { stdout } = await run(requireProgram('docker-compose'), ['-f', 'compose.yaml', 'config'], {
+      cwd: folder,
+    })
     const [resolved] = readYaml(stdout) as [{ services: Record<string, Service> }]
     const ours = Object.values(resolved.services).filter(({ image }) => image === 'waxwing')
     const roles = ours.flatMap(service => {
@@ -94,8 +97,10 @@ describe('the unit for systemd', () => {
       const file = path.join(folder, 'waxwing.service')
       await writeFile(file, unit.replaceAll('/opt/waxwing', REPOSITORY))
       // It tells what it does not like on standard error.
-      expect(await run('systemd-analyze', ['verify', '--man=no', file])).toMatchObject({ stderr: '' })
-      await run('systemd-analyze', ['security', '--offline=true', '--threshold=20', file])
+      expect(await run(requireProgram('systemd-analyze'), ['verify', '--man=no', file])).toMatchObject({
+        stderr: '',
+      })
+      await run(requireProgram('systemd-analyze'), ['security', '--offline=true', '--threshold=20', file])
     } finally {
       await rm(folder, { recursive: true })
     }

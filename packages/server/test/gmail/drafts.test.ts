@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { waitForStatus } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
+import { askForSync, waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { GmailClient } from './gmail-client.ts'
 import { connectGmail, type GmailAccount, letter, openGmailApp } from './open-gmail-app.ts'
@@ -30,6 +33,33 @@ async function draftsOf(client: GmailClient): Promise<ProviderDraft[]> {
 
 const draftEvents = async (account: GmailAccount) =>
   (await account.settledFeed()).filter(line => !line.includes('talk') || line.includes('Re: talk'))
+
+const deleteDraft = (client: GmailClient, id: string) => client.deleteDraft(id)
+const sendDraft = (client: GmailClient, id: string) =>
+  client.call(api => api.drafts.send({ requestBody: { id } }))
+
+/** Acts while the history cannot be read, so that no look comes between what others do. */
+async function whileUnread(account: GmailAccount, act: () => Promise<unknown>): Promise<void> {
+  const { app, sandbox } = opened()
+  await sandbox.addFault({
+    does: 'error',
+    host: 'gmail.googleapis.com',
+    path: '/gmail/v1/users/me/history',
+  })
+  await account.client.insert(letter('news'), ['INBOX'])
+  await waitForRuntime(app, account.accountId, 'backoff')
+  await act()
+  await sandbox.clearFaults()
+  await askForSync(app, account.accountId)
+}
+
+/** Waits until the index has these messages, and no draft. */
+const waitForSubjects = (account: GmailAccount, subjects: readonly string[]) =>
+  waitUntil(`${subjects.join(' and ')} without a draft`, async () => {
+    const messages = await account.messages()
+    const held = messages.map(({ subject }) => subject).toSorted()
+    return messages.every(({ isDraft }) => !isDraft) && isDeepStrictEqual(held, subjects)
+  })
 
 describe('a draft of Gmail', () => {
   test('of a reply is one draft in its thread, with its text and recipients, over replacing and sending (C38, C37)', async () => {
@@ -198,5 +228,27 @@ describe('a draft of Gmail', () => {
     const refused = await app.put(`${path}/drafts/${body.id}`, { subject: 'x' })
     expect(refused.status).toBe(404)
     expect((await account.settledFeed()).at(-1)).toBe('message.deleted Gone')
+  })
+
+  test.each([
+    ['deletes', deleteDraft, ['news']],
+    ['sends', sendDraft, ['Mine', 'news']],
+  ])('that another client %s unheard leaves the index by a comparison', async (_, act, left) => {
+    const { app } = opened()
+    const account = await connectGmail(opened(), client =>
+      client.createDraft('To: x@example.com\r\nSubject: Mine\r\n\r\nText\r\n'),
+    )
+    const { path, accountId, client } = account
+    await account.message('Mine')
+    await whileUnread(account, async () => {
+      const [draft] = await client.drafts()
+      await act(client, draft!)
+      const { historyId } = await client.call(api => api.getProfile())
+      // The history leaves out what happened.
+      await sql`update sync_cursor set cursor = cursor || jsonb_build_object('historyId', ${historyId}::text)
+        where account_id = ${accountId}`.execute(app.db)
+    })
+    await app.get(`${path}/integrity?refresh=true`)
+    await waitForSubjects(account, left)
   })
 })

@@ -1,6 +1,7 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { parse } from '../bodies/facts.ts'
 import { readEntry, send, sendEvents, waitForEntry, waitForStatus } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -55,6 +56,29 @@ describe('a send by Gmail', () => {
     expect((await account.settledFeed()).filter(line => line.startsWith('message.created'))).toEqual([
       'message.created Hello',
     ])
+  })
+
+  test('has links that people of the sandbox can follow, on the address of this machine', async () => {
+    const { app, sandbox } = opened()
+    const { accountId } = await connectGmail(opened())
+    await sandbox.addUser('clicking@gmail.test')
+    const reader = await openGmailClient(sandbox, 'clicking@gmail.test')
+    await send(app, accountId, {
+      to: [{ address: 'clicking@gmail.test' }],
+      listId: 'news',
+      html: '<a href="https://example.org/one">one</a>',
+      trackClicks: true,
+    })
+    await waitUntil('it to arrive', async () => (await reader.messages()).length === 1 || null)
+    const [message] = await reader.messages()
+    const raw = await reader.rawOf(message!.id)
+    const [, click = ''] = /href="([^"]+)"/.exec(parse(Buffer.from(raw)).html ?? '') ?? []
+    const clicked = await fetch(click, { redirect: 'manual' })
+    expect(clicked.headers.get('location')).toBe('https://example.org/one')
+    const [, leave = ''] = /^List-Unsubscribe:\s+<(.*)>\r$/m.exec(raw) ?? []
+    expect(leave).toContain(`${app.address}/u/`)
+    const oneClick = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' })
+    expect((await fetch(leave, { method: 'POST', body: oneClick })).status).toBe(200)
   })
 
   test('keeps its thread and links its copy, although Gmail replaced the Message-ID (C36, C37)', async () => {

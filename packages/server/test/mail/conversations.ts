@@ -59,7 +59,7 @@ export function replyTo(random: Random, conversation: Conversation): Turn {
       ...(list.length > 0 ? [`References: ${list.join('\r\n ')}`] : []),
       ...(inReplyTo.length > 0 ? [`In-Reply-To: ${inReplyTo.join(' ')}`] : []),
     ],
-    references: [...new Set([...list, ...inReplyTo])].filter(id => id !== turn.id),
+    references: [...new Set(list.length > 0 ? list : inReplyTo)].filter(id => id !== turn.id),
   }
 }
 

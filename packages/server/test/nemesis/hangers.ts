@@ -43,7 +43,7 @@ export async function openHangers(bed: Bed): Promise<Hangers> {
     const hosts = HANGING_HOSTS.slice(tenant * HOSTS_PER_TENANT, (tenant + 1) * HOSTS_PER_TENANT)
     const accountIds: string[] = []
     for (const host of hosts) {
-      const sink = opened.use(await startSmtpSink({ host, behave: hangAtDot }))
+      const sink = opened.use(await startSmtpSink({ listenHost: host, behave: hangAtDot }))
       sinks.push(sink)
       for (let number = 0; number < ACCOUNTS_PER_HOST; number++)
         accountIds.push(await connectHanger(bed, key, { name: `${host}-${number}`, host, port: sink.port }))

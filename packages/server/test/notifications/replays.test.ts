@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
+import { requireProgram } from '../servers/install.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
   countFailed,
@@ -320,7 +321,7 @@ describe('a signature', () => {
       const key = Buffer.from(secret.replace('whsec_', ''), 'base64').toString('hex')
       const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${got.body}`
       const digest = execFileSync(
-        'openssl',
+        requireProgram('openssl'),
         ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key}`, '-binary'],
         { input: signed },
       )

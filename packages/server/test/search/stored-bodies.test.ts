@@ -63,7 +63,7 @@ describe('words of stored bodies', () => {
     await world.createMailbox('Projects/2026')
     const url = 'https://tracker.test/issues?id=4711&view=full'
     await world.deliver([
-      { raw: htmlMessage('one', `quokka &uuml;ber ${url} 会议记录`) },
+      { raw: htmlMessage('one', `quokka &uuml;ber &Scaron;kodovka ${url} 会议记录`) },
       { raw: htmlMessage('three', 'nothing') },
     ])
     await world.deliver({ raw: htmlMessage('two', 'quokka: <i>re</i>mote') }, 'Projects/2026')
@@ -77,6 +77,7 @@ describe('words of stored bodies', () => {
     expect(await find('quokka')).toEqual(['one', 'two'])
     expect(await find('quokka -remote')).toEqual(['one'])
     expect(await find('"quokka: remote"')).toEqual(['two'])
+    expect(await find('Škodovka')).toEqual(['one'])
     expect(await find(`"${url}"`)).toEqual(['one'])
     expect(await find(`uber ${url}`)).toEqual(['one'])
     expect(await find('会议')).toEqual(['one'])

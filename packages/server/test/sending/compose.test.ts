@@ -123,6 +123,27 @@ describe('composeMessage', () => {
     )
   })
 
+  test.each([
+    ['its own header', 'Subject: h\xc3\xbcllo\n\nx\n'],
+    ['the header of a message within it', 'Content-Type: message/rfc822\n\nSubject: h\xc3\xbcllo\n\nx\n'],
+    [
+      'the header of a part',
+      'Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Disposition: inline; filename="h\xc3\xbcllo"\n\nx\n--b--\n',
+    ],
+  ])('attaches a message that is beyond ASCII in %s as 8bit, and asks for 8BITMIME', async (_, inner) => {
+    const attached = memoryFile('message/rfc822', Buffer.from(inner, 'latin1'))
+    const stored = await store(await composeMessage(composition({ attachments: [attached] })))
+    const { raw, is8Bit } = await readWire(stored, { has8BitMime: true })
+    const text = raw.toString('latin1')
+    expect(is8Bit).toBe(true)
+    expect(text).toContain(
+      `Content-Type: message/rfc822\r\nContent-Transfer-Encoding: 8bit\r\nContent-Disposition: attachment\r\n\r\n${inner.replaceAll('\n', '\r\n')}`,
+    )
+    expect(text).toMatch(
+      /Content-Type: multipart\/mixed;\r\n boundary="[^"]+"\r\nContent-Transfer-Encoding: 8bit\r\n\r\n/,
+    )
+  })
+
   test('attaches what only claims to be a message as a file', async () => {
     const content = Buffer.concat([Buffer.from('Subject: a\0b\r\n\r\nx\r\n'), Buffer.alloc(2000, 'y')])
     const stored = await store(

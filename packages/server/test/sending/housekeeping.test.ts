@@ -31,40 +31,6 @@ async function countRows(db: Db, table: string): Promise<number> {
   return rows[0]!.count
 }
 
-test('after a restore, what was due is looked up and not sent again; what is scheduled is sent', async () => {
-  await using opened = await openSendingApp({ app: { roles: ['api'] } })
-  const { app, sink } = opened
-  const accountId = await connectSender(app, opened)
-  const due = await send(app, accountId)
-  const scheduled = await send(app, accountId, { sendAt: inAnHour() })
-  await recordRestore(app.db)
-  const { database, keyRing } = app
-  await using _jobs = await openTestApp({
-    roles: ['jobs'],
-    egressAllow: ['127.0.0.1/32'],
-    allowPlaintext: true,
-    database,
-    keyRing,
-  })
-  const fresh = await send(app, accountId)
-  await waitForStatus(app, fresh, 'sent')
-  expect(await readEntry(app, scheduled)).toMatchObject({ status: 'queued' })
-  await app.patch(`/v1/accounts/${accountId}/outbox/${scheduled.id}`, { sendAt: null })
-  await waitForStatus(app, scheduled, 'sent')
-  const lost = await waitUntil('the end of the look-ups', async () => {
-    await sql`update outbox set task_at = clock_timestamp() where task is not null and task_by is null`.execute(
-      app.db,
-    )
-    const entry = await readEntry(app, due)
-    return entry.status === 'failed' ? entry : null
-  })
-  expect(lost.lastError).toMatchObject({ reason: 'outcome_unknown' })
-  expect((await sink.accepted()).map(({ messageId }) => messageId)).toEqual([
-    fresh.internetMessageId,
-    scheduled.internetMessageId,
-  ])
-})
-
 test('what is accepted after a restore is sent, although no process with the role jobs has seen the restore', async () => {
   await using opened = await openSendingApp({ app: { roles: ['api'] } })
   const { app } = opened

@@ -74,5 +74,5 @@ test('recipients who were due at a restore are announced as bounced', async () =
     await sql`update outbox set due_at = clock_timestamp() where id = ${entry.id}`.execute(tx)
     await recordRestore(tx)
   })
-  await expectRejected(entry, /not known/)
+  await expectRejected(entry, /restored to an earlier state/)
 })

@@ -38,19 +38,26 @@ export async function openSendingApp({ app = {}, sink = {} }: SendingOptions = {
   return { app: service, imap, sink: smtp, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
+export interface SenderOptions {
+  user?: TestUser
+  appendSent?: boolean
+  smtpHost?: string
+  settings?: Record<string, unknown>
+}
+
 /** Connects the mailbox of a user, who sends through the sink. @returns the account's id */
 export async function connectSender(
   caller: Caller,
   { imap, sink }: { imap: MailServer; sink: Pick<SmtpSink, 'port'> },
-  options: { user?: TestUser; appendSent?: boolean; settings?: Record<string, unknown> } = {},
+  options: SenderOptions = {},
 ): Promise<string> {
-  const { user = await imap.addUser(), appendSent = false, settings = {} } = options
+  const { user = await imap.addUser(), appendSent = false, smtpHost = '127.0.0.1', settings = {} } = options
   const { status, body } = await caller.post<Account>('/v1/imap-accounts', {
     email: user.email,
     password: user.password,
     displayName: 'Ada Lovelace',
     imap: { host: imap.host, port: imap.port, security: 'none', user: user.user },
-    smtp: { host: '127.0.0.1', port: sink.port, security: 'none', user: user.user },
+    smtp: { host: smtpHost, port: sink.port, security: 'none', user: user.user },
     appendSent,
     settings: { syncWindowDays: null, ...settings },
   })

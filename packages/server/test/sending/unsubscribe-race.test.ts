@@ -10,12 +10,13 @@ import { connectSender, openSendingApp, send, sendEvents, waitForStatus } from '
 
 const ROUNDS = 250
 const ACCOUNTS = 4
-const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null }
+const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null }
 const LIST = 'race'
 /** Moments of an attempt at which somebody unsubscribes. */
 const POINTS = ['claimed', 'mail_from', 'hand_over_commit', 'hand_over_recorded'] as const
 
-const linksOf = ({ db, keyRing }: TestApp) => openLinks({ db, keyRing, config: LINKS })
+const linksOf = ({ db, keyRing }: TestApp) =>
+  openLinks({ db, keyRing, config: LINKS, baseUrl: () => LINKS.linksUrl })
 
 /** Unsubscribes as a mail program does: RFC 8058. */
 async function unsubscribe(app: TestApp, links: Links, of: { address: string; outboxId: string }) {

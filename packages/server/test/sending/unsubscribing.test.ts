@@ -1,10 +1,13 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import type { SuppressionEntry } from '@waxwing/contract/sending/suppressions.ts'
+import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openLinks, type Links } from '../../src/features/sending/links.ts'
 import { unsubscribeUrl } from '../../src/features/sending/suppressions/unsubscribe-link.ts'
 import { newId } from '../../src/kit/ids.ts'
 import type { Caller } from '../caller.ts'
+import { sampleAccount } from '../sample-rows.ts'
 import {
   hasFocus,
   isInWindow,
@@ -13,7 +16,7 @@ import {
   type ReferencePages,
 } from '../reference-page.ts'
 
-const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null }
+const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null }
 const ONE_CLICK = 'List-Unsubscribe=One-Click'
 const URLENCODED = { 'content-type': 'application/x-www-form-urlencoded' }
 
@@ -24,7 +27,12 @@ let tenantId: string
 
 beforeAll(async () => {
   pages = await openReferencePages({ config: { ...LINKS, trustProxy: ['127.0.0.1'] } })
-  links = await openLinks({ db: pages.app.db, keyRing: pages.app.keyRing, config: LINKS })
+  links = await openLinks({
+    db: pages.app.db,
+    keyRing: pages.app.keyRing,
+    config: LINKS,
+    baseUrl: () => LINKS.linksUrl,
+  })
 })
 afterAll(() => pages[Symbol.asyncDispose]())
 beforeEach(async () => {
@@ -39,6 +47,19 @@ const ask = (path: string, init?: RequestInit) =>
   fetch(pages.app.address + path, { redirect: 'manual', ...init })
 const post = (path: string, body: FormData | string, headers?: Record<string, string>) =>
   ask(path, { method: 'POST', body, ...(headers ? { headers } : {}) })
+/** A send of the tenant, of which only the sender matters. */
+async function insertSend(from: { name: string; address: string }): Promise<string> {
+  const { db } = pages.app
+  const account = await sampleAccount(db, tenantId)
+  const id = newId()
+  await sql`
+    insert into outbox (id, tenant_id, account_id, status, "from", "to", cc, bcc, reply_to, snippet, has_attachments, size,
+      internet_message_id, waiting, send_at)
+    values (${id}, ${tenantId}, ${account.id}, 'sent', ${JSON.stringify(from)}, '[]', '[]', '[]', '[]', '', false, 1,
+      ${`<${id}@x.test>`}, '{}', now())
+  `.execute(db)
+  return id
+}
 const listed = async (listId = 'news') => {
   const { status, body } = await caller.get<{ items: SuppressionEntry[] }>(
     `/v1/suppressions/${listId}/entries`,
@@ -63,6 +84,27 @@ describe('the link of a message', () => {
     }
     expect((await ask(path, { method: 'PUT' })).status).toBe(405)
     expect(await listed()).toEqual([])
+  })
+
+  test('names the list and the sender, and never the id of a list without a name', async () => {
+    const read = async (path: string) =>
+      (await (await ask(path)).text()).replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ')
+    const tenant = await pages.app.db
+      .selectFrom('tenant')
+      .select('name')
+      .where('id', '=', tenantId)
+      .executeTakeFirstOrThrow()
+    const outboxId = await insertSend({ name: 'Zoe of Widgets', address: 'zoe@widgets.test' })
+    await caller.post('/v1/suppressions', { id: 'weekly', name: 'Weekly news' })
+    await caller.post('/v1/suppressions/bare-id/entries', { addresses: ['other@example.org'] })
+    expect(await read(pathFor('ada@example.org', 'weekly', outboxId))).toContain(
+      'Stop messages of the list “Weekly news” from Zoe of Widgets to ada@example.org?',
+    )
+    for (const listId of ['bare-id', 'gone', GLOBAL_LIST])
+      expect(await read(pathFor('ada@example.org', listId, outboxId))).toContain(
+        'Stop messages from Zoe of Widgets to ada@example.org?',
+      )
+    expect(await read(pathFor('ada@example.org', 'weekly'))).toContain(`from ${tenant.name} to`)
   })
 
   test('unsubscribes by one click, urlencoded or multipart, and says the same each time', async () => {

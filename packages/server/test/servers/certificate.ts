@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { requireProgram } from './install.ts'
 
 const run = promisify(execFile)
 
@@ -15,7 +16,7 @@ export async function makeCertificates(folder: string, names = ['localhost', '12
   const alternatives = names.map(name => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',')
   await writeFile(at('server.ext'), `subjectAltName=${alternatives}\nextendedKeyUsage=serverAuth\n`)
 
-  const openssl = (...args: string[]) => run('openssl', args)
+  const openssl = (...args: string[]) => run(requireProgram('openssl'), args)
   const authority = ['-subj', '/CN=Waxwing test authority', '-addext', 'keyUsage=critical,keyCertSign']
   const files = ['-keyout', at('ca.key'), '-out', at('ca.crt')]
   await openssl('req', '-x509', ...newKey, '-days', '2', ...authority, ...files)

@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { userInfo } from 'node:os'
 
 export type Flavour = 'full' | 'poor'
+export type MailFormat = 'mdbox' | 'maildir'
 
 export interface DovecotSettings {
   flavour: Flavour
+  format: MailFormat
   port: number
   tlsPort: number
   lmtpPort: number
@@ -50,7 +52,7 @@ userdb {
   args = uid=${mailOwner.user} gid=${mailOwner.group} home=${folder}/mail/%u
 }
 
-mail_location = mdbox:~/mdbox
+mail_location = ${settings.format}:~/${settings.format}
 mail_fsync = never
 mailbox_idle_check_interval = 1 secs
 mail_plugins = notify

@@ -6,7 +6,7 @@ import { makeCertificates } from './certificate.ts'
 import { BARE_SERVER } from './chaos-faults.ts'
 import { startChaosProxy } from './chaos-proxy.ts'
 import { startDaemon } from './daemon.ts'
-import { dovecotConfig, type Flavour } from './dovecot-config.ts'
+import { dovecotConfig, type Flavour, type MailFormat } from './dovecot-config.ts'
 import { requireDovecot } from './install.ts'
 import { type LmtpServer, type MailServer, makeUpName, type TestUser } from './mail-server.ts'
 import { openWitness } from './witness.ts'
@@ -17,6 +17,8 @@ const DOMAIN = 'dovecot.test'
 
 export interface DovecotOptions {
   flavour?: Flavour
+  /** How it stores mail; `mdbox` by default. */
+  format?: MailFormat
   /** Also listens with TLS, and offers STARTTLS; takes another 50 ms to start. */
   tls?: boolean
   connectionsPerUserMax?: number
@@ -27,11 +29,19 @@ export interface DovecotOptions {
 /** A Dovecot, with the port where a mail transport agent asks whether a password is right. */
 export interface DovecotServer extends MailServer, LmtpServer {
   readonly saslPort: number
+  /** Copies all mail of a user. @returns puts the copy back, while nobody is connected to it */
+  backUp(user: TestUser): Promise<() => Promise<void>>
 }
 
 /** Starts a Dovecot of its own on free loopback ports; many may run at once. Takes about 50 ms. */
 export async function startDovecot(options: DovecotOptions = {}): Promise<DovecotServer> {
-  const { flavour = 'full', tls = false, connectionsPerUserMax = 500, domain = DOMAIN } = options
+  const {
+    flavour = 'full',
+    format = 'mdbox',
+    tls = false,
+    connectionsPerUserMax = 500,
+    domain = DOMAIN,
+  } = options
   if (tls && flavour === 'poor') throw new Error('the poor server speaks in the clear only')
   const executable = await requireDovecot()
   let ca: string | null = null
@@ -49,6 +59,7 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<Doveco
         config,
         dovecotConfig(folder, {
           flavour,
+          format,
           port,
           tlsPort,
           lmtpPort,
@@ -68,6 +79,13 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<Doveco
   // Dovecot carries out commands that it does not advertise; one that has none of them refuses them.
   const bareness = flavour === 'poor' ? await startChaosProxy({ host: '127.0.0.1', port }, BARE_SERVER) : null
   const doveadm = (...args: string[]) => run('doveadm', ['-c', join(folder, 'dovecot.conf'), ...args])
+  const waitForNobody = async (user?: TestUser) => {
+    for (let tries = 0; tries < 100; tries++) {
+      const { stdout } = await doveadm('who', user?.user ?? '*')
+      if (stdout.trim().split('\n').length <= 1) return
+    }
+    throw new Error('Dovecot keeps its connections')
+  }
   const server: DovecotServer = {
     domain,
     lmtpPort,
@@ -92,13 +110,20 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<Doveco
       const uidValidity = String(1 + Math.floor(Math.random() * 0x7fffffff))
       await doveadm('mailbox', 'update', '-u', user, '--uid-validity', uidValidity, mailbox)
     },
+    async backUp(user) {
+      const [mail, copy] = [join(folder, 'mail', user.user), join(folder, `copy of ${user.user}`)]
+      await run('cp', ['-a', mail, copy])
+      return async () => {
+        // It fails if nobody is connected.
+        await doveadm('kick', user.user).catch(() => null)
+        await waitForNobody(user)
+        await run('rm', ['-rf', mail])
+        await run('cp', ['-a', copy, mail])
+      }
+    },
     async kick(user) {
       await doveadm('kick', user?.user ?? '*')
-      for (let tries = 0; tries < 100; tries++) {
-        const { stdout } = await doveadm('who', user?.user ?? '*')
-        if (stdout.trim().split('\n').length <= 1) return
-      }
-      throw new Error('Dovecot keeps its connections')
+      await waitForNobody(user)
     },
     async [Symbol.asyncDispose]() {
       await bareness?.[Symbol.asyncDispose]()

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -43,7 +43,11 @@ const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus'
 const POLICY = '/usr/sbin/policy-rc.d'
 const REMEDY =
   'Run the tests as root on Debian 12, for instance by ' +
-  '`docker run --rm -v "$PWD:/src" -w /src node:24-bookworm sh -c "npm ci && npm test"`.'
+  '`docker run --rm -v "$PWD:/src" -w /src node:24-bookworm npm test`.'
+
+/** What can be tested nevertheless. */
+const WITHOUT =
+  'Without them, `npm test -- --no-servers` runs types, lint, rules, and every test on the embedded PostgreSQL alone.'
 
 export interface CyrusFiles {
   /** Folder of master, imapd and the other programs. */
@@ -98,6 +102,14 @@ export function requirePgBouncer(): string {
 export function requireHaproxy(): string {
   requireInstalled(HAPROXY, 'HAProxy')
   return HAPROXY
+}
+
+/** The path of a program that the tests call. Throws, with the remedy, if it is not there. */
+export function requireProgram(name: string): string {
+  const [path] = COMMANDS.find(([command]) => basename(command) === name) ?? []
+  if (path === undefined) throw new Error(`The tests do not install ${name}`)
+  requireInstalled(path, name)
+  return path
 }
 
 function requireInstalled(path: string, name: string) {
@@ -185,7 +197,7 @@ if (import.meta.main) {
   try {
     await installServers()
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${WITHOUT}\n`)
     process.exitCode = 1
   }
 }

@@ -64,9 +64,9 @@ export interface SmtpSinkOptions {
   extensions?: readonly string[]
   /** Keeps what was accepted over several sinks; by default a file that goes with the sink. */
   journal?: string
-  /** An address on loopback; 127.0.0.1 by default. */
-  host?: string
   port?: number
+  /** By default 127.0.0.1; `0.0.0.0` makes every loopback address a server. */
+  listenHost?: string
   behave?: SmtpSink['behave']
 }
 
@@ -122,7 +122,7 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     socket.once('close', () => sockets.delete(socket))
     converse(state, socket, ++connections)
   })
-  server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
+  server.listen(options.port ?? 0, options.listenHost ?? '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const journal = options.journal ?? join('/tmp', `waxwing-sink-${randomUUID()}.jsonl`)

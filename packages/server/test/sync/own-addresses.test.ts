@@ -43,6 +43,7 @@ function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number) {
     threadId: null,
     internetMessageId: null,
     references: [],
+    inReplyTo: [],
     mailboxKeys: [mailbox.key],
     subject: `${uid} from ${address}`,
     from: { name: null, address },

@@ -1,5 +1,6 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { expect, test } from 'vitest'
+import { openMetrics } from '../../src/kit/metrics.ts'
 import { waitUntil } from '../wait-until.ts'
 import { readFeed } from './followed-account.ts'
 import {
@@ -15,8 +16,10 @@ import {
 const pace = { pollSeconds: 1, refusalSeconds: 0.5 }
 
 test('a password that is refused for long enough stops the account with one event, and a new one starts it again', async () => {
+  const metrics = openMetrics()
   await using account = await openProxiedAccount({
     pace,
+    metrics,
     arrange: world => world.deliver(shortMessages(1, 2)),
   })
   const { app, proxy, server, user, world, accountId, cursor } = account
@@ -50,6 +53,35 @@ test('a password that is refused for long enough stops the account with one even
     'account.updated',
     'account.connected',
   ])
+
+  await waitForRuntime(app, accountId, 'live')
+  await world.deliver(shortMessages(4, 1))
+  await waitForMessageEvents(app, cursor, 2)
+  const sample = async (name: string) =>
+    new RegExp(`^${name} (.*)$`, 'm').exec(await metrics.metrics())?.[1] ?? null
+  await waitUntil(
+    'the notice to be counted',
+    async () => Number(await sample('waxwing_notice_seconds_count')) > 0,
+  )
+  expect(await sample('waxwing_mail_connections{protocol="imap"}')).toBe('1')
+  expect(Number(await sample('waxwing_database_connections{state="idle"}'))).toBeGreaterThan(0)
+  expect(
+    await sample(`waxwing_build_info{version=".*",node="${process.versions.node}",roles="api,sync"}`),
+  ).toBe('1')
+
+  const lines = app.logLines.map(
+    line => JSON.parse(line) as { level: string; accountId?: string; message: string },
+  )
+  const steps = lines.filter(({ message }) => /^The (account is|provider refuses)/.test(message))
+  expect(steps.map(({ message }) => message)).toEqual([
+    'The account is connected',
+    'The account is live',
+    'The provider refuses the account, which has to be connected again',
+    'The account is connected',
+    'The account is live',
+  ])
+  expect(new Set(steps.map(({ level }) => level))).toEqual(new Set(['info']))
+  expect(new Set(steps.map(step => step.accountId))).toEqual(new Set([accountId]))
 })
 
 test('a server that refuses correct passwords for a while stops no account', async () => {

@@ -71,10 +71,10 @@ test('changes in any mailbox are in the feed without a pass being due', async ()
   expect(proxy.stats.connectedAt).toHaveLength(connections)
 })
 
-test('a server that announces reports and sends none is polled', async () => {
+test('a server that announces reports and sends none is polled, over another connection', async () => {
   let isListing = false
   await using account = await openProxiedAccount({
-    pace: { pollSeconds: 1 },
+    pace: { pollSeconds: 1, renewal: { everySeconds: 1e6, soonestSeconds: 0 } },
     faults: {
       judge(moment, command) {
         if (command.startsWith('LIST')) isListing = moment === 'asked'
@@ -87,10 +87,14 @@ test('a server that announces reports and sends none is polled', async () => {
   // The time between passes grows as long as nothing happens.
   await waitForRuntime(app, accountId, 'live', /^all mailboxes are watched; .* within (?:4|16|20) s/)
 
+  const connections = account.proxy.stats.connectedAt.length
   await world.deliver(shortMessage('late'), 'Archive')
   expect(await waitForMessageEvents(app, cursor, 1)).toEqual(['message.created message late'])
   await waitForRuntime(app, accountId, 'live', /^the inbox is watched; every mailbox is looked at within 1 s/)
+  const { connectedAt } = account.proxy.stats
+  await waitUntil('another connection', async () => connectedAt.length > connections)
   await world.deliver(shortMessage('soon'), 'Archive')
   await waitForMessageEvents(app, cursor, 2)
-  expect((await readRuntime(app, accountId))?.detail).toMatch(/ within 1 s$/)
+  expect((await readRuntime(app, accountId))?.detail).toMatch(/ within 1 s$/) // It was the connection that lost its trust, once.
+  expect(connectedAt).toHaveLength(connections + 1)
 })

@@ -26,6 +26,9 @@ const service = await startService(config, {
 })
 process.once('SIGTERM', () => {
   void service
-    .stop({ noticeSeconds: config.noticeSeconds, drain: { requestSeconds: 30, downloadSeconds: 120 } })
+    .stop({
+      noticeSeconds: config.noticeSeconds,
+      drain: { requestSeconds: 30, downloadSeconds: 120, handedOverSeconds: 120 },
+    })
     .then(() => process.exit(0))
 })

@@ -16,7 +16,9 @@ import {
 import path from 'node:path'
 import { makeFolder } from '../../kit/make-folder.ts'
 import { type ClusterFolders, createCluster, makePrivateFolder } from './cluster.ts'
+import { identifyFolder } from './folder-identity.ts'
 import { type PostgresBinaries, PostgresUnavailable, STAGED } from './postgres-binaries.ts'
+import { findRunningSocket, SOCKET_NAME } from './running-server.ts'
 import { blockedAt, type SystemUser } from './system-user.ts'
 
 /** An existing cluster, with what is needed to start and reach it. */
@@ -27,7 +29,8 @@ export interface LocalCluster {
 
 /** `sockaddr_un` holds 108 bytes, including the closing zero. */
 const SOCKET_PATH_BYTES_MAX = 107
-const SOCKET_NAME = '/.s.PGSQL.5432'
+const CLUSTER = 'cluster'
+const SOCKET_FOLDER = 'run'
 const LOG_BYTES_MAX = 10_000_000
 
 /**
@@ -65,7 +68,7 @@ export async function prepareCluster(
   const home = path.join(dataFolder, 'postgres')
   if (!(await exists(path.join(home, 'password')))) await createHome(dataFolder, home, binaries, user)
   const folders = {
-    data: path.join(home, 'cluster'),
+    data: path.join(home, CLUSTER),
     socket: await prepareSocketFolder(dataFolder, home, user),
     log: path.join(home, 'log'),
   }
@@ -86,7 +89,7 @@ async function createHome(
   await mkdir(staged, { mode: 0o700 })
   if (user) await chmod(staged, 0o711)
   try {
-    const password = await createCluster(binaries, path.join(staged, 'cluster'), user)
+    const password = await createCluster(binaries, path.join(staged, CLUSTER), user)
     await writeFile(path.join(staged, 'password'), `${password}\n`, { mode: 0o600, flush: true })
     await rename(staged, home)
   } catch (error) {
@@ -95,11 +98,20 @@ async function createHome(
   }
 }
 
-/** Removes the temporary folders of interrupted starts. Only the owner of the data folder may call it. */
-export async function removeStaged(dataFolder: string) {
-  const names = await readdir(dataFolder)
-  const staged = names.filter(name => name.startsWith(STAGED))
-  await Promise.all(staged.map(name => rm(path.join(dataFolder, name), { recursive: true, force: true })))
+/**
+ * Removes the temporary folders of interrupted starts, and the socket folders of the clusters that this one is a copy of
+ * or follows. Only the owner of the data folder may call it.
+ */
+export async function removeRemains(dataFolder: string, { folders }: LocalCluster): Promise<void> {
+  const home = path.dirname(folders.data)
+  const staged = await list(dataFolder, name => name.startsWith(STAGED))
+  const sockets = await list(home, name => name === SOCKET_FOLDER || name.startsWith(`${SOCKET_FOLDER}-`))
+  const remains = [...staged, ...sockets.filter(folder => folder !== folders.socket)]
+  await Promise.all(remains.map(folder => rm(folder, { recursive: true, force: true })))
+}
+
+async function list(folder: string, isMeant: (name: string) => boolean): Promise<string[]> {
+  return (await readdir(folder)).filter(isMeant).map(name => path.join(folder, name))
 }
 
 /** Limits the size of the server's log. Called before the server starts. */
@@ -112,30 +124,26 @@ export async function rotateLog(log: string) {
 }
 
 /**
- * Removes lock files that name a living process which is not a PostgreSQL of this folder. After a restart of the
- * machine or container, the process id may belong to another program, and PostgreSQL would refuse to start. Only Linux
- * allows this check.
- */
-export async function removeForeignLocks(folders: ClusterFolders) {
-  const lock = path.join(folders.data, 'postmaster.pid')
-  const pid = Number.parseInt(await readFile(lock, 'utf8').catch(() => ''), 10)
-  const command = pid > 0 ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null) : null
-  if (command === null || command.split('\0').includes(folders.data)) return
-  await rm(lock, { force: true })
-  await rm(`${folders.socket}${SOCKET_NAME}.lock`, { force: true })
-}
-
-/**
- * Prepares the folder of the socket: beside the cluster, or, if that path is too long for a socket, in /tmp under a
- * name that depends only on the path.
+ * Prepares the folder of the socket. Each cluster has its own: a server that was left running when its data folder was
+ * deleted removes its socket when it ends, and must not remove that of the cluster that took its place. It keeps the
+ * inode of its folder in use. The server of an earlier release may still run with a folder of another name.
  */
 async function prepareSocketFolder(dataFolder: string, home: string, user: SystemUser | null) {
-  const beside = path.join(home, 'run')
-  if (Buffer.byteLength(beside + SOCKET_NAME) <= SOCKET_PATH_BYTES_MAX) {
+  const cluster = path.join(home, CLUSTER)
+  const running = await findRunningSocket(cluster)
+  if (running !== null) return running
+  const { inode } = await identifyFolder(cluster)
+  const beside = path.join(home, `${SOCKET_FOLDER}-${BigInt(inode).toString(36)}`)
+  if (Buffer.byteLength(path.join(beside, SOCKET_NAME)) <= SOCKET_PATH_BYTES_MAX) {
     await makePrivateFolder(beside, user)
     return beside
   }
-  const digest = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16)
+  return prepareSocketInTmp(`${dataFolder} ${inode}`, user)
+}
+
+/** A folder in /tmp for a data folder whose path is too long for a socket. Its name depends only on `owner`. */
+async function prepareSocketInTmp(owner: string, user: SystemUser | null) {
+  const digest = createHash('sha256').update(owner).digest('hex').slice(0, 16)
   const folder = `/tmp/waxwing-${digest}`
   // Anyone can create names in /tmp, so an existing folder must belong to us and be closed to others.
   await mkdir(folder, { mode: 0o700 }).then(

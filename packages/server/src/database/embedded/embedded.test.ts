@@ -1,22 +1,35 @@
-import { spawn } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
+import { guardFolder } from '../../../test/guard/guard.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
 import { silentLog } from '../../kit/log.ts'
-import { serverPid, SUPERUSER } from './cluster.ts'
+import { makePrivateFolder, serverPid, spawnServer, SUPERUSER } from './cluster.ts'
 import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
 import { migrate } from '../migrate.ts'
 import { clientSettings, type DatabaseAddress } from '../pool.ts'
+import { findBinaries, reachableBinaries } from './postgres-binaries.ts'
+import { findRunningSocket } from './running-server.ts'
 import { postgresUser } from './system-user.ts'
 
+const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
 
 async function makeFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-embedded-'))
   await chmod(folder, 0o711)
-  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+  const release = guardFolder(folder)
+  return {
+    path: folder,
+    async [Symbol.asyncDispose]() {
+      await rm(folder, { recursive: true, force: true })
+      release()
+    },
+  }
 }
 
 function openService(dataDir: string): Promise<EmbeddedPostgres> {
@@ -41,7 +54,8 @@ async function query(address: DatabaseAddress, statement: string) {
 async function superuserOf(dataDir: string, database: string): Promise<DatabaseAddress> {
   const home = path.join(dataDir, 'postgres')
   const password = (await readFile(path.join(home, 'password'), 'utf8')).trim()
-  return { socketFolder: path.join(home, 'run'), user: SUPERUSER, password, database }
+  const socketFolder = (await findRunningSocket(clusterOf(dataDir))) ?? ''
+  return { socketFolder, user: SUPERUSER, password, database }
 }
 
 /** Whether a service holds the server after restarting it: the server answers before that. */
@@ -74,6 +88,23 @@ function isRunning(pid: number) {
 async function requirePid(dataDir: string) {
   const pid = await serverPid(clusterOf(dataDir))
   if (pid === null) throw new Error('No server runs')
+  return pid
+}
+
+/** Opens a service, which makes the folder, and closes it. */
+async function useOnce(dataDir: string): Promise<EmbeddedPostgres> {
+  await using service = await openService(dataDir)
+  return service
+}
+
+/** Runs a server as a service leaves it that was killed. Returns its process id. */
+async function leaveServer(dataDir: string, socket: string): Promise<number> {
+  const user = await postgresUser()
+  const folders = { data: clusterOf(dataDir), socket, log: path.join(dataDir, 'postgres', 'log') }
+  await makePrivateFolder(socket, user)
+  const binaries = await reachableBinaries(await findBinaries(), user, dataDir, () => {})
+  const { pid = 0 } = await spawnServer(binaries, folders, user, {})
+  await waitUntil('its socket', () => findRunningSocket(folders.data))
   return pid
 }
 
@@ -255,11 +286,41 @@ describe('openEmbedded', () => {
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('removes the leftovers of an interrupted start', async () => {
+  test('starts on a copy that took the place of the folder of a running server', async () => {
+    await using folder = await makeFolder()
+    const dataDir = path.join(folder.path, 'data')
+    const socket = socketOf((await useOnce(dataDir)).address)
+    const left = await leaveServer(dataDir, socket)
+    await rename(dataDir, `${dataDir}.old`)
+    await run('cp', ['--archive', `${dataDir}.old`, dataDir])
+
+    await using copy = await openService(dataDir)
+    expect(await requirePid(dataDir)).not.toBe(left)
+    process.kill(left, 'SIGINT')
+    await waitUntil('the server that was left to end', async () => !isRunning(left))
+    expect(await query(copy.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('takes over the server that an earlier release left, whose socket is in another folder', async () => {
+    await using folder = await makeFolder()
+    await useOnce(folder.path)
+    const pid = await leaveServer(folder.path, path.join(folder.path, 'postgres', 'run'))
+    await using service = await openService(folder.path)
+    expect(await requirePid(folder.path)).toBe(pid)
+    expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('removes the leftovers of interrupted starts and of other clusters', async () => {
     await using folder = await makeFolder()
     await mkdir(path.join(folder.path, 'postgres.new-left', 'cluster'), { recursive: true })
-    await using _service = await openService(folder.path)
+    await using service = await openService(folder.path)
     expect(await readdir(folder.path)).not.toContain('postgres.new-left')
+    const home = path.join(folder.path, 'postgres')
+    for (const name of ['run', 'run-another']) await mkdir(path.join(home, name))
+    await service[Symbol.asyncDispose]()
+    await using again = await openService(folder.path)
+    const sockets = (await readdir(home)).filter(name => name.startsWith('run'))
+    expect(sockets).toEqual([path.basename(socketOf(again.address))])
   })
 
   test('works in a folder whose path is too long for a socket', async () => {

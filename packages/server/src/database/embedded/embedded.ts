@@ -10,12 +10,12 @@ import {
   type LocalCluster,
   prepareCluster,
   prepareDataFolder,
-  removeForeignLocks,
-  removeStaged,
+  removeRemains,
   rotateLog,
 } from './data-folder.ts'
 import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
 import { ensureDatabase } from './ensure-database.ts'
+import { type FolderIdentity, identifyFolder } from './folder-identity.ts'
 import type { DatabaseAddress } from '../pool.ts'
 import {
   findBinaries,
@@ -23,6 +23,7 @@ import {
   PostgresUnavailable,
   reachableBinaries,
 } from './postgres-binaries.ts'
+import { removeForeignLocks } from './running-server.ts'
 import { SERVICE_ROLE, servicePassword } from './service-role.ts'
 import { postgresUser, type SystemUser } from './system-user.ts'
 
@@ -47,6 +48,7 @@ export interface EmbeddedOptions {
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** The service's database, for the role that owns it. */
   address: DatabaseAddress
+  identifyFolder(): Promise<FolderIdentity>
   /** Asks the server to stop, without waiting for it. */
   abandon(): Promise<void>
 }
@@ -115,7 +117,7 @@ async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> 
 
   const control = await takeHold(server)
   try {
-    if (options.as === 'service') await removeStaged(dataFolder)
+    if (options.as === 'service') await removeRemains(dataFolder, cluster)
     await ensureDatabase(control, addressOf(cluster, DATABASE))
   } catch (error) {
     // The held connection would keep this process alive. The next start takes over the server.
@@ -225,6 +227,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
   watch(first)
   return {
     address,
+    identifyFolder: () => identifyFolder(server.cluster.folders.data),
     abandon: () => signalServer(server, 'SIGINT'),
     async [Symbol.asyncDispose]() {
       stop.abort()
@@ -244,6 +247,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
 function join(server: Server, control: Client, address: DatabaseAddress): EmbeddedPostgres {
   return {
     address,
+    identifyFolder: () => identifyFolder(server.cluster.folders.data),
     abandon: async () => {},
     async [Symbol.asyncDispose]() {
       const isLast = await tryBeLast(control).catch(() => false)

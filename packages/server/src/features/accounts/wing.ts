@@ -24,6 +24,7 @@ import { forgetPreviousTokens } from './grants/store.ts'
 import { announceSettingsHandler } from './settings/inherit.ts'
 import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
+import { ACCOUNT_TIMES } from './stored-times.ts'
 
 export async function openAccounts(resources: Resources) {
   const { db, keyRing, config, log, servers, serverSearch, signIns, pushTokens, waker, baseUrl } = resources
@@ -91,5 +92,6 @@ export async function openAccounts(resources: Resources) {
         async () => (await measureFailingPurges(db)).count,
       ),
     ],
+    storedTimes: ACCOUNT_TIMES,
   } satisfies Wing
 }

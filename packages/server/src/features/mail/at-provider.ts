@@ -1,9 +1,11 @@
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { AccountRow } from '../accounts/accounts/account.ts'
 import { askForSync } from '../accounts/accounts/ask-for-sync.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { ChangeUnit, Commits } from '../context.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
+import { recordSuspicion } from './messages/record-suspicion.ts'
 
 /** What of an account is needed to wake its sync. */
 type SyncedAccount = Pick<AccountRow, 'id' | 'tenant_id'>
@@ -35,6 +37,16 @@ export async function refuseGone(context: Pick<Commits, 'step'>, account: Synced
 /** Asks for a pass of the sync, soon. */
 export async function wakeSync(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<void> {
   await context.step(unit => askForPass(unit, account))
+}
+
+/**
+ * Notes that the provider has another message under a number of the index, and lets the sync compare all mailboxes of the
+ * account. Wake it after the commit.
+ */
+export async function noteOther(unit: UnitOfWork, account: SyncedAccount): Promise<void> {
+  // First, as the sync locks rows: the account, then its cursors.
+  await askForSync(unit.sql, account, ['mail', 'integrity'])
+  await recordSuspicion(unit, account.id)
 }
 
 /** Asks for a pass of the sync after this commit. It is not asked for if that was done often: then one began lately. */

@@ -1,8 +1,8 @@
 import { Counter } from 'prom-client'
 import { dailyAt, everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
+import { openFairSemaphore } from '../../kit/fair-semaphore.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openMessageReader } from '../../kit/mime/message-reader.ts'
-import { openSemaphore } from '../../kit/semaphore.ts'
 import { openMailFollower } from '../../sync/mail/follower.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
@@ -31,13 +31,14 @@ import { countStaleAccounts } from './search/record-version.ts'
 import { threadChangeOperations } from './threads/change-operations.ts'
 import { threadOperations } from './threads/operations.ts'
 import { sweepThreadLinks } from './threads/sweep.ts'
+import { MAIL_TIMES } from './stored-times.ts'
 
 /** Bodies are handed over in batches of small ones: while this thread does something else, the reading one goes on. */
 const BODIES_READ_AT_ONCE = 32
 /** Accounts whose searches at their provider are counted at once. */
 const SEARCHED_ACCOUNTS_MAX = 100_000
 /** Most of the database's connections and processors are for requests that are quick. */
-const SEARCHES = { atOnce: 4, waitingMax: 64 }
+const SEARCHES = { atOnce: 4, kept: 1, waitingMax: 64, waitingOfOneMax: 16 }
 
 export function openMail(resources: Resources) {
   const {
@@ -68,7 +69,8 @@ export function openMail(resources: Resources) {
       tellOwner: accountId => waker.wake(accountId, 'waxwing_body'),
     }),
   )
-  const source = { ...stored, connections, bodies }
+  const wakeSync = (accountId: string) => waker.wake(accountId)
+  const source = { ...stored, connections, bodies, wakeSync }
   const bodyStoring: BodyStoring = opened.use(new BodyStoring({ ...source, reader, clock }))
   if (isFollowing) {
     wakes.on(['waxwing_wake'], {
@@ -96,7 +98,7 @@ export function openMail(resources: Resources) {
       mailSettings: mailSettingOperations,
       search: searchOperations({
         connections,
-        searches: openSemaphore(SEARCHES),
+        searches: openFairSemaphore(SEARCHES),
         providerSearches: limits.openWindows({ windowsMax: SEARCHED_ACCOUNTS_MAX }),
       }),
     },
@@ -145,6 +147,7 @@ export function openMail(resources: Resources) {
         },
       }),
     ),
+    storedTimes: MAIL_TIMES,
   } satisfies Wing
   return { ...wing, content }
 }

@@ -6,7 +6,6 @@ import type { Logger } from '../../kit/log.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { listTenantRetention } from '../tenancy/settings/store.ts'
-import { KeyEnds } from '../tenancy/credentials/key-ends.ts'
 import { FeedWatch } from './changes/feed-watch.ts'
 import { changeOperations } from './changes/operations.ts'
 import { deliveryGauges } from './deliveries/metrics.ts'
@@ -17,15 +16,15 @@ import { sweepDeliveries } from './deliveries/sweep.ts'
 import { webhookOperations } from './webhooks/operations.ts'
 import { openWebhookKeys } from './webhooks/secrets.ts'
 import { countEndpoints } from './webhooks/store.ts'
+import { NOTIFICATION_TIMES } from './stored-times.ts'
 
 export async function openNotifications(resources: Resources) {
-  const { db, keyRing, log, clock, news, targets } = resources
+  const { db, keyRing, log, news, targets } = resources
   const keys = await openWebhookKeys(db, keyRing)
   const watch = new FeedWatch(db, news)
-  const keyEnds = new KeyEnds({ db, clock, log })
   return {
     operations: {
-      changes: changeOperations({ watch, keyEnds }),
+      changes: changeOperations(watch),
       webhooks: webhookOperations({ keys, targets }),
       webhookDeliveries: deliveryOperations,
     },
@@ -49,6 +48,7 @@ export async function openNotifications(resources: Resources) {
       ),
       ...deliveryGauges(db),
     ],
+    storedTimes: NOTIFICATION_TIMES,
   } satisfies Wing
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from '../../database/pool.ts'
 import { requireSealedValue } from '../../database/sealed-value.ts'
 import type { KeyRing } from '../../kit/key-ring.ts'
-import { type LinkBase, planLinkBase } from '../../kit/link-base.ts'
+import { type LinkBase, type LinkSettings, planLinkBase } from '../../kit/link-base.ts'
 import { createLinkTokens, type LinkTokens } from '../../kit/link-token.ts'
 
 /** What the links in messages are made of. */
@@ -14,10 +14,21 @@ export interface Links {
 export async function openLinks(options: {
   db: Db
   keyRing: KeyRing
-  config: { linksUrl: string | null; baseUrl: string | null }
+  config: LinkSettings
+  /** Where this service is reached, known once it listens. */
+  baseUrl(): string
 }): Promise<Links> {
-  const { db, keyRing, config } = options
+  const { db, keyRing, config, baseUrl } = options
   // Not derived from the key ring, whose keys change while links must last.
   const key = await requireSealedValue(db, keyRing, 'link_key')
-  return { base: planLinkBase(config), tokens: createLinkTokens(key) }
+  const tokens = createLinkTokens(key)
+  // The people of a sandbox reach the service where it listens.
+  if (config.baseUrl === null && config.sandboxUrl !== null)
+    return {
+      tokens,
+      get base() {
+        return planLinkBase({ ...config, baseUrl: baseUrl() })
+      },
+    }
+  return { tokens, base: planLinkBase(config) }
 }

@@ -17,9 +17,10 @@ import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
 import { openLinks } from './links.ts'
 import { EndWatch } from './outbox/await-end.ts'
-import { holdAfterRestore, wakeAccounts } from './outbox/claims.ts'
+import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
 import { findDoubleCopies, settleCopiesHandler } from './outbox/double-copies.ts'
+import { holdAfterRestore } from './outbox/held.ts'
 import { countQueuedToday } from './outbox/limits.ts'
 import { openLargeContents } from './outbox/large-contents.ts'
 import { outboxOperations } from './outbox/operations.ts'
@@ -41,6 +42,7 @@ import { ItemNotes } from './tracking/note-items.ts'
 import { trackingOperations } from './tracking/operations.ts'
 import { trackingRoutes } from './tracking/routes.ts'
 import { countPaused, sweepTracking } from './tracking/store.ts'
+import { SENDING_TIMES } from './stored-times.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
@@ -150,6 +152,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
     },
     gauges: outboxGauges(resources),
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
+    storedTimes: SENDING_TIMES,
   } satisfies Wing
 }
 

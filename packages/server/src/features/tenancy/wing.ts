@@ -9,6 +9,7 @@ import { measureStorage } from './plans/store.ts'
 import type { Counts } from './usage/counts.ts'
 import { usageOperations } from './usage/operations.ts'
 import { deleteOldUsage, foldCounts, listStoredBytes } from './usage/store.ts'
+import { TENANCY_TIMES } from './stored-times.ts'
 
 /** @param counts what later wings count for plans; asked for when the first call comes */
 export async function openTenancy(resources: Resources, counts: () => Counts) {
@@ -41,5 +42,6 @@ export async function openTenancy(resources: Resources, counts: () => Counts) {
         async () => (await measureStorage(db)).fullTenants,
       ),
     ],
+    storedTimes: TENANCY_TIMES,
   } satisfies Wing
 }

@@ -13,6 +13,7 @@ import {
   presentKey,
 } from '../../../test/reference-page.ts'
 import { sampleAccount } from '../../../test/sample-rows.ts'
+import { requireProgram } from '../../../test/servers/install.ts'
 
 const run = promisify(execFile)
 const HOSTILE = '<img src=x onerror="globalThis.isHacked = true"><script>globalThis.isHacked = true</script>'
@@ -210,7 +211,7 @@ describe('a request as code', () => {
       await writeFile(join(folder, 'request.py'), await snippetOf(form, 'Python'))
       const env = { ...process.env, WAXWING_KEY: 'wk_1' }
       const node = await run(process.execPath, ['request.mjs'], { cwd: folder, env })
-      const python = await run('/usr/bin/python3', ['request.py'], { cwd: folder, env })
+      const python = await run(requireProgram('python3'), ['request.py'], { cwd: folder, env })
       const fromNode = JSON.parse(node.stdout.split('\n')[0] ?? '')
       const fromPython = JSON.parse(python.stdout.split('\n')[0] ?? '')
 

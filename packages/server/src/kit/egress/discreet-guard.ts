@@ -16,7 +16,8 @@ export function discreetGuard(guard: EgressGuard): EgressGuard {
       } catch (error) {
         // The refusal of an address reveals nothing that the caller did not know.
         if (parseHost(target.host)?.address === null) await wholeSecondsSince(startedAt)
-        if (error instanceof EgressUnresolved && !error.isTemporary) throw new EgressRefused(error.message)
+        if (error instanceof EgressUnresolved && !error.isTemporary)
+          throw new EgressRefused(target.host, error.message)
         throw error
       }
     },

@@ -21,9 +21,9 @@ export class EgressRefused extends Error {
   /** The exact reason, for the operator's log. */
   readonly detail: string
 
-  constructor(detail: string) {
+  constructor(host: string, detail: string) {
     super(
-      'This service may not connect to that server: it has no public address, or the port is not a usual one. Check the name, use the usual port, or ask the operator to allow the server.',
+      `No public address was found for ${host}, or this service may not connect to it. Check the name, use the usual port, or ask the operator to allow the server.`,
     )
     this.detail = detail
   }
@@ -77,10 +77,10 @@ export function egressGuard(options: {
   return {
     async resolve({ host, port, kind }) {
       const parsed = parseHost(host)
-      if (!parsed) throw new EgressRefused(`${JSON.stringify(host)} is not a host name`)
+      if (!parsed) throw new EgressRefused(host, `${JSON.stringify(host)} is not a host name`)
       const isNamed = isHostAllowed(allow, parsed, port)
       if (!isNamed && !parsed.address && !parsed.name.includes('.')) {
-        throw new EgressRefused(`${parsed.name} is a local name`)
+        throw new EgressRefused(host, `${parsed.name} is a local name`)
       }
 
       const addresses = parsed.address ? [parsed.name] : await resolveBounded(resolve, parsed)
@@ -88,12 +88,13 @@ export function egressGuard(options: {
         const bytes = parseAddress(address)
         if (!bytes)
           throw new EgressRefused(
+            host,
             `${parsed.name} resolves to ${JSON.stringify(address)}, which is not an address`,
           )
         if (isNamed || isAddressAllowed(allow, bytes, port)) continue
         if (!isGlobalUnicast(bytes))
-          throw new EgressRefused(`${parsed.name} is at ${address}, which is not public`)
-        if (!rules[kind](port)) throw new EgressRefused(`${port} is not a port of ${kind}`)
+          throw new EgressRefused(host, `${parsed.name} is at ${address}, which is not public`)
+        if (!rules[kind](port)) throw new EgressRefused(host, `${port} is not a port of ${kind}`)
       }
       return destination(parsed, port, addresses)
     },
@@ -149,7 +150,10 @@ function destination(host: HostName, port: number, addresses: readonly string[])
       const peer = parseAddress(socket.remoteAddress ?? '')
       if (peer && checked.some(bytes => isSameAddress(bytes, peer))) return
       socket.destroy()
-      throw new EgressRefused(`${host.name} was connected at ${socket.remoteAddress}, which was not checked`)
+      throw new EgressRefused(
+        host.name,
+        `${host.name} was connected at ${socket.remoteAddress}, which was not checked`,
+      )
     },
   }
 }

@@ -50,8 +50,10 @@ export function targetGuard(options: {
 
   function checkScheme(url: URL): void {
     if (url.protocol === 'https:') return
-    if (url.protocol !== 'http:' || !allowHttp) throw new PlainHttpRefused(`${url.protocol} is not https`)
-    if (!mayBeNamed(allow, url)) throw new PlainHttpRefused(`plain HTTP is not allowed to ${url.host}`)
+    if (url.protocol !== 'http:' || !allowHttp)
+      throw new PlainHttpRefused(url.hostname, `${url.protocol} is not https`)
+    if (!mayBeNamed(allow, url))
+      throw new PlainHttpRefused(url.hostname, `plain HTTP is not allowed to ${url.host}`)
   }
 
   return {
@@ -68,9 +70,9 @@ export function targetGuard(options: {
         const isNoName = error instanceof EgressUnresolved && !error.isTemporary
         if (!isNoName && !(error instanceof EgressRefused)) throw error
         if (isHostNamed(allow, url)) throw error
-        throw new PlainHttpRefused(notNamed)
+        throw new PlainHttpRefused(url.hostname, notNamed)
       }
-      throw new PlainHttpRefused(notNamed)
+      throw new PlainHttpRefused(url.hostname, notNamed)
     },
   }
 }

@@ -16,6 +16,8 @@ export interface StreamedSegment {
 /** A part, with its header, which ends with the empty line; nothing follows the last line of its body. */
 export interface Entity {
   type: string
+  /** Whether it has bytes beyond ASCII. */
+  is8Bit: boolean
   segments: Segment[]
 }
 
@@ -24,7 +26,7 @@ export function textEntity(type: 'text/plain' | 'text/html', text: string): Enti
   const header =
     contentField('Content-Type', `${type}; charset=utf-8`, {}) +
     `Content-Transfer-Encoding: ${encoding}\r\n\r\n`
-  return { type, segments: [Buffer.from(header, 'latin1'), body] }
+  return { type, is8Bit: false, segments: [Buffer.from(header, 'latin1'), body] }
 }
 
 export interface FileTraits {
@@ -56,20 +58,20 @@ export function fileEntity(
     byteLength: byteLength === null ? null : base64Length(byteLength),
     open: () => encodeBase64(open()),
   }
-  return { type: traits.contentType, segments: [fileHeader(traits, 'base64'), body] }
+  return { type: traits.contentType, is8Bit: false, segments: [fileHeader(traits, 'base64'), body] }
 }
 
 /** A message within the message, whose lines are fit for sending as they are. */
 export function messageEntity(traits: FileTraits, is8Bit: boolean, body: StreamedSegment): Entity {
-  return { type: traits.contentType, segments: [fileHeader(traits, is8Bit ? '8bit' : '7bit'), body] }
+  return { type: traits.contentType, is8Bit, segments: [fileHeader(traits, is8Bit ? '8bit' : '7bit'), body] }
 }
 
 export function multipartEntity(
   subtype: 'alternative',
   [first, ...others]: readonly [Entity, ...Entity[]],
 ): Entity {
-  const { type, segments, tail } = encloseEntity(subtype, { ...first, tail: [] }, others, newBoundary())
-  return { type, segments: [...segments, ...tail] }
+  const { segments, tail, ...traits } = encloseEntity(subtype, { ...first, tail: [] }, others, newBoundary())
+  return { ...traits, segments: [...segments, ...tail] }
 }
 
 /** An entity in two pieces: what stands before and in its first text, and what follows. */
@@ -87,13 +89,17 @@ export function encloseEntity(
   const type = `multipart/${subtype}`
   // RFC 2387 section 3.1 requires the type of the first part.
   const root = subtype === 'related' ? `\r\n type="${first.type}";` : ''
+  const is8Bit = first.is8Bit || others.some(other => other.is8Bit)
+  // RFC 2045 section 6.4: a part without an encoding of its own claims 7bit for all that it encloses.
+  const encoding = is8Bit ? 'Content-Transfer-Encoding: 8bit\r\n' : ''
   const header = Buffer.from(
-    `Content-Type: ${type};${root}\r\n boundary="${boundary}"\r\n\r\n--${boundary}\r\n`,
+    `Content-Type: ${type};${root}\r\n boundary="${boundary}"\r\n${encoding}\r\n--${boundary}\r\n`,
   )
   const separator = Buffer.from(`\r\n--${boundary}\r\n`)
   const rest = others.flatMap(({ segments }) => [separator, ...segments])
   return {
     type,
+    is8Bit,
     segments: [header, ...first.segments],
     tail: [...first.tail, ...rest, Buffer.from(`\r\n--${boundary}--`)],
   }

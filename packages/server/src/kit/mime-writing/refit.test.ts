@@ -64,6 +64,49 @@ describe('refitMessage', () => {
     expect(await refit(message)).toMatchObject({ text: message, is8Bit: true })
   })
 
+  const multipart = 'Content-Type: multipart/mixed; boundary=b\n'
+  test.each([
+    ['a message within the message', 'Content-Type: message/rfc822\n\nSubject: h\xfcllo\n\nx\n'],
+    [
+      'a message within a part',
+      `${multipart}\n--b\nContent-Type: message/rfc822\n\nSubject: h\xfcllo\nA: b\n\nx\n--b--\n`,
+    ],
+    [
+      'a message within a message within the message',
+      'Content-Type: message/rfc822\n\nContent-Type: message/rfc822\n\nSubject: h\xfcllo\n\nx\n',
+    ],
+    ['a message without a body within the message', 'Content-Type: message/rfc822\n\nSubject: h\xfcllo\n'],
+    ['a part', `${multipart}\n--b\nContent-Disposition: attachment; filename="h\xfcllo"\n\nx\n--b--\n`],
+    ['a line that is folded', 'Content-Type: message/rfc822\n\nSubject: hello\n h\xfcllo\n\nx\n'],
+  ])('keeps the header beyond ASCII of %s, and says so', async (_, before) => {
+    const message = crlf(before)
+    for (const allows8Bit of [true, false])
+      for (const pieceBytes of [1, 5, 1000])
+        expect(await refit(message, allows8Bit, pieceBytes)).toMatchObject({ text: message, is8Bit: true })
+  })
+
+  test.each([
+    ['a preamble', `${multipart}\nh\xfcllo\n--b\n\nx\n--b--\n`],
+    ['an epilogue', `${multipart}\n--b\n\nx\n--b--\nh\xfcllo\n`],
+  ])('keeps %s beyond ASCII, and says so', async (_, before) => {
+    expect(await refit(crlf(before))).toMatchObject({ text: crlf(before), is8Bit: true })
+  })
+
+  test('does not count its own header, and encodes the rest beside a header that stays', async () => {
+    const own = crlf('Subject: h\xfcllo\n\nx\n')
+    expect(await refit(own)).toMatchObject({ text: own, is8Bit: false, survey: { has8BitHeader: true } })
+    const attached = crlf(
+      'Content-Type: message/rfc822\nContent-Transfer-Encoding: 8bit\n\nA: \xe4\n\n\xfc\n',
+    )
+    const { text, is8Bit } = await refit(attached)
+    expect(text).toBe(
+      crlf(
+        'Content-Type: message/rfc822\nContent-Transfer-Encoding: 8bit\n\nA: \xe4\nContent-Transfer-Encoding: quoted-printable\n\n=FC\n',
+      ),
+    )
+    expect(is8Bit).toBe(true)
+  })
+
   test('encodes what comes after something signed', async () => {
     const { text, is8Bit } = await refit(
       crlf(

@@ -25,8 +25,13 @@ export interface Survey {
   unfit: ReadonlySet<number>
   /** Numbers of the parts beyond ASCII that can be encoded. */
   beyondAscii: ReadonlySet<number>
-  /** Whether something signed or encrypted is beyond ASCII. */
-  hasSealed8Bit: boolean
+  /** Whether the header of the message is beyond ASCII. */
+  has8BitHeader: boolean
+  /**
+   * Whether something in the body is beyond ASCII that cannot be encoded: what is signed or encrypted, the header of a
+   * part or of a message within the message, or text outside of the parts.
+   */
+  hasFixed8Bit: boolean
   /** Whether something that cannot be encoded is not fit: a header, or a sealed part. */
   isHopeless: boolean
 }
@@ -40,12 +45,16 @@ export interface RefitOptions {
 export async function surveyMessage(content: AsyncIterable<Uint8Array>): Promise<Survey> {
   const unfit = new Set<number>()
   const beyondAscii = new Set<number>()
-  let hasSealed8Bit = false
+  let has8BitHeader: boolean | null = null
+  let hasFixed8Bit = false
   let isHopeless = false
   let lineBytes = 0
   const walker = messageWalker({
     header(lines) {
       isHopeless ||= lines.some(line => line.length > LINE_BYTES_MAX || line.includes(NUL))
+      // The first header is that of the message; others are within its body.
+      if (has8BitHeader === null) has8BitHeader = lines.some(is8Bit)
+      else hasFixed8Bit ||= lines.some(is8Bit)
     },
     body(part, line, end) {
       lineBytes += line.length
@@ -56,16 +65,17 @@ export async function surveyMessage(content: AsyncIterable<Uint8Array>): Promise
       else isHopeless ||= isUnfit
       if (beyondAscii.has(part.number) || !is8Bit(line)) return
       if (isFree) beyondAscii.add(part.number)
-      else hasSealed8Bit = true
+      else hasFixed8Bit = true
     },
     other(line) {
       isHopeless ||= line.length > LINE_BYTES_MAX || line.includes(NUL)
+      hasFixed8Bit ||= is8Bit(line)
     },
     end: () => undefined,
   })
   for await (const bytes of slices(content)) walker.push(bytes)
   walker.end()
-  return { unfit, beyondAscii, hasSealed8Bit, isHopeless }
+  return { unfit, beyondAscii, has8BitHeader: has8BitHeader ?? false, hasFixed8Bit, isHopeless }
 }
 
 /** Content in memory would otherwise keep the event loop to itself. */
@@ -85,7 +95,7 @@ function is8Bit(line: Buffer): boolean {
 
 /** Whether the message, once refitted, has bytes beyond ASCII in its body. */
 export function staysBeyondAscii(survey: Survey, { allows8Bit }: RefitOptions): boolean {
-  return survey.hasSealed8Bit || (allows8Bit && [...survey.beyondAscii].some(part => !survey.unfit.has(part)))
+  return survey.hasFixed8Bit || (allows8Bit && [...survey.beyondAscii].some(part => !survey.unfit.has(part)))
 }
 
 /** The message as it may be sent. `survey` is of the same content. */

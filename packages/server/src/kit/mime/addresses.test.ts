@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readAddresses } from './addresses.ts'
+import { readAddresses, readAuthor } from './addresses.ts'
 
 const CASES: Array<[field: string, expected: Array<[name: string | null, address: string]>]> = [
   ['ada@example.com', [[null, 'ada@example.com']]],
@@ -56,5 +56,24 @@ describe('readAddresses', () => {
 
   test('reads at most 2,000 addresses', () => {
     expect(readAddresses('a@b.example,'.repeat(4000))).toHaveLength(2000)
+  })
+})
+
+describe('readAuthor', () => {
+  test.each<[field: string | null, expected: [name: string | null, address: string] | null]>([
+    ['Doe, John <john@x.test>', ['John', 'john@x.test']],
+    ['Doe, John, Dr. <john@x.test>', ['Dr.', 'john@x.test']],
+    ['Example, Inc. <sales@x.test>, Bob <bob@x.test>', ['Inc.', 'sales@x.test']],
+    ['Doe; John <john@x.test>', ['John', 'john@x.test']],
+    ['"Doe, John" <john@x.test>', ['Doe, John', 'john@x.test']],
+    ['john@x.test, ada@x.test', [null, 'john@x.test']],
+    ['Mail Delivery System <>, john@x.test', [null, 'john@x.test']],
+    ['MAILER-DAEMON', [null, 'MAILER-DAEMON']],
+    ['root, postmaster', [null, 'root']],
+    ['Mail Delivery System <>', ['Mail Delivery System', '']],
+    ['', null],
+    [null, null],
+  ])('of %j is %j', (field, expected) => {
+    expect(readAuthor(field)).toEqual(expected && { name: expected[0], address: expected[1] })
   })
 })

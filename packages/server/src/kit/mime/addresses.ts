@@ -45,12 +45,13 @@ function isReachable({ address }: ParsedAddress): boolean {
 }
 
 /**
- * The first address of a field; if there is none, the first name without an address, as in the `Mail Delivery System
- * <>` of bounces.
+ * The first address of a field. One with an `@` is preferred, since names are written with bare commas, too, as in `Doe,
+ * John <john@example.com>`. If there is no address, the first name without one, as in the `Mail Delivery System <>` of
+ * bounces.
  */
 export function readAuthor(field: string | null): ParsedAddress | null {
   const found = readMailboxes(field)
-  return found.find(isReachable) ?? found[0] ?? null
+  return found.find(({ address }) => address.includes('@')) ?? found.find(isReachable) ?? found[0] ?? null
 }
 
 function readMailboxes(field: string | null): ParsedAddress[] {

@@ -18,16 +18,17 @@ export function readMessageId(field: string | null): string | null {
 }
 
 /**
- * The Message-IDs that a message refers to, oldest first: References, then In-Reply-To. Of a longer list, the first
- * and the last 99.
+ * The Message-IDs of the messages before this one in its thread, oldest first: those of References, or the first of
+ * In-Reply-To if there are none (RFC 5256 section 2.2). Of a longer list, the first and the last 99.
  */
 export function readReferences(
   references: string | null,
   inReplyTo: string | null,
   own: string | null,
 ): string[] {
-  const ids = new Set([...readIds(references), ...readIds(inReplyTo)])
-  if (own) ids.delete(own)
-  const all = [...ids]
+  const isOther = (id: string | null): id is string => id !== null && id !== own
+  const listed = [...new Set(readIds(references))].filter(isOther)
+  const parent = [readMessageId(references), readMessageId(inReplyTo)].find(isOther)
+  const all = listed.length > 0 || parent === undefined ? listed : [parent]
   return all.length > REFERENCES_MAX ? [all[0]!, ...all.slice(1 - REFERENCES_MAX)] : all
 }

@@ -1,4 +1,5 @@
 import { MODULE_SUFFIX } from '../module-suffix.ts'
+import { openFairSemaphore } from '../fair-semaphore.ts'
 import { ThreadLost, TooMuchWork, WorkThread } from '../work-thread.ts'
 import type { ContentFacts } from './content-facts.ts'
 import type { ParsedMessage } from './message-parser.ts'
@@ -8,6 +9,8 @@ import type { MessageOutline } from './outline.ts'
 const WORK_MS_MAX = 10_000
 const HEAP_MB_MAX = 256
 const READS_AT_ONCE = 8
+/** The part of the reads that is kept for parties that read little: a slow server may send a message for minutes. */
+const KEPT_SHARE = 0.25
 
 const NOTHING = new Uint8Array(0)
 
@@ -38,13 +41,14 @@ export interface ReadBody {
 export interface MessageReader extends AsyncDisposable {
   /**
    * Returns null if the message took too much time or memory. Throws what the content throws.
+   * @param party whose message it is; parties take turns
    * @throws ReaderLost if the thread ended because of another message; the message may be read again
    */
-  read(content: AsyncIterable<Uint8Array>): Promise<ReadMessage | null>
+  read(party: string, content: AsyncIterable<Uint8Array>): Promise<ReadMessage | null>
   /** Like `read`, but returns only the words of the body. */
-  readWords(content: AsyncIterable<Uint8Array>): Promise<ReadBody | null>
+  readWords(party: string, content: AsyncIterable<Uint8Array>): Promise<ReadBody | null>
   /** Like `read`, but returns the outline of a message, or of its beginning. */
-  readOutline(bytes: Uint8Array): Promise<MessageOutline | null>
+  readOutline(party: string, bytes: Uint8Array): Promise<MessageOutline | null>
 }
 
 /** Thrown if the thread ended because of another message. */
@@ -66,21 +70,11 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     readsAtOnce = READS_AT_ONCE,
     script = new URL(`read-worker${MODULE_SUFFIX}`, import.meta.url),
   } = options
-  const waiting: Array<() => void> = []
+  const permits = openFairSemaphore({ atOnce: readsAtOnce, kept: Math.floor(readsAtOnce * KEPT_SHARE) })
   let thread: WorkThread<ReaderRequest, ReaderAnswer> | null = null
-  let running = 0
   let lastId = 0
   let isClosed = false
 
-  const enter = async () => {
-    if (running >= readsAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
-    else running++
-  }
-  const leave = () => {
-    const next = waiting.shift()
-    if (next) next()
-    else running--
-  }
   const openThread = () => {
     if (isClosed) throw new ReaderLost('The reader of messages is closed')
     if (thread === null || thread.hasEnded) thread = new WorkThread({ script, heapMbMax: HEAP_MB_MAX })
@@ -120,26 +114,22 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     }
   }
 
-  async function readInTurn(...[content, wanted]: Parameters<typeof readAll>) {
-    await enter()
-    try {
-      return await readAll(content, wanted)
-    } finally {
-      leave()
-    }
+  async function readInTurn(party: string, ...[content, wanted]: Parameters<typeof readAll>) {
+    // Any number may wait.
+    return permits.take(party, () => readAll(content, wanted))
   }
 
   return {
-    async read(content) {
-      const result = await readInTurn(content, 'message')
+    async read(party, content) {
+      const result = await readInTurn(party, content, 'message')
       return result !== null && 'attachments' in result ? result : null
     },
-    async readWords(content) {
-      const result = await readInTurn(content, 'words')
+    async readWords(party, content) {
+      const result = await readInTurn(party, content, 'words')
       return result !== null && 'words' in result ? result : null
     },
-    async readOutline(bytes) {
-      const result = await readInTurn(onePiece(bytes), 'outline')
+    async readOutline(party, bytes) {
+      const result = await readInTurn(party, onePiece(bytes), 'outline')
       return result !== null && 'reports' in result ? result : null
     },
     async [Symbol.asyncDispose]() {

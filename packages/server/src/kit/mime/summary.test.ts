@@ -91,7 +91,8 @@ describe('summarize', () => {
 
     expect(summary.references).toHaveLength(100)
     expect(summary.references[0]).toBe('<0@x>')
-    expect(summary.references.at(-1)).toBe('<parent@x>')
+    expect(summary.references.at(-1)).toBe('<299@x>')
+    expect(summary.inReplyTo).toEqual(['<299@x>', '<parent@x>'])
     expect(summary.references).not.toContain('<own@x>')
   })
 

@@ -2,18 +2,21 @@ import { type ParsedAddress, readAddresses, readAuthor } from './addresses.ts'
 import { readDate } from './date.ts'
 import { decodeWords } from './encoded-words.ts'
 import { HEADER_BYTES_MAX, type Header, fieldText, readHeader } from './header.ts'
-import { readMessageId, readReferences } from './message-ids.ts'
+import { readIds, readMessageId, readReferences } from './message-ids.ts'
 import { readParts } from './parts.ts'
 import { readSnippet } from './snippet.ts'
 import { cleanLine } from './text.ts'
 
 const SUBJECT_LENGTH_MAX = 4000
+const IN_REPLY_TO_MAX = 20
 
 /** The fields of a message that an index shows. */
 export interface MessageSummary {
   internetMessageId: string | null
-  /** Message-IDs with angle brackets, oldest first, at most 100. */
+  /** Message-IDs with angle brackets of the messages before it in its thread, oldest first, at most 100. */
   references: string[]
+  /** Message-IDs of In-Reply-To, which may be none of these. */
+  inReplyTo: string[]
   subject: string | null
   /** The address is empty if the author has only a name, as in bounces. */
   from: ParsedAddress | null
@@ -58,6 +61,7 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
       fieldText(header, 'in-reply-to'),
       internetMessageId,
     ),
+    inReplyTo: readIds(fieldText(header, 'in-reply-to')).slice(0, IN_REPLY_TO_MAX),
     subject: readSubject(fieldText(header, 'subject')),
     from: readAuthor(fieldText(header, 'from')) ?? readAuthor(fieldText(header, 'sender')),
     to: readAddresses(fieldText(header, 'to')),

@@ -3,4 +3,4 @@
  * or of the text that is read from a stored message (`kit/mime`). The role `jobs` then rewrites older documents, and
  * `auto` searches the providers of accounts that are not rewritten yet.
  */
-export const SEARCH_VERSION = 1
+export const SEARCH_VERSION = 2

@@ -15,6 +15,8 @@ import {
  */
 
 const THREADS = 2
+/** Kept for parties that render little, so that they wait for no large mail merge. */
+const THREADS_KEPT = 1
 const HEAP_MB_MAX = 128
 const WAITING_MAX = 512
 const WAITING_OF_ONE_MAX = 64
@@ -118,6 +120,7 @@ interface Threads extends AsyncDisposable {
 function openThreads(script: URL): Threads {
   const permits = openFairSemaphore({
     atOnce: THREADS,
+    kept: THREADS_KEPT,
     waitingMax: WAITING_MAX,
     waitingOfOneMax: WAITING_OF_ONE_MAX,
   })

@@ -24,6 +24,8 @@ export interface SearchOptions extends Fetcher {
   httpsPort?: number
   /** Maximum time of a search. */
   searchSeconds?: number
+  /** The hosts that take the mail of a domain whose people a sandbox plays; none for any other domain. */
+  findPlayedHosts?: (domain: string) => Promise<string[]>
   /** Whether servers without TLS are offered. */
   allowPlaintext: boolean
 }
@@ -55,7 +57,12 @@ interface Search extends Required<Omit<SearchOptions, keyof Fetcher>> {
 export function serverSearch(options: SearchOptions): ServerSearch {
   const { guard, authorities, ...rest } = options
   const fetcher = { guard, authorities }
-  const defaults = { ispdbUrl: ISPDB_URL, httpsPort: HTTPS_PORT, searchSeconds: SEARCH_SECONDS }
+  const defaults = {
+    ispdbUrl: ISPDB_URL,
+    httpsPort: HTTPS_PORT,
+    searchSeconds: SEARCH_SECONDS,
+    findPlayedHosts: async () => [],
+  }
   return {
     async find(email) {
       const domain = parseHost(email.slice(email.lastIndexOf('@') + 1))
@@ -72,6 +79,8 @@ export function serverSearch(options: SearchOptions): ServerSearch {
 async function find(search: Search): Promise<FoundServers | null> {
   const known = findByDomain(search.domain)
   if (known) return { source: 'provider', ...serversOf(known, search.email), dav: davOf(known) }
+  const played = await findPlayed(search)
+  if (played) return { source: 'mx', ...serversOf(played, search.email), dav: davOf(played) }
 
   const ended = new AbortController()
   const limit = (share: number) =>
@@ -88,6 +97,10 @@ async function find(search: Search): Promise<FoundServers | null> {
   } finally {
     ended.abort()
   }
+}
+
+async function findPlayed({ findPlayedHosts, domain }: Search): Promise<KnownProvider | null> {
+  return firstKnown(await findPlayedHosts(domain))
 }
 
 /** The best source that has a result, without waiting for lesser ones. */
@@ -141,10 +154,14 @@ async function bySrv(search: Search, signal: AbortSignal): Promise<MailServers |
 /** The host that receives the mail of a domain usually serves its mailboxes, too. */
 async function byMx(search: Search, signal: AbortSignal): Promise<MailServers | null> {
   const hosts = await findMailHosts(search.records, search.domain, signal)
-  const known = hosts.map(findByMailHost).find(provider => provider !== null)
+  const known = firstKnown(hosts)
   if (known) return { source: 'mx', ...serversOf(known, search.email), known }
   const parents = parentDomains(hosts[0] ?? '').filter(domain => domain !== search.domain)
   return first(parents.map(domain => readIspdb(search, 'mx', domain, signal)))
+}
+
+function firstKnown(mailHosts: readonly string[]): KnownProvider | null {
+  return mailHosts.map(findByMailHost).find(provider => provider !== null) ?? null
 }
 
 function parentDomains(host: string): string[] {

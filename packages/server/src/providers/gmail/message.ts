@@ -50,7 +50,7 @@ function describe(
   size: number | null,
   { ignoredLabels, draftKeys }: Labelling,
 ): RemoteMessage {
-  const { internetMessageId, references, subject, from, to, cc, bcc, replyTo, sentAt } = summary
+  const { internetMessageId, references, inReplyTo, subject, from, to, cc, bcc, replyTo, sentAt } = summary
   const receivedAt = receivedAtOf(message.internalDate) ?? sentAt ?? new Date(0)
   const facts = { internetMessageId, subject, from, sentAt, receivedAt, size }
   // Gmail makes snippets for web pages.
@@ -61,6 +61,7 @@ function describe(
     identity: identityOf({ ...facts, size: size ?? 0 }, message.id),
     threadId: message.threadId,
     references,
+    inReplyTo,
     to,
     cc,
     bcc,

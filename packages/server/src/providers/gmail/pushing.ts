@@ -42,10 +42,10 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
 const watchSchema = z.object({ expiration: z.string().regex(/^\d{10,16}$/) })
 
 /** @param plan null: the mailbox is only polled */
-export function openPushing(api: GmailApi, plan: PushPlan | null): Pushing {
+export function openPushing(api: Pick<GmailApi, 'ask' | 'now'>, plan: PushPlan | null): Pushing {
   let watch = plan?.watch ?? null
   let problem: string | null = null
-  let retryAt = 0
+  let pause: { from: number; until: number } | null = null
   const isCurrent = () =>
     watch !== null && watch.topic === plan?.topic && watch.expiresAt.getTime() > api.now()
 
@@ -84,7 +84,7 @@ export function openPushing(api: GmailApi, plan: PushPlan | null): Pushing {
     const isRefused = REFUSALS.has(error.kind)
     problem = isRefused ? `Gmail refuses to send notices: ${error.message}` : null
     const pauseMs = Math.max(isRefused ? REFUSED_MS : FAILED_MS, (error.retryAfterSeconds ?? 0) * 1_000)
-    retryAt = api.now() + pauseMs
+    pause = { from: api.now(), until: api.now() + pauseMs }
   }
 
   return {
@@ -95,10 +95,14 @@ export function openPushing(api: GmailApi, plan: PushPlan | null): Pushing {
       return isCurrent() ? null : problem
     },
     async keep(signal) {
-      if (!plan || signal.aborted || api.now() < retryAt) return
+      const now = api.now()
+      // A pause that begins later was set before the clock was set back.
+      if (!plan || signal.aborted || (pause && pause.from <= now && now < pause.until)) return
       const { topic } = plan
       if (topic === null && watch === null) return
-      if (isCurrent() && watch && api.now() < watch.renewAt.getTime()) return
+      // None is renewed later than after this time, unless the clock was set back.
+      const renewIn = (watch?.renewAt.getTime() ?? 0) - now
+      if (isCurrent() && renewIn > 0 && renewIn <= RENEW_MS) return
       try {
         await (topic === null ? stop(signal) : beginAlone(topic, signal))
       } catch (error) {

@@ -11,7 +11,7 @@ import {
   uidSets,
 } from './compare.ts'
 import type { Selected } from './open-mailbox.ts'
-import { type ImapCursor, readCursor } from './cursor.ts'
+import { hasLowerUidNext, type ImapCursor, isRewound, readCursor } from './cursor.ts'
 import {
   endOnAbort,
   type Following,
@@ -53,7 +53,8 @@ export async function* compareSource(
   const opened = { ...(await connection.examine(wireNameOf(following, source))) }
   rememberCompared(following, source, opened)
   const cursor = readCursor(options.cursor)
-  if (!cursor || isRenumbered(cursor, opened) || isRewound(cursor, opened)) {
+  if (cursor && !isRenumbered(cursor, opened) && isRewound(cursor, opened)) await options.onRewound?.()
+  if (!cursor || isRenumbered(cursor, opened) || hasLowerUidNext(cursor, opened)) {
     yield { type: 'reset', keys: 'void', cursor: await startCursor(following, source, opened, options.since) }
     return
   }
@@ -84,14 +85,6 @@ export async function* compareSource(
 
   yield* compareFlags(following, source, options, { cursor, next, opened })
   if (!isSame(next, cursor)) yield { type: 'states', changes: [], cursor: next }
-}
-
-/**
- * RFC 9051 section 2.3.1.1: the next UID never decreases. If it does, the server restored a backup, or our cursor is
- * wrong.
- */
-function isRewound(cursor: ImapCursor, { uidNext }: Selected): boolean {
-  return uidNext !== null && uidNext < cursor.uidNext
 }
 
 interface Comparison {

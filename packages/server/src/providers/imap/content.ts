@@ -1,25 +1,39 @@
 import { CONTENT_BYTES_MAX, type ContentEnd, type ContentRange, type Location } from '../content.ts'
-import type { MessageKey, SourceCursor } from '../mail.ts'
+import type { KnownMessage, MessageKey, SourceCursor } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { CommandArguments } from './command.ts'
 import { readCursor } from './cursor.ts'
 import { fetchItems } from './fetch.ts'
 import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
+import type { Selected } from './open-mailbox.ts'
+import { hasMessageId, numbered, placeOf, recogniseMessages } from './same-messages.ts'
 import { readFetched } from './translate.ts'
 
+/** Nearly every header is complete within this size. */
+const HEADER_BYTES = 16 * 1024
 /** A part number (RFC 9051 section 6.4.5); it becomes part of a command. */
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 
-/** `ContentProvider.open` on IMAP: each piece is one command, so the connection is free between two. */
+/**
+ * `ContentProvider.open` on IMAP: each piece is one command, so the connection is free between two. A read that begins with
+ * the header shows by itself whether it is of the wanted message; before others, that is asked.
+ */
 export async function* openContent(
   following: Following,
   location: Location,
   range: ContentRange,
 ): AsyncGenerator<Buffer, ContentEnd, void> {
   const end = range.end ?? Number.POSITIVE_INFINITY
+  const isFromHeader = range.part === null && range.offset === 0
+  let isRecognised = isFromHeader
   for (let offset = range.offset; offset < end;) {
     const length = Math.min(CONTENT_BYTES_MAX, end - offset)
+    if (!isRecognised) await requireSame(following, location)
+    isRecognised = true
     const answer = await readPiece(following, location, { ...range, offset, length })
+    if (isFromHeader && offset === 0 && !isRecognisable(answer, location)) {
+      if (!(await requireSame(following, location))) throw gone()
+    }
     if (!answer) return 'nothing'
     if (answer.length === 0) return 'end'
     // Some servers send more than was asked for.
@@ -30,6 +44,29 @@ export async function* openContent(
     if (piece.length < CONTENT_BYTES_MAX && offset === range.size) return 'end'
   }
   return 'end'
+}
+
+/** Whether the beginning of a message shows that it is the wanted one. */
+function isRecognisable(beginning: Buffer | null, { known }: Location): boolean {
+  return !known || (beginning !== null && hasMessageId(beginning.subarray(0, HEADER_BYTES), known))
+}
+
+/** Throws if the server has another message under the number of this one. @returns false if it has none */
+async function requireSame(following: Following, location: Location): Promise<boolean> {
+  const { source, key, known } = location
+  if (!known || typeof key !== 'number') return true
+  const opened = await openSource(following, location)
+  const place = placeOf(following, source, opened)
+  const { same, others, unreadable } = await recogniseMessages(place, new Map([[key, known]]))
+  if (others.length > 0)
+    throw new ProviderFailure('not_found', 'The server has another message in its place.', { isOther: true })
+  if (unreadable.length > 0)
+    throw new ProviderFailure('unavailable', 'The server does not say which message it has.')
+  return same.length > 0
+}
+
+function gone(): ProviderFailure {
+  return new ProviderFailure('not_found', 'The server no longer has the message.')
 }
 
 interface PieceRange extends ContentRange {
@@ -51,7 +88,7 @@ async function readPiece(
     await connection.run({ name: 'NOOP', arguments: [] })
     fetched = await fetchContent(connection, location.key, range)
   }
-  if (!fetched) throw new ProviderFailure('not_found', 'The server no longer has the message.')
+  if (!fetched) throw gone()
   return fetched.content
 }
 
@@ -92,10 +129,11 @@ async function fetchContent(
  */
 export async function readSources(
   following: Following,
-  at: SourceCursor & { keys: readonly MessageKey[] },
+  at: SourceCursor & { keys: readonly MessageKey[]; known?: ReadonlyMap<MessageKey, KnownMessage> },
   bytesMax: number,
 ): Promise<Map<MessageKey, Buffer>> {
-  await openSource(following, at)
+  const opened = await openSource(following, at)
+  const known = numbered(at.known ?? new Map())
   const wanted = new Set(at.keys)
   const sources = new Map<MessageKey, Buffer>()
   let left = bytesMax
@@ -111,17 +149,25 @@ export async function readSources(
     left -= source.length
     sources.set(uid, source)
   })
+  const unsure = [...known].filter(([uid, message]) => {
+    const source = sources.get(uid)
+    return source && !hasMessageId(source.subarray(0, HEADER_BYTES), message)
+  })
+  if (unsure.length === 0) return sources
+  const { same } = await recogniseMessages(placeOf(following, at.source, opened), new Map(unsure))
+  for (const [uid] of unsure) if (!same.includes(uid)) sources.delete(uid)
   return sources
 }
 
 /** Opens a source that is numbered as its cursor says. What numbering keys are of without one is not known. */
-async function openSource(following: Following, at: SourceCursor): Promise<void> {
+async function openSource(following: Following, at: SourceCursor): Promise<Selected> {
   const { connection } = following
   const wireName = wireNameOf(following, at.source)
   const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   const cursor = readCursor(at.cursor)
   if (!cursor || isRenumbered(cursor, opened))
     throw new ProviderFailure('unavailable', 'The mailbox is being read again.')
+  return opened
 }
 
 function sectionOf({ part, isHeader }: ContentRange) {

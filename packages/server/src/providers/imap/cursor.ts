@@ -68,6 +68,29 @@ export function cursorAt(uidValidity: number, uid: number): ImapCursor {
   return { ...cursor, backfillBelow: uid }
 }
 
+/** What a mailbox says of itself when it is opened, or is asked for its status. */
+export interface MailboxCounters {
+  uidNext: number | null
+  highestModseq: string | null
+}
+
+/**
+ * Whether a mailbox is as it was before its cursor: neither the next UID (RFC 9051 section 2.3.1.1) nor mod-sequences (RFC
+ * 7162 section 3.1.2.2) ever decrease. The server was restored from a backup, has made its index again, or the cursor is wrong.
+ */
+export function isRewound(cursor: ImapCursor, now: MailboxCounters): boolean {
+  return hasLowerUidNext(cursor, now) || hasLowerModseq(cursor, now)
+}
+
+export function hasLowerUidNext(cursor: ImapCursor, { uidNext }: MailboxCounters): boolean {
+  return uidNext !== null && uidNext < cursor.uidNext
+}
+
+function hasLowerModseq(cursor: ImapCursor, { highestModseq }: MailboxCounters): boolean {
+  if (cursor.highestModseq === null || highestModseq === null) return false
+  return BigInt(highestModseq) < BigInt(cursor.highestModseq)
+}
+
 /** The same cursor with a shorter window. */
 export function narrowCursor(cursor: ImapCursor, since: Date): ImapCursor {
   const at = since.getTime()

@@ -6,7 +6,7 @@ import { FLAGS_AT_ONCE } from './compare-source.ts'
 import { readCursor } from './cursor.ts'
 import { endOnAbort, type Following, isRenumbered, rememberChange, wireNameOf } from './follow.ts'
 import { SEARCH_CHUNK, searchSequence } from './search.ts'
-import { type FetchedFlags, flagsAndTimesOf, streamFlags } from './stream.ts'
+import { type FetchedFlags, factsOf, streamFlags } from './stream.ts'
 
 const uint32 = z.int().min(0).max(0xffff_ffff)
 
@@ -39,22 +39,19 @@ export async function listPage(
   const uids = found.filter(uid => uid < at.below)
   const fetched = await fetchFlags(following, uids)
   const messages = [...uids].map((uid): ListedMessage => {
-    const { flags = null, receivedAt = null } = fetched.get(uid) ?? {}
-    return { key: uid, flags, mailboxKeys: [source], receivedAt }
+    const { flags = null, receivedAt = null, size } = fetched.get(uid) ?? {}
+    return { key: uid, flags, mailboxKeys: [source], receivedAt, ...(size !== undefined && { size }) }
   })
   const next: Cursor | null =
     low > 1 ? { below: Math.min(at.below, uids[0] ?? at.below), high: low - 1 } : null
   return { messages: messages.filter(message => isWithin(message, since)), next }
 }
 
-async function fetchFlags(
-  { connection }: Following,
-  uids: Uint32Array,
-): Promise<Map<number, Pick<FetchedFlags, 'flags' | 'receivedAt'>>> {
-  const fetched = new Map<number, Pick<FetchedFlags, 'flags' | 'receivedAt'>>()
+async function fetchFlags({ connection }: Following, uids: Uint32Array): Promise<Map<number, FetchedFlags>> {
+  const fetched = new Map<number, FetchedFlags>()
   for (const { set } of uidSets(uids, FLAGS_AT_ONCE)) {
-    for await (const batch of streamFlags(connection, flagsAndTimesOf(set)))
-      for (const { uid, flags, receivedAt } of batch) fetched.set(uid, { flags, receivedAt })
+    for await (const batch of streamFlags(connection, factsOf(set)))
+      for (const message of batch) fetched.set(message.uid, message)
   }
   return fetched
 }

@@ -4,6 +4,7 @@ import type { ContentProvider } from '../content.ts'
 import type {
   Cursor,
   FollowOptions,
+  KnownMessage,
   ListOptions,
   MailProvider,
   MessageKey,
@@ -24,6 +25,7 @@ import { listPage } from './listing.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { locate } from './locate.ts'
+import { findOthers } from './same-messages.ts'
 import { Notifications } from './notifications.ts'
 import { NotifyTrust } from './notify-trust.ts'
 import type { Suspicions } from './suspicions.ts'
@@ -179,6 +181,10 @@ class ImapMail implements MailProvider {
     return locate(this.#following, at, keys)
   }
 
+  findOthers(at: SourceCursor, known: ReadonlyMap<MessageKey, KnownMessage>) {
+    return findOthers(this.#following, at, known)
+  }
+
   list(at: SourceCursor, options: ListOptions) {
     return listPage(this.#following, at, options)
   }
@@ -193,6 +199,10 @@ class ImapMail implements MailProvider {
 
   get watchesAll() {
     return this.#following.notifications.areComplete && this.isPushed
+  }
+
+  get isOutOfDate() {
+    return this.#following.notifications.hasLostTrust
   }
 
   get passFactor() {

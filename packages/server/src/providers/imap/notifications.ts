@@ -32,6 +32,7 @@ const ARRIVALS: CommandArguments = [
  */
 export class Notifications {
   readonly #trust: NotifyTrust
+  readonly #wasTrusted: boolean
   #isRequested = false
   #scope: 'nothing' | 'arrivals' | 'everything' = 'nothing'
   /** Something was reported that no pass has looked at. */
@@ -48,11 +49,17 @@ export class Notifications {
 
   constructor(trust: NotifyTrust) {
     this.#trust = trust
+    this.#wasTrusted = !trust.isLost
   }
 
   /** Whether the changes of all mailboxes are reported, as far as is known. */
   get areComplete(): boolean {
     return this.#scope === 'everything' && !this.#trust.isLost
+  }
+
+  /** Whether the server lost its trust over this connection. */
+  get hasLostTrust(): boolean {
+    return this.#wasTrusted && this.#trust.isLost
   }
 
   /** How many times longer than usual the time between two passes may be. */

@@ -28,6 +28,11 @@ export interface Selected {
   flags: readonly string[]
   /** Flags that it keeps, in lower case; null if the server does not say, which means all (RFC 3501 section 7.1). */
   permanentFlags: ReadonlySet<string> | null
+  /**
+   * The UIDs that certainly name the messages which the index knows under them: those up to `to`, and those from `from` on.
+   * Null: none.
+   */
+  trusted: { to: number; from: number } | null
 }
 
 /** Handles what a server may report about the open mailbox in the answer to any command. */
@@ -90,6 +95,7 @@ export async function openMailbox(
     isWritable: false,
     flags: [],
     permanentFlags: null,
+    trusted: null,
   }
   const response = await run({
     name,

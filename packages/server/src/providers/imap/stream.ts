@@ -16,15 +16,17 @@ const asking = (set: string, names: readonly string[]): CommandArguments => [
 /** What to ask `streamFlags` for the flags of a set of UIDs. */
 export const flagsOf = (set: string): CommandArguments => asking(set, ['UID', 'FLAGS'])
 
-/** What to ask it for the times of arrival as well. */
-export const flagsAndTimesOf = (set: string): CommandArguments =>
-  asking(set, ['UID', 'FLAGS', 'INTERNALDATE'])
+/** What to ask it for the times of arrival and the sizes as well. */
+export const factsOf = (set: string): CommandArguments =>
+  asking(set, ['UID', 'FLAGS', 'INTERNALDATE', 'RFC822.SIZE'])
 
 export interface FetchedFlags {
   uid: number
   flags: RemoteFlags
   /** Null if it was not asked for, or cannot be read. */
   receivedAt: Date | null
+  /** Bytes; 0 if it was not asked for. */
+  size: number
 }
 
 /**
@@ -64,7 +66,8 @@ export async function* streamFlags(
         async FETCH(_, [list]) {
           const fetched = readFetched(list)
           if (!fetched?.flags || isAbandoned) return
-          batch.push({ uid: fetched.uid, flags: fetched.flags, receivedAt: readDate(fetched.internalDate) })
+          const { uid, flags, internalDate, size } = fetched
+          batch.push({ uid, flags, receivedAt: readDate(internalDate), size })
           if (batch.length < BATCH) return
           hand()
           if (waiting.length >= BATCHES_WAITING_MAX) await waitForRoom()

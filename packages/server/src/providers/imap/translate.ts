@@ -122,7 +122,7 @@ export function toRemoteMessage(
   mailboxKey: string,
 ): RemoteMessage {
   const receivedAt = readDate(fetched.internalDate) ?? summary.sentAt ?? new Date(0)
-  const { internetMessageId, references, subject, from, to, cc, bcc, replyTo } = summary
+  const { internetMessageId, references, inReplyTo, subject, from, to, cc, bcc, replyTo } = summary
   const facts = { internetMessageId, subject, from, sentAt: summary.sentAt, receivedAt, size: fetched.size }
   return {
     key: fetched.uid,
@@ -130,6 +130,7 @@ export function toRemoteMessage(
     identity: identityOf(facts, fetched.emailId),
     threadId: fetched.threadId,
     references,
+    inReplyTo,
     to,
     cc,
     bcc,

@@ -12,7 +12,7 @@ import type { FollowedSource, MailAccount } from '../../features/mail/messages/r
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { ArrivedStep, Cursor, MessageKey, PageStep, UnreadableMessage } from '../../providers/mail.ts'
 import { removedKeysAmong } from './changed-keys.ts'
-import { quarantine, releaseFromQuarantine, RETRIES_AT_ONCE } from './quarantine.ts'
+import { quarantine, releaseFromQuarantine, requestFetch, RETRIES_AT_ONCE } from './quarantine.ts'
 import { recordPage } from './record-page.ts'
 import { isDataError, recordPiecemeal } from './record-piecemeal.ts'
 import {
@@ -22,6 +22,7 @@ import {
   readUnderFence,
   recordCursor,
   type Session,
+  suspectNumbers,
   underFence,
 } from './session.ts'
 import {
@@ -125,12 +126,25 @@ function arrivedIn({ steps }: PageStep): number {
 async function missMoved(session: Session, candidates: readonly MoveCandidate[]): Promise<void> {
   for (const group of Map.groupBy(candidates, ({ source }) => source).values()) {
     const [{ source, mailbox }] = group as [MoveCandidate]
-    const uids = group.map(({ uid }) => uid)
-    const cursor = await findCursor(session.db, session.owned.id, source)
-    const { gone } = await session.provider.locate({ source, cursor }, uids)
+    const { provider, db, owned } = session
+    const cursor = await findCursor(db, owned.id, source)
+    const at = { source, cursor }
+    const { found, gone } = await provider.locate(
+      at,
+      group.map(({ uid }) => uid),
+    )
+    session.progressed()
+    const there = group.flatMap(({ uid, known }) => (found.has(uid) ? [[uid, known] as const] : []))
+    const others = there.length > 0 ? ((await provider.findOthers?.(at, new Map(there))) ?? []) : []
     session.progressed()
     const place = { source, mailboxes: [mailbox] }
-    if (gone.length > 0) await underFence(session, (unit, account) => markMissing(unit, account, place, gone))
+    if (others.length > 0) await suspectNumbers(session)
+    const missing = [...gone, ...others]
+    if (missing.length === 0) continue
+    await underFence(session, async (unit, account) => {
+      await markMissing(unit, account, place, missing)
+      await requestFetch(unit, account.id, source, others)
+    })
   }
 }
 

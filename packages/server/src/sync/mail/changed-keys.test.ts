@@ -5,7 +5,7 @@ import { LogServer, logMail } from '../../../test/memory-log.ts'
 import { openTestDatabase } from '../../../test/open-database.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import { recordChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
-import type { MailProvider } from '../../providers/mail.ts'
+import type { DraftContent, MailProvider } from '../../providers/mail.ts'
 
 /** An account with three indexed messages, whose provider does not answer about the first. */
 async function openAccount() {
@@ -47,11 +47,31 @@ async function openAccount() {
         ),
       ),
     pass: () => pass(db, owned, { connect }),
+    /** A pass over a provider that has these drafts. */
+    passWithDrafts: (drafts: readonly DraftContent[], change: Partial<MailProvider> = {}) => {
+      const mail = connect()
+      const draftKeys = new Map(drafts.map(({ key, draftKey }) => [key, draftKey]))
+      const withDrafts: MailProvider = {
+        ...mail,
+        locate: async (at, keys) => ({ ...(await mail.locate(at, keys)), drafts }),
+        async *arrivals(source, options) {
+          for await (const step of mail.arrivals(source, options)) {
+            if (step.type === 'arrived')
+              for (const message of step.messages) message.draftKey = draftKeys.get(message.key) ?? null
+            yield step
+          }
+        },
+        ...change,
+      }
+      return pass(db, owned, { connect: () => withDrafts })
+    },
     passSilent: () => pass(db, owned, { connect: connectSilent }),
     subjects: async () => (await readIndex(db)).map(({ content }) => content).toSorted(),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
+
+type Account = Awaited<ReturnType<typeof openAccount>>
 
 test('a changed message about which the provider does not answer is fetched later, and the others are looked at', async () => {
   await using account = await openAccount()
@@ -84,4 +104,41 @@ test('a missing message about which the provider does not answer stays until it 
 
   await account.pass()
   expect(await account.subjects()).toEqual(['three'])
+})
+
+test.each([
+  ['is marked as changed', (account: Account) => account.change([account.silent])],
+  [
+    'is missing',
+    ({ db }: Account) => sql`update message set missing_look = 0 where subject = 'one'`.execute(db),
+  ],
+])('a draft that is gone and %s leaves the index, before everything was read', async (_, doubt) => {
+  await using account = await openAccount()
+  const { db, server, silent } = account
+  await sql`update message set draft_key = 'draft ' || subject, is_draft = true`.execute(db)
+  server.messages.delete(silent)
+  await doubt(account)
+
+  await account.passWithDrafts([], { isComplete: () => false })
+
+  expect(await account.subjects()).toEqual(['three', 'two'])
+})
+
+test('a draft whose content another client replaced unheard keeps its id', async () => {
+  await using account = await openAccount()
+  const { db, server, messages, silent } = account
+  await sql`update message set draft_key = 'draft ' || subject, is_draft = true`.execute(db)
+  const before = (await readIndex(db)).find(({ content }) => content === 'one')!
+  server.messages.delete(silent)
+  server.messages.set('another', { ...messages[0]!, id: 'another', content: 'one again' })
+  await account.change([silent])
+
+  await account.passWithDrafts([{ draftKey: 'draft one', key: 'another' }])
+
+  expect(await account.subjects()).toEqual(['one again', 'three', 'two'])
+  expect((await readIndex(db)).find(({ content }) => content === 'one again')).toMatchObject({
+    id: before.id,
+  })
+  await account.passWithDrafts([])
+  expect(await account.subjects()).toEqual(['one again', 'three', 'two'])
 })

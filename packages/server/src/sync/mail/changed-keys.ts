@@ -9,8 +9,8 @@ import {
 import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
 import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
-import type { LocatedMessage, MessageKey } from '../../providers/mail.ts'
-import { quarantine } from './quarantine.ts'
+import type { DraftContent, LocatedMessage, MessageKey } from '../../providers/mail.ts'
+import { quarantine, requestFetch } from './quarantine.ts'
 import { mailboxesOf, type Session, underFence } from './session.ts'
 import { findCursor, listUnindexed } from './source-store.ts'
 
@@ -65,7 +65,12 @@ export async function lookAgain(
     const looked = changed.slice(at, at + LOOKED_AT_ONCE)
     const cursor = await findCursor(db, owned.id, followed.source)
     const keys = [...new Set(looked.map(({ key }) => key))]
-    const { found, gone, unreadable } = await provider.locate({ source: followed.source, cursor }, keys)
+    const {
+      found,
+      gone,
+      drafts = [],
+      unreadable,
+    } = await provider.locate({ source: followed.source, cursor }, keys)
     session.progressed()
     const states = new Map([...found].map(([key, message]) => [key, stateOf(session, key, message)]))
     await underFence(session, async (unit, account) => {
@@ -77,12 +82,8 @@ export async function lookAgain(
         followed,
         there.flatMap(key => states.get(key) ?? []),
       )
-      await recordGone(
-        unit,
-        account,
-        followed,
-        gone.filter(key => settled.has(key)),
-      )
+      const goneNow = gone.filter(key => settled.has(key))
+      await recordGone(unit, account, followed, goneNow, drafts)
       await retryUnindexed(unit, account, followed, there)
       await quarantine(
         unit,
@@ -98,15 +99,18 @@ function stateOf(session: Session, key: MessageKey, { flags, mailboxKeys }: Loca
   return { key, flags, mailboxes: mailboxesOf(session, mailboxKeys) }
 }
 
+/** The provider was asked about the whole account. Contents that drafts have by now are fetched, if they were not read. */
 async function recordGone(
   unit: UnitOfWork,
   account: MailAccount,
   followed: FollowedSource,
   keys: readonly MessageKey[],
+  drafts: readonly DraftContent[],
 ): Promise<void> {
   await markMissing(unit, account, followed, uidsOf(keys))
-  // The provider was asked about the whole account, but for other contents of drafts: its change log names these.
-  await recordDeleted(unit, account, remoteIdsOf(keys), 'unknown')
+  const there = { contents: drafts, areRead: false }
+  const unread = await recordDeleted(unit, account, remoteIdsOf(keys), there)
+  await requestFetch(unit, account.id, followed.source, unread)
 }
 
 /** Messages that are still there although the interface removed them are fetched again, as unreadable ones are. */

@@ -5,7 +5,7 @@ import type { Cursor, KnownMessages, MessageKey, ResetStep, StatesStep } from '.
 import { changedKeysIn, listLastingChanges, lookAgain, withoutChanged } from './changed-keys.ts'
 import { changesOf, recordPage } from './record-page.ts'
 import { ChangedMeanwhile, followOptions, recordCursor, type Session, underFence } from './session.ts'
-import { findCursor } from './source-store.ts'
+import { clearSuspicion, findCursor } from './source-store.ts'
 
 const ROWS_PER_TRANSACTION = 500
 const MISSING_PER_TRANSACTION = 5_000
@@ -75,6 +75,7 @@ async function recordReset(
       throw new ChangedMeanwhile()
     await markUnrecognised(unit, account, followed, step.keys)
     await recordCursor(unit, session, followed, step.cursor)
+    if (step.keys === 'void') await clearSuspicion(unit, account.id, followed.source, null)
   })
 }
 

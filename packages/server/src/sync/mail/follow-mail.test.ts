@@ -1,19 +1,25 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { ownAccount, readIndex } from '../../../test/memory-account.ts'
 import { GAP, LogServer, logMail } from '../../../test/memory-log.ts'
 import { openTestDatabase } from '../../../test/open-database.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
+import type { ConnectionPermit } from '../../connections/connections.ts'
 import { pause } from '../../jobs/nudge.ts'
 import { silentLog } from '../../kit/log.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { MailProvider } from '../../providers/mail.ts'
 import { Keeper } from '../keeper.ts'
 import { Ramp } from '../ramp.ts'
+import type { RenewalPace } from '../renewal.ts'
 import { Place, Turns } from '../turns.ts'
 import { openMailFollower } from './follower.ts'
 
 /** So rare that within a test only what is asked for or pushed causes a pass. */
 const POLL_SECONDS = 600
+/** A connection is renewed only if that is asked for, and then at once. */
+const WHEN_ASKED: RenewalPace = { everySeconds: 1e6, soonestSeconds: 0 }
+const PERMIT: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
 /** A followed account of a provider with one history, whose connections are not scarce. */
 async function openFollowed(
@@ -40,7 +46,8 @@ async function openFollowed(
           host: 'memory.test',
           syncWindowDays: null,
           isOneAtATime: false,
-          acquire: async () => ({ isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }),
+          acquire: async () => PERMIT,
+          acquireFree: () => PERMIT,
           async connect() {
             connections.count++
             const { mail, ...rest } = logMail(server)
@@ -59,8 +66,10 @@ async function openFollowed(
         pollSeconds: POLL_SECONDS,
         stallSeconds: 60,
         refusalSeconds: 600,
+        renewal: WHEN_ASKED,
       }),
     )
+  const ask = (...kinds: string[]) => db.updateTable('account').set({ sync_wanted: kinds }).execute()
   const runtime = () =>
     db
       .selectFrom('account')
@@ -70,8 +79,10 @@ async function openFollowed(
   const has = async (subject: string) => (await readIndex(db)).some(({ content }) => content === subject)
   held.use(opened.move())
   return {
+    db,
     server,
     connections,
+    ask,
     deliver,
     start,
     runtime,
@@ -134,21 +145,61 @@ test.each([
         }
       },
     }))
-    const { connections, count, deliver, start, says, hasIndexed } = followed
+    const { ask, connections, count, deliver, start, says, hasIndexed } = followed
     const keeper = start()
     await says('syncing', detail)
+    // Waits for the end of the first sync.
+    await ask('renewal')
+    keeper.nudge.fire()
     for (const subject of ['new', 'newer']) {
       deliver(subject)
       keeper.notice.fire()
       await hasIndexed(subject)
     }
-    expect(await count()).toBeLessThan(20)
+    expect([(await count()) < 20, connections.count]).toEqual([true, 1])
     state.isSpent = false
     keeper.nudge.fire()
     await says('live', 'the inbox is polled')
-    expect([await count(), connections.count]).toEqual([52, 1])
+    expect(await count()).toBe(52)
+    await waitUntil('the connection to be renewed', async () => connections.count === 2)
   },
 )
+
+test('a comparison comes to its end over the connection over which it began, though that is to be renewed', async () => {
+  const state = { isSpent: true, isAsked: false }
+  const listedOver: number[] = []
+  const followed = await openFollowed(mail => ({
+    async list(...given) {
+      if (listedOver.length > 0 && state.isSpent) {
+        state.isAsked = true
+        throw new ProviderFailure('throttled', 'Spent.', { retryAfterSeconds: 100 })
+      }
+      listedOver.push(followed.connections.count)
+      return mail.list(...given)
+    },
+  }))
+  await using _ = followed
+  const { ask, connections, db, deliver, start, says, hasIndexed } = followed
+  const keeper = start()
+  await says('live', 'the inbox is polled')
+  await waitUntil('a comparison to be planned', async () => {
+    const due = await sql`update mailbox_comparison set due_at = clock_timestamp()`.execute(db)
+    return due.numAffectedRows === 1n
+  })
+  await ask('integrity', 'renewal')
+  keeper.nudge.fire()
+  await waitUntil('the comparison to be interrupted', async () => state.isAsked)
+  deliver('new')
+  keeper.notice.fire()
+  await hasIndexed('new')
+  expect([connections.count, listedOver]).toEqual([1, [1]])
+
+  state.isSpent = false
+  keeper.nudge.fire()
+  await waitUntil('the connection to be renewed', async () => connections.count === 2)
+  expect(listedOver.length).toBeGreaterThan(5)
+  expect(new Set(listedOver)).toEqual(new Set([1]))
+})
 
 test('new mail is read while no question at all was allowed for a moment', async () => {
   const state = { isSpent: true }
@@ -214,7 +265,7 @@ test('what is pushed while older mail is read comes before the rest of that', as
 test('what is pushed while an account waits for its turn to read older mail is read at once', async () => {
   const state = { isCompared: false }
   const turns = new Turns(1)
-  const held = await turns.take(new Place(), 0, new AbortController().signal)
+  const held = await turns.take(new Place('another tenant'), 0, new AbortController().signal)
   const adapt = (mail: MailProvider): Partial<MailProvider> => ({
     async *compare(...given) {
       yield* mail.compare(...given)

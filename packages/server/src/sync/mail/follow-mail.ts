@@ -8,19 +8,22 @@ import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from '../../connections/connections.ts'
 import type { LookTimes } from './look-times.ts'
 import { type Nudge, pause } from '../../jobs/nudge.ts'
+import type { Follow } from '../follower.ts'
 import type { OwnedAccount } from '../ownership.ts'
-import { findGap } from './gap.ts'
 import { type PassOutcome, runPass } from './pass.ts'
 import { findPause, type Pause } from './pause.ts'
 import { untilPhaseSeconds } from '../phase.ts'
 import { beginPass, type PassStart, readStart } from './pass-start.ts'
+import type { Renewal } from '../renewal.ts'
 import type { RuntimeReport } from '../report.ts'
+import { RENEWAL } from '../../features/accounts/accounts/store.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import type { Session } from './session.ts'
 import type { StallWatch } from '../stall-watch.ts'
 import type { TableStatistics } from './table-statistics.ts'
 import type { Place, Turn, Turns } from '../turns.ts'
 import type { Next, Verification } from './verification/verification.ts'
+import { passSeconds, reportCaughtUp } from './report-caught-up.ts'
 import { readPushed, watchInbox } from './watch-inbox.ts'
 
 const DAY_MS = 86_400_000
@@ -39,6 +42,7 @@ export interface FollowMailOptions {
   syncWindowDays: number | null
   stall: StallWatch
   permit: ConnectionPermit
+  renewal: Renewal | null
   turns: Turns
   place: Place
   nudge: Nudge
@@ -51,14 +55,15 @@ export interface FollowMailOptions {
   pollSeconds: number
   log: Logger
   onProgress(): void
+  /** Called with the time from a notice until what it announced was committed. */
+  observeNotice(seconds: number): void
   bodies: Bodies
 }
 
-/**
- * Follows the mail of an account over one connection, until the connection breaks or is wanted elsewhere.
- * @returns whether older mail was still to come then
- */
-export async function followMail(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
+type Given = Awaited<ReturnType<Follow>>
+
+/** As `Follow`: over one connection, until it breaks, is wanted elsewhere or is due to be renewed. */
+export async function followMail(options: FollowMailOptions): Promise<Given> {
   const { verification } = options
   verification.forgetSchedule()
   for (;;) {
@@ -72,8 +77,8 @@ export async function followMail(options: FollowMailOptions): Promise<'caught_up
   }
 }
 
-async function followUntilGivenUp(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
-  const { permit, nudge } = options
+async function followUntilGivenUp(options: FollowMailOptions): Promise<Given> {
+  const { permit, nudge, provider, renewal } = options
   for (;;) {
     nudge.clear()
     const passed = await passAndVerify(options)
@@ -84,9 +89,13 @@ async function followUntilGivenUp(options: FollowMailOptions): Promise<'caught_u
     if (next.mustPass && !next.pause) continue
     if (hasMore && next.pause) await reportPause(next.pause, options)
     const untilPass = untilPassSeconds(session, { mayWait, soonestSeconds }, options)
-    const seconds = Math.min(untilPass, next.pause?.seconds ?? Infinity)
+    if (provider.isOutOfDate) renewal?.ask()
+    // Neither a first sync nor a comparison is under way.
+    const untilRenewal = () => (next.mustPass ? Infinity : (renewal?.untilDueSeconds() ?? Infinity))
+    const seconds = Math.min(untilPass, next.pause?.seconds ?? Infinity, untilRenewal())
     const watched = { inbox, isComplete: !hasMore, untilPassSeconds: seconds, soonestSeconds }
     if ((await watchInbox(session, watched, options)) === 'permit_wanted') return given
+    if (untilRenewal() === 0) return 'renewal_due'
   }
 }
 
@@ -108,6 +117,7 @@ async function passAndVerify(options: FollowMailOptions): Promise<Passed | null>
   const { wanted, isInitialized, start } = await beginPass(options.db, options.owned)
   if (wanted.includes('restart')) return null
   if (wanted.includes('integrity')) verification.forgetSchedule()
+  if (wanted.includes(RENEWAL)) options.renewal?.ask()
   const session = openSession(options, isInitialized)
   const begunAt = performance.now()
   const { hasMore, pause: paused, isQuiet, inbox, unreadable, sources } = await pass(session, start, options)
@@ -141,7 +151,7 @@ function reportPause({ seconds, reason }: Pause, { report }: FollowMailOptions):
 }
 
 function openSession(options: FollowMailOptions, isInitialized: boolean): Session {
-  const { db, owned, provider, isOneAtATime, stall, doubts, looks, bodies, log } = options
+  const { db, owned, provider, isOneAtATime, stall, doubts, looks, bodies, verification, log } = options
   const { syncWindowDays } = options
   return {
     db,
@@ -155,6 +165,7 @@ function openSession(options: FollowMailOptions, isInitialized: boolean): Sessio
     bodies,
     doubts,
     looks,
+    onSuspicion: () => verification.suspect(),
     mailboxes: new Map(),
     unlisted: new Set(),
     log,
@@ -236,48 +247,6 @@ async function verify(
     if (!found) throw error
     return { mustPass: true, pause: found }
   }
-}
-
-async function reportCaughtUp(
-  session: Session,
-  { sources, unreadable }: Pick<PassOutcome, 'sources' | 'unreadable'>,
-  options: FollowMailOptions,
-): Promise<void> {
-  const { report, provider, verification } = options
-  const { openCount } = verification
-  report.gap = await findGap(session, sources)
-  if (openCount > 0) {
-    await report.tell(
-      'syncing',
-      `the index differs from the provider in ${openCount} messages, which are repaired`,
-    )
-    return
-  }
-  const push = provider.watchesAll
-    ? 'all mailboxes are watched'
-    : provider.isPushed
-      ? 'the inbox is watched'
-      : 'the inbox is polled'
-  const facts = [
-    provider.pushProblem ? `${push}, since ${provider.pushProblem}` : push,
-    `every mailbox is looked at within ${passSeconds(options)} s`,
-  ]
-  if (unreadable > 0) facts.push(`${unreadable} messages could not be read and are tried again`)
-  const leftOut = provider.mailboxesLeftOut
-  if (leftOut > 0)
-    facts.push(
-      `${leftOut} ${leftOut === 1 ? 'mailbox' : 'mailboxes'} could not be taken in: too many, too large, or with names too long`,
-    )
-  if (session.doubts.count > 0)
-    facts.push(
-      `${session.doubts.count} mailboxes seem to have been emptied, and are asked until that is sure`,
-    )
-  await report.tell('live', facts.join('; '))
-}
-
-/** The longest time between two passes over all mailboxes. */
-function passSeconds({ provider, pollSeconds }: FollowMailOptions): number {
-  return pollSeconds * (provider.passFactor ?? 1)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Histogram } from 'prom-client'
 import type { Db } from '../../database/pool.ts'
 import type { Logger } from '../../kit/log.ts'
 import { askingGauge } from '../../kit/metrics.ts'
@@ -30,11 +31,18 @@ export function openMailFollower({
   storeBodies = () => NO_BODIES,
 }: MailFollowerOptions): MailFollower {
   const statistics = new TableStatistics(db, log)
+  const notices = new Histogram({
+    name: 'waxwing_notice_seconds',
+    help: 'Time from when a provider reported a change of a watched mailbox until it was in the change feed',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+    registers: [],
+  })
+  const observeNotice = (seconds: number) => notices.observe(seconds)
   return {
     begin(owned) {
       const bodies = storeBodies(owned)
       const remembered = {
-        place: new Place(),
+        place: new Place(owned.tenantId),
         doubts: new Doubts(),
         looks: new LookTimes(),
         verification: new Verification(),
@@ -45,12 +53,14 @@ export function openMailFollower({
           if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
           // Whoever changes the settings asks for a new connection, so no change of them is missed.
           bodies.wake()
-          return followMail({ ...following, ...remembered, bodies, db, provider: mail, statistics })
+          const shared = { db, statistics, observeNotice }
+          return followMail({ ...following, ...remembered, ...shared, bodies, provider: mail })
         },
         [Symbol.asyncDispose]: () => bodies[Symbol.asyncDispose](),
       }
     },
-    gauges: [
+    metrics: [
+      notices,
       askingGauge(
         'waxwing_messages_quarantined',
         'Messages of the whole installation that could not be read and are tried again',

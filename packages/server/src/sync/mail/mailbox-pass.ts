@@ -176,7 +176,7 @@ async function settleVanished(session: Session, vanished: readonly IndexedMailbo
 /**
  * Asks the provider about missing messages with lasting ids: those that it has elsewhere are placed there, those that it
  * does not have are deleted. About the others, the next pass asks again.
- * @param isCertain whether nothing is left to be read that may tell of other contents of drafts
+ * @param isCertain whether nothing is left to be read that may bring other contents of drafts
  */
 async function locateMissing(session: Session, { isCertain }: { isCertain: boolean }): Promise<void> {
   const unanswered: string[] = []
@@ -192,7 +192,7 @@ async function locateMissing(session: Session, { isCertain }: { isCertain: boole
     }))
     await underFence(session, async (unit, account) => {
       await recordStates(unit, account, NO_SOURCE, placed)
-      await recordDeleted(unit, account, remoteIdsOf(gone), isCertain ? drafts : 'unknown')
+      await recordDeleted(unit, account, remoteIdsOf(gone), { contents: drafts, areRead: isCertain })
     })
     // Drafts that are left alone stay missing until their content is read.
     unanswered.push(...remoteIdsOf(gone), ...unreadable.map(({ key }) => String(key)))

@@ -164,7 +164,10 @@ function arrivalsOf(session: Session, { messages }: ArrivedStep): Arrival[] {
 }
 
 function recordGoneIn(followed: FollowedSource, { keys, certainty, drafts = [] }: GoneStep): Record {
-  if (certainty === 'proof') return (unit, account) => recordDeleted(unit, account, remoteIdsOf(keys), drafts)
+  if (certainty === 'proof')
+    return async (unit, account) => {
+      await recordDeleted(unit, account, remoteIdsOf(keys), { contents: drafts, areRead: true })
+    }
   return (unit, account) => markMissing(unit, account, followed, keys)
 }
 

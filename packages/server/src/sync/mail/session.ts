@@ -5,6 +5,7 @@ import { isUnmet } from '../../database/precondition.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import { listChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
 import { recordListed } from '../../features/mail/messages/record-missing.ts'
+import { recordSuspicion } from '../../features/mail/messages/record-suspicion.ts'
 import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { holdsAny, listHeldDrafts } from '../../features/mail/messages/store.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -34,6 +35,8 @@ export interface Session {
   bodies: Bodies
   doubts: Doubts
   looks: LookTimes
+  /** Called when the numbers of the account's messages have come under suspicion. */
+  onSuspicion(): void
   /** The mailboxes as they were last listed, by the provider's key. */
   mailboxes: ReadonlyMap<string, PlacedMailbox>
   /** Keys of mailboxes that the provider named and does not list; the pass goes on without them. */
@@ -119,11 +122,19 @@ export async function followOptions(session: Session, followed: FollowedSource):
     },
     lacking: keys => findLacking(session, followed, keys),
     heldDrafts: draftKeys => listHeldDrafts(db, owned.id, draftKeys),
+    onRewound: () => suspectNumbers(session),
     since,
     skip,
     retry,
     signal: session.signal,
   }
+}
+
+/** The provider is as it was before, or has another message under a known number: all sources are compared again. */
+export async function suspectNumbers(session: Session): Promise<void> {
+  await underFence(session, (unit, account) => recordSuspicion(unit, account.id))
+  session.log.warn('The provider seems to have been restored from a backup; all mailboxes are compared')
+  session.onSuspicion()
 }
 
 /** New mail is lacking as a whole. That needs no transaction, since there is nothing to recognise. */

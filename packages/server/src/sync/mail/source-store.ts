@@ -6,7 +6,13 @@ import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
 import { keyOf, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
-import { type Cursor, FlagBit, type KnownMessages, type MessageKey } from '../../providers/mail.ts'
+import {
+  type Cursor,
+  FlagBit,
+  type KnownMessage,
+  type KnownMessages,
+  type MessageKey,
+} from '../../providers/mail.ts'
 
 export async function findCursor(
   db: Kysely<Tables>,
@@ -60,6 +66,29 @@ export async function dropCursor(unit: UnitOfWork, accountId: string, source: st
     .execute()
 }
 
+/** The sources whose numbers are under suspicion, with when they came under it, as the database writes that. */
+export async function listSuspected(db: Kysely<Tables>, accountId: string): Promise<Map<string, string>> {
+  const { rows } = await sql<{ source: string; at: string }>`
+    select source, suspected_at::text as at from sync_cursor
+    where account_id = ${accountId} and suspected_at is not null
+  `.execute(db)
+  return new Map(rows.map(({ source, at }) => [source, at]))
+}
+
+/** Takes a source from under suspicion, unless it came under it again. @param since null: whenever it came under it */
+export async function clearSuspicion(
+  unit: UnitOfWork,
+  accountId: string,
+  source: string,
+  since: string | null,
+): Promise<void> {
+  await sql`
+    update sync_cursor set suspected_at = null
+    where account_id = ${accountId} and source = ${source}
+      and suspected_at = coalesce(${since}::timestamptz, suspected_at)
+  `.execute(unit.sql)
+}
+
 // One row of two arrays: a million messages are two buffers of 4 MB and 1 MB, not a million row objects.
 const KNOWN_CHUNK = 20_000
 
@@ -106,6 +135,7 @@ export interface MoveCandidate {
   source: string
   mailbox: PlacedMailbox
   uid: number
+  known: KnownMessage
 }
 
 interface MoveCandidateRow {
@@ -114,7 +144,12 @@ interface MoveCandidateRow {
   key: string
   role: string
   uid: string
+  known: KnownMessage
 }
+
+const known =
+  sql.raw(`json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
+  'isSuspect', false) as known`)
 
 /** Finds indexed messages that equal one of these, with their places, but for those that are where an arrival is. */
 export function findingMoveCandidates(
@@ -123,7 +158,7 @@ export function findingMoveCandidates(
   arrivals: ReadonlyArray<{ identity: string; uid: number }>,
 ): RawBuilder<MoveCandidateRow> {
   return sql`
-    select mailbox.source, held.mailbox_id, mailbox.provider_key as key, mailbox.role, held.uid
+    select mailbox.source, held.mailbox_id, mailbox.provider_key as key, mailbox.role, held.uid, ${known}
     from message
     join message_mailbox as held on held.message_id = message.id
     join mailbox on mailbox.id = held.mailbox_id
@@ -132,8 +167,9 @@ export function findingMoveCandidates(
       and not (held.mailbox_id = ${mailboxId} and held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])) and mailbox.source is not null`
 }
 
-export function toMoveCandidate({ source, mailbox_id: id, key, role, uid }: MoveCandidateRow): MoveCandidate {
-  return { source, mailbox: { id, key, role: roleOf(role) }, uid: Number(uid) }
+export function toMoveCandidate(row: MoveCandidateRow): MoveCandidate {
+  const { source, mailbox_id: id, key, role, uid } = row
+  return { source, mailbox: { id, key, role: roleOf(role) }, uid: Number(uid), known: row.known }
 }
 
 /** Drafts of a mailbox that arrivals in it may replace: they have the same Message-ID. */
@@ -143,13 +179,13 @@ export async function findReplacedDrafts(
   mailbox: PlacedMailbox,
   arrivals: ReadonlyArray<{ uid: number; internetMessageId: string | null }>,
 ): Promise<MoveCandidate[]> {
-  const { rows } = await sql<{ uid: string }>`
-    select held.uid from message_mailbox as held join message on message.id = held.message_id
+  const { rows } = await sql<{ uid: string; known: KnownMessage }>`
+    select held.uid, ${known} from message_mailbox as held join message on message.id = held.message_id
     where held.mailbox_id = ${mailbox.id} and held.uid is not null and missing_look is null
       and not held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])
       and internet_message_id = any(${arrivals.map(arrival => arrival.internetMessageId)}::text[])
   `.execute(db)
-  return rows.map(({ uid }) => ({ source, mailbox, uid: Number(uid) }))
+  return rows.map(row => ({ source, mailbox, uid: Number(row.uid), known: row.known }))
 }
 
 /** Counts the messages of these mailboxes that have not been recognised since their source was reset. */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import {
   openSession,
@@ -10,8 +9,7 @@ import {
   runFrom,
 } from '../../../test/memory-account.ts'
 import { MemoryServer, memoryMail } from '../../../test/memory-mail.ts'
-import { openTestDatabase } from '../../../test/open-database.ts'
-import { openDatabase } from '../../database/pool.ts'
+import { openTurnedClock } from '../../../test/turned-clock.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 
 test('a pass deletes what is missing although the clock of the database was set back meanwhile', async () => {
@@ -43,27 +41,3 @@ test('a pass deletes what is missing although the clock of the database was set 
   expect((await readIndex(db)).map(({ content }) => content).toSorted()).toEqual(left.toSorted())
   expect((await readFeed(db)).filter(({ type }) => type === 'message.deleted')).toHaveLength(6)
 })
-
-/** A database whose clock is turned as the test likes. */
-async function openTurnedClock() {
-  await using opened = new AsyncDisposableStack()
-  const database = opened.use(await openTestDatabase())
-  const setup = opened.use(openDatabase({ address: database.address, applicationName: 'waxwing test' }))
-  await sql`create table clock (turned interval not null)`.execute(setup.db)
-  await sql`insert into clock values ('0')`.execute(setup.db)
-  await sql`
-    create function clock_timestamp() returns timestamptz language sql volatile
-    as 'select pg_catalog.clock_timestamp() + turned from public.clock'
-  `.execute(setup.db)
-  // What is named there is found before what PostgreSQL brings, which is first otherwise.
-  await sql`do $$ begin
-    execute format('alter database %I set search_path = public, pg_catalog', current_database());
-  end $$`.execute(setup.db)
-  const { db } = database
-  const owned = opened.move()
-  return {
-    db,
-    turn: (interval: string) => sql`update clock set turned = ${interval}::interval`.execute(db),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
-}

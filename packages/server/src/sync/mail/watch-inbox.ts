@@ -23,6 +23,8 @@ interface Watching {
   notice: Nudge
   /** The usual time between two passes. */
   pollSeconds: number
+  /** Called with the time from a notice until what it announced was committed. */
+  observeNotice(seconds: number): void
 }
 
 export interface WatchedInbox {
@@ -41,7 +43,7 @@ export async function watchInbox(
   { inbox, isComplete, untilPassSeconds, soonestSeconds }: WatchedInbox,
   watching: Watching,
 ): Promise<'pass_due' | 'permit_wanted'> {
-  const { stall, permit, nudge, pollSeconds } = watching
+  const { stall, permit, nudge, pollSeconds, observeNotice } = watching
   const soonestAt = performance.now() + soonestSeconds * 1_000
   let dueAt = performance.now() + untilPassSeconds * 1_000
   let comparedAt = Number.NEGATIVE_INFINITY
@@ -58,6 +60,7 @@ export async function watchInbox(
       continue
     }
     const notice = await awaitNotice(session, inbox, seconds, watching)
+    const noticedAt = performance.now()
     if (notice.changed && !notice.arrived && !notice.gone) {
       await pause(comparedAt + COMPARE_INTERVAL_MS - performance.now(), nudge.signal, stall.signal)
       comparedAt = performance.now()
@@ -69,6 +72,7 @@ export async function watchInbox(
       dueAt = Math.min(dueAt, performance.now() + pollSeconds * 1_000)
     // A message that left the inbox may be in any mailbox, so all are looked at.
     if (notice.gone || !(await readNotice(session, inbox, notice))) return 'pass_due'
+    if (notice.arrived || notice.changed) observeNotice((performance.now() - noticedAt) / 1_000)
     // The provider may have shown that the index lacks more than was known.
     if (isComplete && notice.changed && (await lacksMore(session, inbox, gap))) return 'pass_due'
   }

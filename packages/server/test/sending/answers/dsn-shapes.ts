@@ -1,3 +1,4 @@
+import { DAEMON_SHAPES } from './dsn-shapes/daemons.ts'
 import { LANGUAGE_SHAPES } from './dsn-shapes/languages.ts'
 import { PROGRAM_SHAPES } from './dsn-shapes/programs.ts'
 import { STANDARD_SHAPES } from './dsn-shapes/standard.ts'
@@ -5,7 +6,12 @@ import { type DsnShape, type ReportedSend, lines, report } from './dsn-shapes/wr
 
 export type { ReportedSend }
 
-export const DSN_SHAPES: readonly DsnShape[] = [...STANDARD_SHAPES, ...PROGRAM_SHAPES, ...LANGUAGE_SHAPES]
+export const DSN_SHAPES: readonly DsnShape[] = [
+  ...STANDARD_SHAPES,
+  ...PROGRAM_SHAPES,
+  ...DAEMON_SHAPES,
+  ...LANGUAGE_SHAPES,
+]
 
 /** A reply that its author's program wrote. */
 const automatic =

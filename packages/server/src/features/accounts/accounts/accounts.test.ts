@@ -306,7 +306,7 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
     }
 
     const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
-    expect(row.sync_wanted).toEqual(['mail'])
+    expect(row.sync_wanted.toSorted()).toEqual(['mail', 'renewal'])
     expect(await eventsOf(app)).toEqual([])
   })
 

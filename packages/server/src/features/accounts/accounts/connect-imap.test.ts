@@ -209,10 +209,13 @@ describe('POST /v1/imap-accounts', () => {
       const ask = (port: number) =>
         app.post('/v1/imap-accounts', { ...mail.connection(user), imap: { host, port } })
       for (const { status, body } of await Promise.all(ports.map(ask)))
-        bodies.add(JSON.stringify([status, body]))
+        bodies.add(JSON.stringify([status, body]).replace(` for ${host}, `, ' for HOST, '))
     }
     expect([...bodies]).toHaveLength(1)
     expect([...bodies][0]).toContain('server_not_allowed')
+    expect([...bodies][0]).toContain(
+      'No public address was found for HOST, or this service may not connect to it.',
+    )
     expect(canary.connections).toBe(0)
     // The operator gets the details that the caller does not.
     expect(app.logLines.join('')).toContain('169.254.169.254, which is not public')
@@ -230,7 +233,12 @@ describe('POST /v1/imap-accounts', () => {
         ...mail.connection(user),
         imap: { host, port },
       })
-      return { answer: [status, body], seconds: Math.floor((performance.now() - startedAt + 10) / 1000) }
+      const { message } = body as { message: string }
+      expect(message).toContain(`for ${host}, or`)
+      return {
+        answer: [status, { ...body, message: message.replace(host, 'HOST') }],
+        seconds: Math.floor((performance.now() - startedAt + 10) / 1000),
+      }
     }
     for (const port of [993, 22]) {
       const [inside, nowhere] = [

@@ -19,7 +19,7 @@ import { deleteAccount } from './deletion.ts'
 import type { SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { effectiveSettings, enabledKinds, planSettings } from './rules.ts'
-import { type AccountChange, listAccountViews, lockAccount, updateAccount } from './store.ts'
+import { type AccountChange, listAccountViews, lockAccount, RENEWAL, updateAccount } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 
@@ -102,7 +102,7 @@ export function accountOperations({
       if (disabled.length > 0) refuse('sync_kinds_disabled', { kinds: disabled })
 
       return context.change(async unit => {
-        const retryAfterSeconds = await askForSync(unit.sql, account, kinds)
+        const retryAfterSeconds = await askForSync(unit.sql, account, [...kinds, RENEWAL])
         if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
         unit.wake(account.id)
         return { kinds }

@@ -283,6 +283,9 @@ export async function updateAccount(
 /** Wanted of an account whose provider has pushed that something changed. */
 export const NOTICE = 'notice'
 
+/** Wanted of an account that somebody asks to be looked at over a new connection, if it is watched over one for long. */
+export const RENEWAL = 'renewal'
+
 /** `sync_wanted` with these kinds added, each once. */
 export function wantedWith(kinds: readonly string[]) {
   return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...kinds]}::text[]))`

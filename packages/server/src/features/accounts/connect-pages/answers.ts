@@ -3,7 +3,7 @@ import type { PublicAnswer } from '../../public-route.ts'
 import type { FlowEnd } from '../connect-sessions/flows.ts'
 import type { Refusal } from '../../refuse.ts'
 import { invalidReturnPage } from './ended-page.ts'
-import { SCRIPT } from './send-once.ts'
+import { SCRIPT } from './page-script.ts'
 
 /** There is no `form-action`: browsers apply it to redirects of the answer too, such as that to a provider. */
 const FORM_POLICY = [

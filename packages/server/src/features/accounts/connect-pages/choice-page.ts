@@ -1,7 +1,7 @@
 import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, html } from '../../../kit/html.ts'
 import { textField } from './fields.ts'
-import { actionField, PROVIDER_NAMES, renderFlowPage, tenantOf } from './flow-view.ts'
+import { actionField, buttonRow, PROVIDER_NAMES, renderFlowPage, tenantOf } from './flow-view.ts'
 
 export interface TypedAddress {
   email: string
@@ -27,7 +27,7 @@ export function choicePage(flow: ShownFlow, { email, error }: TypedAddress): str
           autocomplete: 'email',
           isFocused: error !== null,
         })}
-        <button class="first">Continue</button>
+        ${buttonRow('Continue')}
       </form>
       ${providerLinks(flow)}`,
   })

@@ -1,9 +1,9 @@
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, html } from '../../../kit/html.ts'
-import { actionField, hasChoice, PROVIDER_NAMES, renderFlowPage, tenantOf } from './flow-view.ts'
+import { actionField, buttonRow, hasChoice, PROVIDER_NAMES, renderFlowPage, tenantOf } from './flow-view.ts'
 import { scopesInWords } from './scope-words.ts'
-import { waitingText } from './send-once.ts'
+import { waitingText } from './page-script.ts'
 
 export interface Continuing {
   provider: OAuthProvider
@@ -30,10 +30,10 @@ export function continuePage(flow: ShownFlow, continuing: Continuing): string {
           <input type="hidden" name="provider" value="${provider}" />
           <input type="hidden" name="nonce" value="${nonce}" />
           ${typedEmail !== null && html`<input type="hidden" name="email" value="${typedEmail}" />`}
-          <button class="first">Continue to ${name}</button>
+          ${buttonRow(`Continue to ${name}`, hasChoice(flow) && CHOOSE_AGAIN)}
           ${waitingText(`Opening ${name} …`)}
         </form>
-        ${otherWays(flow, typedEmail)}`,
+        ${passwordInstead(flow, typedEmail)}`,
     },
     html`<p class="soft">
       You enter your password at ${name} only. You can withdraw the access in your ${name} account at any
@@ -59,17 +59,14 @@ function whichAccount({ reauthEmail, loginHint }: ShownFlow, typedEmail: string 
   return email === null ? null : html`<p>Sign in as <strong>${email}</strong>.</p>`
 }
 
-function otherWays(flow: ShownFlow, typedEmail: string | null): Html | null {
-  if (!hasChoice(flow)) return null
-  const withPassword = flow.passwordImap && typedEmail !== null
-  return html`${
-      withPassword &&
-      html`<form method="post">
-        ${actionField('find')}
-        <input type="hidden" name="email" value="${typedEmail}" />
-        <input type="hidden" name="with" value="password" />
-        <button>Use a password instead</button>
-      </form>`
-    }
-    <p><a class="button plain" href="?">Choose another way</a></p>`
+const CHOOSE_AGAIN = html`<a class="button plain" href="?">Choose another way</a>`
+
+function passwordInstead(flow: ShownFlow, typedEmail: string | null): Html | null {
+  if (!hasChoice(flow) || !flow.passwordImap || typedEmail === null) return null
+  return html`<form method="post">
+    ${actionField('find')}
+    <input type="hidden" name="email" value="${typedEmail}" />
+    <input type="hidden" name="with" value="password" />
+    <button>Use a password instead</button>
+  </form>`
 }

@@ -2,17 +2,18 @@ import type { ConnectError } from '@waxwing/contract/accounts/connect-sessions.t
 import { html } from '../../../kit/html.ts'
 import { renderPublicPage } from '../../public-page.ts'
 
-/** What happened, and what a person can do about it. */
+/** What happened, and what a person can do about it. `TENANT` stands for the name of the tenant that asked. */
 type Ending = readonly [heading: string, advice: string]
 
-const START_AGAIN = 'Go back to where you got this link, and start again.'
+const TENANT = '{tenant}'
+const START_AGAIN = `Go back to ${TENANT}, and start again.`
 const SET_UP: Ending = [
   'The sign-in is not set up correctly',
-  'You cannot mend this yourself. Tell whoever sent you here, and give them the code below.',
+  `You cannot mend this yourself. Tell ${TENANT}, and give them the code below.`,
 ]
 const NO_ROOM: Ending = [
   'No more mailboxes can be connected',
-  'You cannot mend this yourself. Tell whoever sent you here, and give them the code below.',
+  `You cannot mend this yourself. Tell ${TENANT}, and give them the code below.`,
 ]
 const SIGN_IN_FAILED: Ending = [
   'The sign-in did not work',
@@ -35,7 +36,11 @@ const ENDINGS: Readonly<Record<ConnectError, Ending>> = {
     'Nothing was changed. Start again, and choose the account whose mailbox is to be connected again.',
   ],
   billing_past_due: NO_ROOM,
-  cancelled: ['Cancelled', 'Nothing was connected. You can close this window.'],
+  cancelled: [
+    'Cancelled',
+    `Nothing was connected, and ${TENANT} has no access to your mailbox. You can close this window. If you change your ` +
+      'mind, ask there for a new link.',
+  ],
   internal_error: ['Something went wrong', `Nothing was connected. ${START_AGAIN}`],
   invalid_client: SET_UP,
   invalid_grant: SIGN_IN_FAILED,
@@ -58,10 +63,10 @@ const ENDINGS: Readonly<Record<ConnectError, Ending>> = {
       'email.',
   ],
   scope_missing: SET_UP,
-  session_expired: ['This link has expired', 'Ask for a new one where you got it.'],
+  session_expired: ['This link has expired', `Nothing was connected. Ask ${TENANT} for a new link.`],
   session_used: [
     'This link was used already',
-    'Each link works once. If your mailbox is not connected yet, ask for a new link.',
+    `Each link works once. If your mailbox is not connected yet, ask ${TENANT} for a new link.`,
   ],
   token_exchange_failed: SIGN_IN_FAILED,
 }
@@ -70,20 +75,27 @@ const ENDINGS: Readonly<Record<ConnectError, Ending>> = {
 const PLAIN: ReadonlySet<ConnectError> = new Set(['cancelled', 'session_expired', 'session_used'])
 
 /** Says why a flow ended without a mailbox. */
-export function failedPage(error: ConnectError): string {
+export function failedPage(error: ConnectError, tenantName: string): string {
   const [heading, advice] = ENDINGS[error]
+  const parts = advice
+    .split(TENANT)
+    .map((part, index) => html`${index > 0 && html`<strong>${tenantName}</strong>`}${part}`)
   return renderPublicPage({
     heading,
-    content: html`<p>${advice}</p>
+    content: html`<p>${parts}</p>
       ${!PLAIN.has(error) && html`<p class="soft">Code: <code>${error}</code></p>`}`,
   })
 }
 
 /** Says that the mailbox is connected. It does not say which, since links are passed on. */
-export function connectedPage(): string {
+export function connectedPage(tenantName: string): string {
   return renderPublicPage({
     heading: 'Your mailbox is connected',
-    content: html`<p>You can close this window.</p>`,
+    content: html`<p>
+        <strong>${tenantName}</strong> has access to it now, and begins to read it. A large mailbox can take
+        some hours.
+      </p>
+      <p>There is nothing more to do here. You can close this window.</p>`,
   })
 }
 
@@ -103,10 +115,10 @@ export function invalidReturnPage(): string {
 }
 
 /** Answers Continue on a link that has begun as many sign-ins as it can. */
-export function spentPage(): string {
+export function spentPage(tenantName: string): string {
   return renderPublicPage({
     heading: 'This link was used too often',
-    content: html`<p>Ask for a new one where you got it.</p>`,
+    content: html`<p>Ask <strong>${tenantName}</strong> for a new one.</p>`,
   })
 }
 

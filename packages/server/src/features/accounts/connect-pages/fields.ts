@@ -11,6 +11,7 @@ export interface Field {
   type?: 'text' | 'email' | 'password'
   autocomplete?: string
   inputmode?: 'numeric' | 'url'
+  placeholder?: string
   isReadOnly?: boolean
   isFocused?: boolean
 }
@@ -18,23 +19,31 @@ export interface Field {
 /** A field with its label, its hint and what is wrong with it, which screen readers read with it. */
 export function textField(field: Field): Html {
   const { name, label, value, hint = null, error = null, type = 'text', autocomplete = 'off' } = field
-  const { inputmode, isReadOnly = false, isFocused = false } = field
+  const { inputmode, placeholder, isReadOnly = false, isFocused = false } = field
+  const input = html`<input
+    id="${name}"
+    name="${name}"
+    type="${type}"
+    value="${value}"
+    autocomplete="${autocomplete}"
+    autocapitalize="none"
+    spellcheck="false"
+    ${inputmode !== undefined && html` inputmode="${inputmode}"`}${
+      placeholder !== undefined && html` placeholder="${placeholder}"`
+    }${isReadOnly && html` readonly`}${isFocused && html` autofocus`}${described(name, { hint, error })}
+  />`
   return html`<div class="field">
     <label for="${name}">${label}</label>
-    <input
-      id="${name}"
-      name="${name}"
-      type="${type}"
-      value="${value}"
-      autocomplete="${autocomplete}"
-      autocapitalize="none"
-      spellcheck="false"
-      ${inputmode !== undefined && html` inputmode="${inputmode}"`}${isReadOnly && html` readonly`}${
-        isFocused && html` autofocus`
-      }${described(name, { hint, error })}
-    />
+    ${type === 'password' ? html`<div class="secret">${input} ${revealButton(name, label)}</div>` : input}
     ${notes(name, { hint, error })}
   </div>`
+}
+
+/** Shows and hides what was typed. Without scripts it stays hidden. */
+function revealButton(name: string, label: string): Html {
+  return html`<button type="button" hidden data-reveals="${name}">
+    Show<span class="unseen"> ${label}</span>
+  </button>`
 }
 
 export interface Choice {
@@ -43,12 +52,18 @@ export interface Choice {
   value: string
   options: readonly (readonly [value: string, label: string])[]
   error?: string | null
+  isFocused?: boolean
 }
 
-export function selectField({ name, label, value, options, error = null }: Choice): Html {
+export function selectField(choice: Choice): Html {
+  const { name, label, value, options, error = null, isFocused = false } = choice
   return html`<div class="field">
     <label for="${name}">${label}</label>
-    <select id="${name}" name="${name}" ${described(name, { hint: null, error })}>
+    <select
+      id="${name}"
+      name="${name}"
+      ${isFocused && html` autofocus`}${described(name, { hint: null, error })}
+    >
       ${options.map(
         ([option, words]) =>
           html`<option value="${option}" ${option === value && html` selected`}>${words}</option>`,

@@ -2,7 +2,7 @@ import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, type HtmlPart, html } from '../../../kit/html.ts'
 import { type PublicPage, renderPublicPage } from '../../public-page.ts'
-import { sendOnce } from './send-once.ts'
+import { pageScript } from './page-script.ts'
 
 export const PROVIDER_NAMES: Readonly<Record<OAuthProvider, string>> = {
   google: 'Google',
@@ -18,14 +18,22 @@ export const actionField = (action: Action): Html => html`<input type="hidden" n
 /** Who asks. */
 export const tenantOf = ({ tenantName }: ShownFlow): Html => html`<strong>${tenantName}</strong>`
 
-const CANCEL = html`<form method="post">
-  ${actionField('cancel')}
-  <button class="plain">Cancel</button>
-</form>`
+const CANCEL_ID = 'cancel'
 
-/** Renders a page of a flow that goes on, with the button that ends it and what follows that. */
+/** The buttons of a page in a row: what goes on, other ways, and Cancel, which sends a form of its own. */
+export function buttonRow(first: string, others: HtmlPart = null): Html {
+  return html`<div class="row">
+    <button class="first">${first}</button>
+    ${others}
+    <button class="plain" form="${CANCEL_ID}">Cancel</button>
+  </div>`
+}
+
+const CANCEL = html`<form method="post" id="${CANCEL_ID}" hidden>${actionField('cancel')}</form>`
+
+/** Renders a page of a flow that goes on, with the form of its Cancel button and what follows that. */
 export function renderFlowPage(page: PublicPage, last: HtmlPart = null): string {
-  return renderPublicPage({ ...page, content: html`${page.content} ${CANCEL} ${last} ${sendOnce}` })
+  return renderPublicPage({ ...page, content: html`${page.content} ${CANCEL} ${last} ${pageScript}` })
 }
 
 /** Whether there is a page of choice: with one way to connect there is none. */

@@ -71,13 +71,16 @@ export type CheckedFields =
   | { outcome: 'valid'; input: HostedImapInput }
   | { outcome: 'invalid'; errors: FieldErrors }
 
-/** Makes the input of the operation. A server without a host is left out: it is found by the address. */
+/**
+ * Makes the input of the operation. An IMAP server without a host is left out: it is found by the address. An SMTP server
+ * without one is the IMAP server, with its login name.
+ */
 export function checkImapFields(fields: ImapFields): CheckedFields {
   const server = (kind: ServerKind) => {
-    const host = fields[`${kind}Host`]
+    const host = fields[`${kind}Host`] || fields.imapHost
     if (host === '') return undefined
     const security = fields[`${kind}Security`]
-    const user = fields[`${kind}User`]
+    const user = fields[`${kind}User`] || fields.imapUser
     return {
       host,
       port: Number(fields[`${kind}Port`] || usualPort(kind, security)),
@@ -94,11 +97,11 @@ export function checkImapFields(fields: ImapFields): CheckedFields {
     ...(smtp !== undefined && { smtp }),
   })
   if (parsed.success) return { outcome: 'valid', input: parsed.data }
-  return { outcome: 'invalid', errors: errorsOf(parsed.error) }
+  return { outcome: 'invalid', errors: errorsOf(parsed.error, fields) }
 }
 
 /** The port of a server that is named without one. */
-function usualPort(kind: ServerKind, security: string): number {
+export function usualPort(kind: ServerKind, security: string): number {
   const [tls, starttls] = kind === 'imap' ? [993, 143] : [465, 587]
   return security === 'starttls' ? starttls : tls
 }
@@ -122,8 +125,13 @@ function ofServer(kind: ServerKind, example: string): typeof WRONG {
   }
 }
 
-function errorsOf({ issues }: z.ZodError): FieldErrors {
-  return Object.fromEntries(
-    issues.map(({ path }) => WRONG[path.join('.')]).filter(wrong => wrong !== undefined),
-  )
+function errorsOf({ issues }: z.ZodError, fields: ImapFields): FieldErrors {
+  const isTaken = (field: keyof ImapFields) =>
+    (field === 'smtpHost' || field === 'smtpUser') && fields[field] === ''
+  const wrong = issues.flatMap(({ path }) => {
+    const found = WRONG[path.join('.')]
+    // What was taken from the IMAP server is reported there.
+    return found && !isTaken(found[0]) ? [found] : []
+  })
+  return Object.fromEntries(wrong)
 }

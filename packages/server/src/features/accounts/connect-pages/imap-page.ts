@@ -2,9 +2,9 @@ import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, html } from '../../../kit/html.ts'
 import { findPasswordHint } from './app-passwords.ts'
 import { selectField, textField } from './fields.ts'
-import { actionField, renderFlowPage, tenantOf } from './flow-view.ts'
-import type { FieldErrors, ImapFields } from './imap-form.ts'
-import { waitingText } from './send-once.ts'
+import { actionField, buttonRow, renderFlowPage, tenantOf } from './flow-view.ts'
+import { type FieldErrors, type ImapFields, usualPort } from './imap-form.ts'
+import { waitingText } from './page-script.ts'
 
 export interface ImapPage {
   /** Passwords are not shown again. */
@@ -36,7 +36,7 @@ export function imapPage(flow: ShownFlow, page: ImapPage): string {
           name: 'email',
           label: 'Email address',
           value: fields.email,
-          error: errors.email,
+          ...wrongAt('email', page),
           type: 'email',
           autocomplete: 'username',
           isReadOnly: true,
@@ -45,33 +45,37 @@ export function imapPage(flow: ShownFlow, page: ImapPage): string {
           name: 'password',
           label: 'Password',
           value: '',
-          error: errors.password,
+          ...wrongAt('password', page),
+          ...(!hasErrors && { isFocused: true }),
           hint: passwordHint(fields.imapHost),
           type: 'password',
           autocomplete: 'current-password',
-          isFocused: !hasErrors,
         })}
-        ${!isReconnect && servers(page)}
-        <button class="first">Connect</button>
+        ${!isReconnect && servers(page)} ${buttonRow('Connect', !isReconnect && ANOTHER_ADDRESS)}
         ${waitingText('Checking the password with your mail server. This can take half a minute.')}
-      </form>
-      ${!isReconnect && html`<p><a class="button plain" href="?">Use another address</a></p>`}`,
+      </form>`,
   })
 }
 
-function message({ message: told, errors }: ImapPage): Html | null {
-  const wrong = Object.entries(errors)
-  if (!told && wrong.length === 0) return null
-  if (told && !told.isError) return html`<p class="note">${told.text}</p>`
-  return html`<div class="note bad" role="alert" tabindex="-1" autofocus>
-    ${told && html`<p>${told.text}</p>`}
-    ${
-      wrong.length > 0 &&
-      html`<ul>
-        ${wrong.map(([name, text]) => html`<li><a href="#${name}">${text}</a></li>`)}
-      </ul>`
-    }
-  </div>`
+const ANOTHER_ADDRESS = html`<a class="button plain" href="?">Use another address</a>`
+
+function message({ message: told }: ImapPage): Html | null {
+  if (!told) return null
+  if (!told.isError) return html`<p class="note">${told.text}</p>`
+  return html`<p class="note bad" role="alert" tabindex="-1" autofocus>${told.text}</p>`
+}
+
+/** In the order of the page. */
+const SERVER_FIELDS = {
+  imap: ['imapHost', 'imapPort', 'imapSecurity', 'imapUser'],
+  smtp: ['smtpHost', 'smtpPort', 'smtpSecurity', 'smtpUser', 'smtpPassword'],
+} as const satisfies Record<string, readonly (keyof ImapFields)[]>
+const IN_ORDER = ['email', 'password', ...SERVER_FIELDS.imap, ...SERVER_FIELDS.smtp] as const
+
+/** What is wrong with a field. The first field of the page with which something is wrong has the focus. */
+function wrongAt(name: keyof ImapFields, { errors, message: told }: ImapPage) {
+  const first = IN_ORDER.find(one => errors[one] !== undefined)
+  return { error: errors[name] ?? null, isFocused: name === first && told?.isError !== true }
 }
 
 function passwordHint(imapHost: string): Html | null {
@@ -85,14 +89,18 @@ function passwordHint(imapHost: string): Html | null {
 
 function servers(page: ImapPage): Html {
   const { fields, errors, isOpen } = page
-  return html`<details${isOpen && html` open`}>
+  const isWrong = (kind: 'imap' | 'smtp') => SERVER_FIELDS[kind].some(name => errors[name] !== undefined)
+  const isShown = isOpen || isWrong('imap') || isWrong('smtp')
+  return html`<details${isShown && html` open`}>
 <summary>Server settings</summary>
 <fieldset>
 <legend>Incoming mail (IMAP)</legend>
 ${serverFields('imap', page)}
 </fieldset>
+<details class="inner"${isWrong('smtp') && html` open`}>
+<summary>Outgoing mail (SMTP): ${smtpInWords(fields)}</summary>
 <fieldset>
-<legend>Outgoing mail (SMTP)</legend>
+<legend class="unseen">Outgoing mail (SMTP)</legend>
 <label class="choice"><input type="checkbox" name="readOnly"${fields.readOnly !== '' && html` checked`}> Do not send mail
 from this mailbox</label>
 ${serverFields('smtp', page)}
@@ -101,11 +109,17 @@ ${textField({
   label: 'Password for sending',
   value: '',
   hint: 'Leave empty if it is the same.',
-  error: errors.smtpPassword,
+  ...wrongAt('smtpPassword', page),
   type: 'password',
 })}
 </fieldset>
+</details>
 </details>`
+}
+
+function smtpInWords({ readOnly, smtpHost }: ImapFields): string {
+  if (readOnly !== '') return 'not used'
+  return smtpHost === '' ? 'as incoming mail' : smtpHost
 }
 
 const SECURITY = [
@@ -114,18 +128,27 @@ const SECURITY = [
   ['starttls', 'STARTTLS'],
 ] as const
 
-function serverFields(kind: 'imap' | 'smtp', { fields, errors }: ImapPage): Html {
-  const [host, port, security, user] = [
-    `${kind}Host`,
-    `${kind}Port`,
-    `${kind}Security`,
-    `${kind}User`,
-  ] as const satisfies readonly (keyof ImapFields)[]
+/** What is taken of a field that is left empty. */
+const WHEN_EMPTY = {
+  imap: { host: 'imap.example.com', hostHint: null, user: 'Leave empty to use your email address.' },
+  smtp: {
+    host: 'smtp.example.com',
+    hostHint: 'Leave empty if it is the server of incoming mail.',
+    user: 'Leave empty if it is the same as for incoming mail.',
+  },
+} as const
+
+function serverFields(kind: 'imap' | 'smtp', page: ImapPage): Html {
+  const { fields } = page
+  const [host, port, security, user] = SERVER_FIELDS[kind]
+  const whenEmpty = WHEN_EMPTY[kind]
   return html`${textField({
       name: host,
       label: 'Server',
       value: fields[host],
-      error: errors[host],
+      ...wrongAt(host, page),
+      hint: whenEmpty.hostHint,
+      placeholder: whenEmpty.host,
       inputmode: 'url',
     })}
     <div class="pair">
@@ -133,16 +156,23 @@ function serverFields(kind: 'imap' | 'smtp', { fields, errors }: ImapPage): Html
         name: port,
         label: 'Port',
         value: fields[port],
-        error: errors[port],
+        ...wrongAt(port, page),
+        placeholder: String(usualPort(kind, fields[security])),
         inputmode: 'numeric',
       })}
-      ${selectField({ name: security, label: 'Encryption', value: fields[security], options: SECURITY, error: errors[security] })}
+      ${selectField({
+        name: security,
+        label: 'Encryption',
+        value: fields[security],
+        options: SECURITY,
+        ...wrongAt(security, page),
+      })}
     </div>
     ${textField({
       name: user,
       label: 'Login name',
       value: fields[user],
-      error: errors[user],
-      hint: 'Leave empty to use your email address.',
+      ...wrongAt(user, page),
+      hint: whenEmpty.user,
     })}`
 }

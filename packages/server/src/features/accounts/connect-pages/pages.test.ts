@@ -70,6 +70,16 @@ describe('the form of an IMAP mailbox', () => {
     })
   })
 
+  test('has the IMAP server and its login name for sending if no other is named', () => {
+    const sparse = { ...filled, smtpHost: '', smtpUser: '', smtpPort: '', smtpSecurity: 'starttls' }
+    expect(checkImapFields(sparse)).toMatchObject({
+      input: { smtp: { host: 'imap.example.org', port: 587, security: 'starttls', user: 'ada' } },
+    })
+    const wrong = checkImapFields({ ...sparse, imapHost: 'imaps://x' })
+    expect(wrong).toMatchObject({ outcome: 'invalid', errors: { imapHost: expect.any(String) } })
+    expect(wrong).not.toHaveProperty('errors.smtpHost')
+  })
+
   test('has the usual ports for servers that are named without one', () => {
     const bare = { ...filled, imapPort: '', smtpPort: '' }
     expect(checkImapFields(bare)).toMatchObject({ input: { imap: { port: 993 }, smtp: { port: 587 } } })

@@ -16,11 +16,11 @@ export interface OpenedFlow {
 }
 
 /** Shows a flow that has ended; null if it goes on. */
-export function showEnd({ state, error }: ShownFlow): PublicAnswer | null {
+export function showEnd({ state, error, tenantName }: ShownFlow): PublicAnswer | null {
   if (state === 'pending') return null
   return state === 'completed'
-    ? answerPage(200, connectedPage())
-    : answerPage(410, failedPage(error ?? 'session_used'))
+    ? answerPage(200, connectedPage(tenantName))
+    : answerPage(410, failedPage(error ?? 'session_used', tenantName))
 }
 
 /** Shows what a person can do first, or what they chose. */

@@ -43,7 +43,7 @@ async function beginSignIn({ flows, opened, form, caller, isHttps }: TakenForm):
   const nonce = form.get('nonce') ?? ''
   const begun = await flows.begin(token, { provider, nonce, loginHint: typedEmail, caller })
   if (begun.outcome === 'stale') return showContinue(flows, opened, { provider, typedEmail, isStale: true })
-  if (begun.outcome === 'spent') return answerPage(429, spentPage())
+  if (begun.outcome === 'spent') return answerPage(429, spentPage(flow.tenantName))
   if (begun.outcome === 'ended') return answerEnd(begun.end)
   return redirect(begun.authorizeUrl, { 'set-cookie': browserCookie(isHttps, begun.cookie) })
 }
@@ -99,7 +99,7 @@ async function connectImap({ flows, opened, form, caller }: TakenForm): Promise<
   }
   const checked = checkImapFields(fields)
   if (checked.outcome === 'invalid')
-    return answerForm(422, imapPage(flow, { fields, errors: checked.errors, message: null, isOpen: true }))
+    return answerForm(422, imapPage(flow, { fields, errors: checked.errors, message: null, isOpen: false }))
   try {
     return answerEnd(await flows.finishImap(token, checked.input, caller))
   } catch (error) {
@@ -107,6 +107,7 @@ async function connectImap({ flows, opened, form, caller }: TakenForm): Promise<
     const { text, field } = describeRefusal(error)
     const errors = field ? { [field]: text } : {}
     const message = field ? null : { text, isError: true }
+    // The words may be the same whatever was wrong, so the servers are shown, too.
     return answerRefused(error, imapPage(flow, { fields, errors, message, isOpen: true }))
   }
 }

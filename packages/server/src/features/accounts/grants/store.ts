@@ -10,9 +10,9 @@ import type { OAuthClient } from '../oauth-apps/clients.ts'
 import { planLife } from './rules.ts'
 
 /** Longer than a call to a provider may take. */
-const LEASE_SECONDS = 30
+export const LEASE_SECONDS = 30
 /** A refresh token that was replaced is kept for this time, in case its successor was lost on the way. */
-const PREVIOUS_HOURS = 24
+export const PREVIOUS_HOURS = 24
 
 /** The state of a grant that a refresh is decided by. Seconds are from now on, and negative for what is over. */
 export interface StoredGrant {

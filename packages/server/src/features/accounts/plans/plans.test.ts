@@ -78,6 +78,8 @@ function contextOf(db: Db, tenantId: string): RequestContext {
     ifMatch: null,
     lastEventId: null,
     gone: () => new AbortController().signal,
+    wait: work => work(new AbortController().signal),
+    stream: () => new AbortController().signal,
     attempt: { id: newId(), isResumed: false },
     credential: { kind: 'api_key', id: newId(), label: null, scopes: ['write'], accountIds: null },
     requestId: 'test',

@@ -17,7 +17,10 @@ export interface MailboxComparison extends ComparedCounts {
   repaired: number
   /** After how many hours it was to be compared again, since repairs did not help; 0 if they did. */
   stuckHours: number
-  /** The provider contradicted itself or left questions unanswered, so it is not known whether the mailbox is equal. */
+  /**
+   * It is not known whether the mailbox is equal: the provider contradicted itself, left questions unanswered, or may have
+   * given numbers of messages again.
+   */
   isDoubtful: boolean
 }
 

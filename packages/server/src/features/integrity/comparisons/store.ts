@@ -10,9 +10,10 @@ export async function findComparisons(db: Db, accountId: string): Promise<Mailbo
       coalesce(indexed, 0) as indexed, coalesce(missing, 0) as missing, coalesce(extra, 0) as extra,
       coalesce(changed, 0) as changed, coalesce(repaired, 0) as repaired,
       coalesce(stuck_hours, 0) as "stuckHours",
-      coalesce(is_doubtful, false) as "isDoubtful"
+      coalesce(is_doubtful, false) or suspected_at is not null as "isDoubtful"
     from mailbox left join mailbox_comparison on mailbox_id = mailbox.id
-    where mailbox.account_id = ${accountId} and source is not null and not is_deleted
+    left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+    where mailbox.account_id = ${accountId} and mailbox.source is not null and not is_deleted
     order by mailbox.path, mailbox.id
   `.execute(db)
   return rows
@@ -42,7 +43,9 @@ export async function findSchedule(db: Db, accountId: string): Promise<Compariso
     select differs_since is not null as differs from account where id = ${accountId}
   `.execute(db)
   const { rows } = await sql<{ source: string; seconds: number; open: number }>`
-    select source, extract(epoch from min(due_at) - clock_timestamp())::float8 as seconds,
+    select source,
+      -- A time that was set in the future counts from now on: the clock was set back since.
+      extract(epoch from min(due_at - greatest(clock_timestamp(), due_set_at)))::float8 as seconds,
       sum(missing + extra + changed)::int as open
     from mailbox join mailbox_comparison on mailbox_id = mailbox.id
     where mailbox.account_id = ${accountId} and source is not null and not is_deleted
@@ -87,6 +90,10 @@ export async function countStates(db: Db): Promise<Record<string, number>> {
       where (is_doubtful or compared_at is null)
         and exists (select from mailbox where id = mailbox_id and source is not null and not is_deleted offset 0)
         and exists (select from account where id = compared.account_id and ${isCounted} offset 0)
+      union
+      select account_id from sync_cursor as suspected
+      where suspected_at is not null
+        and exists (select from account where id = suspected.account_id and ${isCounted} offset 0)
     )
     select (select coalesce(sum(accounts), 0)::int from instance where ${isLive}) as followed,
       (select count(*)::int from unverified) as unverified

@@ -137,7 +137,7 @@ export async function readStored(
     const content = await openStored(context, account, messageId)
     return content === 'none' || content === 'unreadable'
       ? undefined
-      : await context.reader.readWords(content)
+      : await context.reader.readWords(account.tenant_id, content)
   } catch (error) {
     // A thread that ended because of another message says nothing about this one.
     if (!(error instanceof ReaderLost))

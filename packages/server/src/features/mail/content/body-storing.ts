@@ -61,7 +61,7 @@ export class BodyStoring implements AsyncDisposable {
   readonly #followed = new Map<string, Followed>()
   /** Accounts whose settings are to be read. */
   readonly #told = new Set<Followed>()
-  /** Accounts with messages to store, first come, first served. */
+  /** Accounts with messages to store, in the order of asking. */
   readonly #line = new Set<Followed>()
   readonly #running = new Set<Followed>()
   /** When to look at the accounts with something left to store, by `performance.now()`. */
@@ -195,10 +195,23 @@ export class BodyStoring implements AsyncDisposable {
     }
   }
 
-  #giveTurns(): void {
+  /** The next is an account of the tenant with the fewest turns; among equals, the one that asked first. */
+  #findNext(): Followed | undefined {
+    const turns = new Map<string, number>()
+    const turnsOf = ({ owned }: Followed) => turns.get(owned.tenantId) ?? 0
+    for (const followed of this.#running) turns.set(followed.owned.tenantId, turnsOf(followed) + 1)
+    let next: Followed | undefined
     for (const followed of this.#line) {
-      if (this.#running.size >= ACCOUNTS_AT_ONCE) return
       if (this.#running.has(followed) || followed.restsUntil > performance.now()) continue
+      if (!next || turnsOf(followed) < turnsOf(next)) next = followed
+    }
+    return next
+  }
+
+  #giveTurns(): void {
+    while (this.#running.size < ACCOUNTS_AT_ONCE) {
+      const followed = this.#findNext()
+      if (!followed) return
       this.#line.delete(followed)
       this.#running.add(followed)
       followed.turn = followed.turn

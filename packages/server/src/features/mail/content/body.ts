@@ -28,7 +28,7 @@ export async function readMessage(
   if ((message.size ?? 0) > PARSED_BYTES_MAX) return null
   const read = async () => {
     const content = upTo(await openSource(context, account, message), PARSED_BYTES_MAX)
-    const found = await context.reader.read(content)
+    const found = await context.reader.read(account.tenant_id, content)
     if (found && !message.is_draft && !isStorable(account, message))
       context.partPlaces.keep(message.id, found.attachments)
     return found

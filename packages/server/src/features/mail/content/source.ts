@@ -1,9 +1,12 @@
 import type { ContentEnd, ContentRange } from '../../../providers/content.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings, reachedAs } from '../../accounts/accounts/rules.ts'
 import { refuseFailure } from '../../provider-failure.ts'
 import { refuse } from '../../refuse.ts'
+import { noteOther } from '../at-provider.ts'
 import { openCopy } from './record-copy.ts'
 import { findLocation } from '../messages/location.ts'
 import type { FullRow } from '../messages/store.ts'
@@ -75,7 +78,7 @@ async function* readFromProvider(
  * are refused while the content is read.
  */
 export async function openAtProvider(
-  { db, connections }: SourceContext,
+  { db, connections, wakeSync }: SourceContext,
   account: AccountView,
   message: SourceRow,
 ): Promise<(range: ContentRange) => AsyncGenerator<Buffer, ContentEnd, void>> {
@@ -95,6 +98,10 @@ export async function openAtProvider(
         yield step.value
       }
     } catch (error) {
+      if (error instanceof ProviderFailure && error.isOther) {
+        await inTransaction(db, account.tenant_id, unit => noteOther(unit, account))
+        wakeSync(account.id)
+      }
       return refuseFailure(error, 'read')
     } finally {
       await pieces.return('end')

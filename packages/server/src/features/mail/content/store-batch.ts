@@ -1,12 +1,12 @@
 import { failedFor } from '../../../database/shortage.ts'
 import { blobKey } from '../../../kit/blobs/blob-key.ts'
-import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { Refusal } from '../../refuse.ts'
+import { knownOf } from '../messages/location.ts'
 import { beginBlobs, bindBlobs, type BlobRow, deleteBlobs, type WrittenBlob } from './record-blobs.ts'
 import { openSource } from './source.ts'
 import type { CopyOutcome, SourceContext } from './stored-source.ts'
@@ -43,7 +43,8 @@ export async function fetchBatch(
   let isThrottled = false
   try {
     for (const [source, messages] of Map.groupBy(small, message => message.source)) {
-      const at = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
+      const keys = messages.map(({ key }) => key)
+      const at = { source, cursor: messages[0]?.cursor ?? null, keys, known: knownOf(messages) }
       const sources = await connections.use(
         reachedAs(account),
         'content',
@@ -77,13 +78,12 @@ export async function storeTogether(
   account: AccountView,
   sources: readonly FetchedSource[],
 ): Promise<boolean> {
-  const { db, blobs, accountKeys, bodies, log } = context
+  const { db, blobs, bodies, log } = context
   if (sources.length === 0) return true
-  const sealingOf = accountKeys.blobSealing(account)
   // Before the files, so that no file is without a row.
   const rows = await beginBlobs(db, account, sources.length)
   const written = await Promise.all(
-    sources.map((source, index) => writeBlob(context, sealingOf, rows[index]!, source)),
+    sources.map((source, index) => writeBlob(context, account, rows[index]!, source)),
   )
   const files = written.flatMap(file => file ?? [])
   const bound = await bindBlobs(db, files)
@@ -97,17 +97,17 @@ export async function storeTogether(
 }
 
 async function writeBlob(
-  { blobs, log, reader }: BatchContext,
-  sealingOf: (messageId: string) => Sealing,
+  { blobs, accountKeys, log, reader }: BatchContext,
+  account: AccountView,
   row: BlobRow,
   { message, content }: FetchedSource,
 ): Promise<WrittenBlob | null> {
-  const reading = reader.readWords(once(content)).catch(() => undefined)
+  const reading = reader.readWords(account.tenant_id, once(content)).catch(() => undefined)
   try {
-    const bytes = await blobs.put(blobKey(row), sealingOf(message.id), content)
+    const bytes = await blobs.put(blobKey(row), accountKeys.blobSealing(account)(message.id), content)
     return { row, messageId: message.id, bytes, read: await reading }
   } catch (error) {
-    log.warn({ error, accountId: row.account_id }, failedFor('A message could not be stored', error))
+    log.warn({ error, accountId: account.id }, failedFor('A message could not be stored', error))
     return null
   }
 }

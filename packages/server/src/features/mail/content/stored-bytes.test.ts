@@ -60,6 +60,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
     accountKeys: keys,
     log,
     bodies: { wake() {} },
+    wakeSync() {},
     // Storing asks no provider.
     connections: new SharedConnections({ connectorOf: () => () => Promise.reject(new Error('no provider')) }),
   }

@@ -25,6 +25,7 @@ export interface SourceContext extends StoredContext {
   connections: Connections
   /** Called when messages of an account were stored: their words come into the index soon. */
   bodies: { wake(accountId: string): void }
+  wakeSync(accountId: string): void
 }
 
 /**

@@ -1,14 +1,14 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
-import type { ChangingProvider, FlagChange, MessageSet } from '../../../providers/changing.ts'
+import type { ChangingProvider, FlagChange, MessageSet, NotFound } from '../../../providers/changing.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { reachedAs, type ReachedRow } from '../../accounts/accounts/rules.ts'
 import type { ChangeUnit, Commits } from '../../context.ts'
-import { askForPass } from '../at-provider.ts'
+import { askForPass, noteOther } from '../at-provider.ts'
 import { listPlacedMailboxes } from '../mailboxes/store.ts'
-import { listMessageLocations } from './location.ts'
+import { knownOf, listMessageLocations } from './location.ts'
 import type { SummaryRow } from './present.ts'
 import { lockMailAccount } from './record-account.ts'
 import { recordChangedFlags, type RecordOptions } from './record-changed-flags.ts'
@@ -112,7 +112,7 @@ export async function removeMessages(
   messages: readonly LocatedMessage[],
 ): Promise<Set<string>> {
   return changeEachSet(context, account, messages, async function* (set, provider) {
-    for await (const { removed, gone } of provider.remove(set.at)) {
+    for await (const { removed, ...notFound } of provider.remove(set.at)) {
       await record(context, account, async (unit, mailAccount) => {
         const removals = removed.map(key => ({
           messageId: set.idOf(key),
@@ -120,7 +120,7 @@ export async function removeMessages(
         }))
         await recordRemovals(unit, mailAccount, removals)
       })
-      yield gone
+      yield notFound
     }
   })
 }
@@ -132,12 +132,12 @@ interface ChangedSet {
   asReadOf(key: MessageKey): MessageAsRead | null
 }
 
-/** Changes one set at the provider, and records each batch. @yields keys that the source no longer has, for each batch */
-type RunSet = (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<MessageKey[]>
+/** Changes one set at the provider, and records each batch. @yields keys that the change did not find, for each batch */
+type RunSet = (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<NotFound>
 
 /** Changes messages source by source, until the time of the request is over. @returns ids of those that are gone */
 async function changeEachSet(
-  { connections, endsAt }: ChangeContext,
+  { connections, endsAt, step }: ChangeContext,
   account: ReachedRow,
   messages: readonly LocatedMessage[],
   run: RunSet,
@@ -148,7 +148,11 @@ async function changeEachSet(
     if (left <= 0)
       throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
     const work = async (provider: ChangingProvider) => {
-      for await (const goneKeys of run(set, provider)) for (const key of goneKeys) gone.add(set.idOf(key))
+      for await (const notFound of run(set, provider)) {
+        const others = notFound.others ?? []
+        for (const key of [...notFound.gone, ...others]) gone.add(set.idOf(key))
+        if (others.length > 0) await step(unit => noteOther(unit, account))
+      }
     }
     const beginsUntil = AbortSignal.timeout(Math.ceil(left))
     await connections.use(reachedAs(account), 'changing', work, { isRepeatable: false, beginsUntil })
@@ -163,7 +167,12 @@ function* setsOf(messages: readonly LocatedMessage[]): Generator<ChangedSet> {
       const byKey = new Map(taken.map(message => [message.location.key, message]))
       const { source, cursor } = taken[0]!.location
       yield {
-        at: { source, cursor, keys: [...byKey.keys()] },
+        at: {
+          source,
+          cursor,
+          keys: [...byKey.keys()],
+          known: knownOf(taken.map(({ location }) => location)),
+        },
         idOf: key => byKey.get(key)!.id,
         asReadOf: key => byKey.get(key)!.asRead ?? null,
       }
@@ -177,8 +186,8 @@ async function* changeFlags(
   set: ChangedSet,
   provider: ChangingProvider,
   flags: FlagChange,
-): AsyncGenerator<MessageKey[]> {
-  for await (const { changed, gone } of provider.changeFlags(set.at, flags)) {
+): AsyncGenerator<NotFound> {
+  for await (const { changed, ...notFound } of provider.changeFlags(set.at, flags)) {
     const flagged = changed.map(({ key, flags: now }) => ({
       messageId: set.idOf(key),
       at: { source: set.at.source, key },
@@ -186,7 +195,7 @@ async function* changeFlags(
       asRead: set.asReadOf(key),
     }))
     await context.record((unit, options) => recordChangedFlags(unit, account.id, flagged, options))
-    yield gone
+    yield notFound
   }
 }
 
@@ -196,8 +205,8 @@ async function* changeLabels(
   set: ChangedSet,
   provider: ChangingProvider,
   labels: { add: readonly string[]; remove: readonly string[] },
-): AsyncGenerator<MessageKey[]> {
-  for await (const { changed, gone } of provider.changeLabels(set.at, labels)) {
+): AsyncGenerator<NotFound> {
+  for await (const { changed, ...notFound } of provider.changeLabels(set.at, labels)) {
     await record(context, account, async (unit, mailAccount) => {
       const placed = await placedByKey(unit, account)
       const states = changed.map(({ key, flags, mailboxKeys }) => ({
@@ -208,7 +217,7 @@ async function* changeLabels(
       }))
       await recordChangedLabels(unit, mailAccount, states)
     })
-    yield gone
+    yield notFound
   }
 }
 
@@ -218,8 +227,8 @@ async function* move(
   set: ChangedSet,
   provider: ChangingProvider,
   targetKey: string,
-): AsyncGenerator<MessageKey[]> {
-  for await (const { moved, gone } of provider.move(set.at, targetKey)) {
+): AsyncGenerator<NotFound> {
+  for await (const { moved, ...notFound } of provider.move(set.at, targetKey)) {
     await record(context, account, async (unit, mailAccount) => {
       const placed = await placedByKey(unit, account)
       const moves = moved.map(({ key, location, mailboxKeys }) => ({
@@ -233,7 +242,7 @@ async function* move(
       if (moves.some(({ to, mailboxes }) => to === null || mailboxes.length === 0))
         await askForPass(unit, account)
     })
-    yield gone
+    yield notFound
   }
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { isOneOf } from '../../../database/one-of.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
-import type { Cursor } from '../../../providers/mail.ts'
+import type { Cursor, KnownMessage, MessageKey } from '../../../providers/mail.ts'
 import { keyOf } from './keys.ts'
 
 /** The columns that say where the provider has a message; select them with `locationColumns` from `located`. */
@@ -11,10 +11,13 @@ export interface LocationRow {
   cursor: Cursor | null
   uid: number | null
   remote_id: string | null
+  known: KnownMessage
 }
 
 export const locationColumns = sql.raw(
-  'mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id',
+  `mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
+   json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
+     'isSuspect', sync_cursor.suspected_at is not null) as known`,
 )
 
 /** A join to `message`: a row for each mailbox in which the provider has it. */
@@ -70,8 +73,13 @@ export async function listDraftCopies(
   return rows.map(toLocation)
 }
 
-export function toLocation({ source, cursor, uid, remote_id }: LocationRow): Location {
-  return { source, cursor, key: keyOf({ uid, remote_id })! }
+export function toLocation({ source, cursor, uid, remote_id, known }: LocationRow): Location {
+  return { source, cursor, key: keyOf({ uid, remote_id })!, known: remote_id === null ? known : null }
+}
+
+/** What the index knows the messages of one source by, under their keys. */
+export function knownOf(locations: readonly Location[]): Map<MessageKey, KnownMessage> {
+  return new Map(locations.flatMap(({ key, known }) => (known ? [[key, known]] : [])))
 }
 
 /** Where the provider has a message; null while that is not known. */

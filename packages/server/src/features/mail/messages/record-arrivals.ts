@@ -65,9 +65,10 @@ export async function recordArrivals(
       await noteAnswers(
         unit,
         account.id,
-        added.map(({ message: { references, mayBeReport } }, index) => ({
+        added.map(({ message: { references, inReplyTo, mayBeReport } }, index) => ({
           id: ids[index]!,
-          references,
+          // What it replies to comes last, even if the thread goes by other messages.
+          references: [...references, ...inReplyTo],
           mayBeReport,
         })),
       )
@@ -86,7 +87,10 @@ async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonl
   const held = await lockHeld(unit, account, remoteIdsOf(others.flatMap(({ message }) => message.key ?? [])))
   const heldOf = ({ message }: AnyArrival): HeldMessage | undefined => held.get(String(message.key))
   return {
-    fresh: [...(await withoutNumbered(unit, numbered)), ...others.filter(arrival => !heldOf(arrival))],
+    fresh: [
+      ...(await withoutNumbered(unit, account, numbered)),
+      ...others.filter(arrival => !heldOf(arrival)),
+    ],
     known: others.flatMap((arrival): Rewriting[] => {
       const row = heldOf(arrival)
       if (!row) return []
@@ -107,20 +111,36 @@ function placeOf({ message: { key }, mailboxes }: AnyArrival): string {
 
 /**
  * Those that the index lacks. What the interface added has the provider's identity and size only from here on: the
- * interface can but compute the one and count the other.
+ * interface can but compute the one and count the other. A message of another Message-ID under a known number has been given
+ * that number again: the former one is missing.
  */
-async function withoutNumbered(unit: UnitOfWork, arrivals: readonly AnyArrival[]): Promise<AnyArrival[]> {
+async function withoutNumbered(
+  unit: UnitOfWork,
+  account: MailAccount,
+  arrivals: readonly AnyArrival[],
+): Promise<AnyArrival[]> {
   if (arrivals.length === 0) return []
   const { rows } = await sql<{ mailbox_id: string; uid: string }>`
-    with known as (
-      select held.mailbox_id, held.uid, held.message_id, arrived.identity, arrived.size
+    with held as (
+      select held.mailbox_id, held.uid, held.message_id, arrived.identity, arrived.size,
+        message.internet_message_id is not null
+          and arrived.internet_message_id is distinct from message.internet_message_id as is_other
       from unnest(
         ${arrivals.map(({ mailboxes }) => mailboxes[0]?.id)}::uuid[],
         ${arrivals.map(({ message }) => message.key)}::bigint[],
         ${arrivals.map(({ message }) => message.identity)}::uuid[],
-        ${arrivals.map(({ message }) => message.size)}::bigint[]
-      ) as arrived (mailbox_id, uid, identity, size)
+        ${arrivals.map(({ message }) => message.size)}::bigint[],
+        ${arrivals.map(({ message }) => message.internetMessageId)}::text[]
+      ) as arrived (mailbox_id, uid, identity, size, internet_message_id)
       join message_mailbox as held on held.mailbox_id = arrived.mailbox_id and held.uid = arrived.uid
+      join message on message.id = held.message_id
+    ), known as (
+      select * from held where not is_other
+    ), replaced as (
+      update message_mailbox set uid = null from held
+      where is_other and message_mailbox.mailbox_id = held.mailbox_id and message_mailbox.uid = held.uid
+    ), missed as (
+      update message set missing_look = ${account.look} from held where is_other and message.id = held.message_id
     ), corrected as (
       update message set identity = known.identity, size = known.size from known
       where message.id = known.message_id

@@ -57,7 +57,7 @@ function isReplaceable(
 }
 
 /** A draft that its provider lost is kept here for this time. */
-const KEPT_HOURS = 24
+export const KEPT_HOURS = 24
 
 /**
  * Records that the provider lost a draft while its content was replaced. It has the new content now, of which the caller

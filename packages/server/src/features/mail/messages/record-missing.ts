@@ -138,35 +138,50 @@ export async function missUnrecognised(
   `.execute(unit.sql)
 }
 
+/** The drafts that a provider has while some of its messages are gone. */
+export interface DraftsThere {
+  contents: readonly DraftContent[]
+  /** Whether all of these contents were read, but for those in quarantine. */
+  areRead: boolean
+}
+
 /**
- * Deletes messages that the provider has deleted, and announces them as last indexed.
- * @param drafts the contents that drafts have by now: a draft whose content could not be read is left alone. `unknown`:
- *   all drafts are
+ * Deletes messages that the provider has deleted, and announces them as last indexed. A draft that has another content
+ * by now, which was not read yet, is left: it is missing until that is read, or the draft is gone as well.
+ * @returns the keys of these contents
  */
 export async function recordDeleted(
   unit: UnitOfWork,
   account: MailAccount,
   remoteIds: readonly string[],
-  drafts: readonly DraftContent[] | 'unknown',
-): Promise<void> {
-  if (remoteIds.length === 0) return
-  const known = drafts === 'unknown' ? [] : drafts
-  const { rows } = await sql<{ id: string }>`
+  { contents, areRead }: DraftsThere,
+): Promise<string[]> {
+  if (remoteIds.length === 0) return []
+  const { rows } = await sql<{ id: string; content: string | null }>`
     with unread as (
-      select now.draft_key
-      from unnest(${known.map(({ key }) => String(key))}::text[], ${known.map(({ draftKey }) => draftKey)}::text[])
-        as now (remote_id, draft_key)
-      join quarantined_message as held on held.account_id = ${account.id} and held.remote_id = now.remote_id
+      select now.content, now.draft_key
+      from unnest(${contents.map(({ key }) => String(key))}::text[], ${contents.map(({ draftKey }) => draftKey)}::text[])
+        as now (content, draft_key)
+      where ${!areRead} or exists (
+        select from quarantined_message as held where held.account_id = ${account.id} and held.remote_id = content
+      )
+    ), gone as (
+      select id, content from message left join unread using (draft_key)
+      where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
+      order by id for update of message
+    ), missed as (
+      update message set missing_look = ${account.look} from gone
+      where message.id = gone.id and content is not null and missing_look is null
     )
-    select id from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
-      and (draft_key is null or ${drafts !== 'unknown'} and draft_key not in (select draft_key from unread))
-    order by id for update
+    select id, content from gone
   `.execute(unit.sql)
+  const deleted = rows.filter(({ content }) => content === null)
   await recordDeletions(
     unit,
     account,
-    rows.map(({ id }) => id),
+    deleted.map(({ id }) => id),
   )
+  return rows.flatMap(({ content }) => content ?? [])
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { NewestFirst } from '../../../database/page.ts'
 import { parseQuery, type SearchQuery } from '../../../kit/search-text/query.ts'
-import type { Semaphore } from '../../../kit/semaphore.ts'
+import type { FairSemaphore } from '../../../kit/fair-semaphore.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { fillPage, type Place } from './fill-page.ts'
@@ -23,7 +23,7 @@ const NEWEST: Band = { above: null, end: null, behind: null }
 /** Searches the index: best matches first, within bands of time. */
 export async function searchIndex(
   context: Pick<RequestContext, 'db' | 'tenantId' | 'cursors'>,
-  searches: Semaphore,
+  searches: FairSemaphore,
   input: SearchInput,
   page: { place: string[] | null; limit: number; bandMessages?: number },
 ): Promise<Found> {
@@ -39,7 +39,7 @@ export async function searchIndex(
     const reading = searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
     return reading.catch(orTimeout)
   }
-  const running = searches.take(() =>
+  const running = searches.take(context.tenantId, () =>
     fillPage(readBand, start, { looks: 2 * size, limit: page.limit, canList: query.loose !== null }),
   )
   const filled = await (running ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))

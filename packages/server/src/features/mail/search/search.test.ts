@@ -10,7 +10,7 @@ import {
   sampleMessages,
 } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
-import { openSemaphore } from '../../../kit/semaphore.ts'
+import { openFairSemaphore } from '../../../kit/fair-semaphore.ts'
 import { createCursorCodec } from '../../../database/page.ts'
 import { searchIndex } from './index-search.ts'
 import { requireSearchPosition } from './search-cursor.ts'
@@ -53,7 +53,7 @@ async function openAccount(app: TestApp, messages: readonly Given[]) {
   }
 }
 
-const searches = openSemaphore({ atOnce: 1, waitingMax: 0 })
+const searches = openFairSemaphore({ atOnce: 1, waitingMax: 0 })
 
 /** The context that the front door gives to `searchIndex`. */
 function searchContext({ db, tenantId }: TestApp) {
@@ -397,4 +397,51 @@ describe('the query', () => {
     for (const answer of answers)
       expect(answer).toMatchObject({ status: 503, body: { code: 'overloaded', defined: true } })
   })
+
+  test('of a tenant is not refused because another has more searches than may wait', async () => {
+    const { ask: askAlone, account } = await openAccount(app, [{ subject: 'robin' }])
+    const modest = await openModest(app)
+    const keys = await Promise.all(
+      Array.from({ length: 6 }, () => app.createKey({ accountIds: [account.id] })),
+    )
+    const path = `/v1/accounts/${account.id}/search/messages?q=robin&source=index`
+    await askAlone('robin')
+    await modest.ask()
+    let refusedCount = 0
+    const { ofOne, ofOther } = await app.db.transaction().execute(async tx => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+      await sql`lock table message_search in access exclusive mode`.execute(tx)
+      const requests = keys.flatMap(({ text }) =>
+        Array.from({ length: 16 }, async () => {
+          const { status } = await app.as(text).get(path)
+          if (status === 503) refusedCount++
+        }),
+      )
+      await waitUntil('searches of one tenant that are too many', () => Promise.resolve(refusedCount >= 28))
+      const searchesOfOther = [modest.ask(), modest.ask(), modest.ask()]
+      // By their answers, the searches before them have been refused or wait.
+      for (let nth = 0; nth < 3; nth++) await modest.get('/v1/accounts')
+      return { ofOne: requests, ofOther: searchesOfOther }
+    })
+    for (const answer of await Promise.all(ofOther)) expect(whyRefused(answer)).toBeNull()
+    await Promise.all(ofOne)
+  })
 })
+
+/** Another tenant with an account that can be searched. */
+async function openModest(app: TestApp) {
+  const other = await app.createTenant('modest')
+  const account = await sampleAccount(app.db, other.tenantId)
+  const mailbox = await sampleMailbox(app.db, account)
+  await sampleMessages(app.db, account, [{ subject: 'robin', mailboxIds: [mailbox.id] }])
+  return {
+    get: other.get,
+    ask: () => other.get(`/v1/accounts/${account.id}/search/messages?q=robin&source=index`),
+  }
+}
+
+/** The message of a refusal, but for that of a search that ran and took too long. */
+function whyRefused({ status, body }: { status: number; body: unknown }): string | null {
+  const { message = '' } = body as { message?: string }
+  return status === 200 || message.includes('took too long') ? null : `${status} ${message}`
+}

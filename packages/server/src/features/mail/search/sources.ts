@@ -1,7 +1,7 @@
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import type { Semaphore } from '../../../kit/semaphore.ts'
+import type { FairSemaphore } from '../../../kit/fair-semaphore.ts'
 import type { RequestContext } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
 import type { SureWindows } from '../../../limits/windows.ts'
@@ -20,8 +20,8 @@ const AUTO_SECONDS = 10
 /** What searches take besides the database. */
 export interface SearchServices {
   connections: Connections
-  /** Searches of the index: each may keep a processor busy, so few run at once. */
-  searches: Semaphore
+  /** Searches of the index: each may keep a processor busy, so few run at once, and tenants take turns. */
+  searches: FairSemaphore
   /** Searches at the provider, in windows of one minute. */
   providerSearches: SureWindows
 }

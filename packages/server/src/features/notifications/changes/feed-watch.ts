@@ -1,6 +1,7 @@
 import type { Db } from '../../../database/pool.ts'
 import type { News } from '../../../events/news.ts'
 import { Nudge, pause } from '../../../jobs/nudge.ts'
+import { openFairSemaphore } from '../../../kit/fair-semaphore.ts'
 import { type FeedFilter, type FeedPage, readFeed } from './store.ts'
 
 /** Reads that run at the same time for all who wait in this process. */
@@ -19,11 +20,6 @@ interface Waiting {
   filter: FeedFilter
 }
 
-interface QueuedRead {
-  run(): Promise<FeedPage>
-  done: PromiseWithResolvers<FeedPage>
-}
-
 /**
  * Lets any number of clients wait for events of their tenants. Equal reads that have not begun are one read: those who
  * have read everything, and wait for the same, share what comes.
@@ -32,9 +28,10 @@ export class FeedWatch {
   readonly #db: Db
   readonly #news: News
   readonly #waiting = new Map<string, Set<Waiting>>()
-  readonly #reads = new Map<string, QueuedRead>()
+  /** Reads that have not begun. */
+  readonly #reads = new Map<string, Promise<FeedPage>>()
+  readonly #permits = openFairSemaphore({ atOnce: READS_AT_ONCE })
   #listening: Disposable | null = null
-  #reading = 0
 
   constructor(db: Db, news: News) {
     this.#db = db
@@ -81,25 +78,19 @@ export class FeedWatch {
   #read(filter: FeedFilter, after: string, limit: number): Promise<FeedPage> {
     const key = JSON.stringify([filter.tenantId, filter.accountIds, filter.types, after, limit])
     const queued = this.#reads.get(key)
-    if (queued) return queued.done.promise
-    const done = Promise.withResolvers<FeedPage>()
-    this.#reads.set(key, { run: () => readFeed(this.#db, filter, after, limit), done })
-    // Not at once: other readers of the same news, who are all woken by now, may still join.
-    process.nextTick(() => this.#start())
-    return done.promise
+    if (queued) return queued
+    const read = this.#readInTurn(key, filter, after, limit)
+    this.#reads.set(key, read)
+    return read
   }
 
-  #start(): void {
-    for (const [key, { run, done }] of this.#reads) {
-      if (this.#reading >= READS_AT_ONCE) return
+  async #readInTurn(key: string, filter: FeedFilter, after: string, limit: number): Promise<FeedPage> {
+    // Not at once: other readers of the same news, who are all woken by now, may still join.
+    await new Promise<void>(resolve => process.nextTick(resolve))
+    // Not null, since any number may wait.
+    return this.#permits.take(filter.tenantId, () => {
       this.#reads.delete(key)
-      this.#reading += 1
-      void run()
-        .then(done.resolve, done.reject)
-        .finally(() => {
-          this.#reading -= 1
-          this.#start()
-        })
-    }
+      return readFeed(this.#db, filter, after, limit)
+    })!
   }
 }

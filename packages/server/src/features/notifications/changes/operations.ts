@@ -6,7 +6,6 @@ import type { RequestContext } from '../../context.ts'
 import { recordRestore } from '../../../database/feed-epoch.ts'
 import type { Db } from '../../../database/pool.ts'
 import { refuse } from '../../refuse.ts'
-import type { KeyEnds } from '../../tenancy/credentials/key-ends.ts'
 import type { FeedWaiter, FeedWatch } from './feed-watch.ts'
 import { type FeedFilter, type FeedPage, type FeedPosition, findFeedHead, isLost, readFeed } from './store.ts'
 import { STREAM_PAGE_EVENTS, streamFeed } from './stream.ts'
@@ -25,8 +24,7 @@ interface Start {
   isGiven: boolean
 }
 
-export function changeOperations(options: { watch: FeedWatch; keyEnds: KeyEnds }) {
-  const { watch, keyEnds } = options
+export function changeOperations(watch: FeedWatch) {
   return {
     list: on.list.handler(async ({ input: { query }, context }) => {
       const { db, tenantId } = context
@@ -37,7 +35,7 @@ export function changeOperations(options: { watch: FeedWatch; keyEnds: KeyEnds }
       const filter = filterOf(context, query)
       const page = await (waitSeconds === 0
         ? readFrom(db, from, after => readFeed(db, filter, after, limit))
-        : readOrWait(watch, filter, { context, from, limit, waitSeconds }))
+        : context.wait(ended => readOrWait(watch, filter, { context, ended, from, limit, waitSeconds })))
       return new ReadyPage<ChangeEvent, string>(
         page.items.map(({ json }) => json),
         seal(context, { id: page.readUpTo, epoch: page.epoch }),
@@ -45,22 +43,17 @@ export function changeOperations(options: { watch: FeedWatch; keyEnds: KeyEnds }
     }),
 
     stream: on.stream.handler(async ({ input: { query }, context }) => {
-      const { db, credential, lastEventId } = context
-      const gone = context.gone()
+      const { db, lastEventId } = context
       const filter = filterOf(context, query)
+      const ended = context.stream()
       const waiter = watch.enter(filter)
-      const key = keyEnds.watch(credential.id)
-      whenAborted(gone, () => {
-        waiter[Symbol.dispose]()
-        key[Symbol.dispose]()
-      })
+      whenAborted(ended, () => waiter[Symbol.dispose]())
       const read = (after: string) => waiter.read(after, STREAM_PAGE_EVENTS)
       const page =
         lastEventId === null
           ? await readFrom(db, await findStart(context, query), read)
           : await readAfterEvent(context, lastEventId, read)
       const isFiltered = filter.accountIds !== null || filter.types !== null
-      const ended = AbortSignal.any([gone, key.signal])
       return { content: streamFeed({ waiter, page, isFiltered, ended }) }
     }),
   }
@@ -127,24 +120,25 @@ function refuseOlderHistory(): never {
 
 interface Wait {
   context: RequestContext
+  ended: AbortSignal
   from: Start
   limit: number
   waitSeconds: number
 }
 
-/** Reads until there is an event that fits, or the time is over, or the caller is gone. */
+/** Reads until there is an event that fits, or the time is over, or the call has ended. */
 async function readOrWait(
   watch: FeedWatch,
   filter: FeedFilter,
-  { context, from, limit, waitSeconds }: Wait,
+  { context, ended, from, limit, waitSeconds }: Wait,
 ): Promise<FeedPage> {
   const until = performance.now() + waitSeconds * 1_000
-  const gone = context.gone()
   using waiter: FeedWaiter = watch.enter(filter)
   let page = await readFrom(context.db, from, after => waiter.read(after, limit))
   const { epoch } = page
-  while (page.items.length === 0 && performance.now() < until && !gone.aborted) {
-    if (!page.hasMore) await waiter.pause(until - performance.now(), gone)
+  while (page.items.length === 0 && performance.now() < until && !ended.aborted) {
+    if (!page.hasMore) await waiter.pause(until - performance.now(), ended)
+    if (ended.aborted) break
     page = await waiter.read(page.readUpTo, limit)
     if (page.epoch !== epoch) refuseOlderHistory()
   }

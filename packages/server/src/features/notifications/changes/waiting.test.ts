@@ -139,6 +139,16 @@ describe('GET /v1/changes with waitSeconds', () => {
       })
   })
 
+  test('ends as unauthenticated, without events, when its key is revoked', async () => {
+    const tenant = await openTenant('revoked wait')
+    const key = await app.createKey({ tenantId: tenant.tenantId })
+    const wait = app.as(key.text).get(`/v1/changes?waitSeconds=30&cursor=${tenant.cursor}`)
+    // By then the wait is under way, too: requests of one process are admitted in their order.
+    await app.as(key.text).get('/v1/settings')
+    await revokeApiKey(app.db, key.id)
+    expect(await wait).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
+  })
+
   test('counts as one request in flight until the client has left', async () => {
     const tenant = await openTenant('in flight')
     const left = new AbortController()
@@ -338,7 +348,7 @@ test('waits and streams end at once when the service stops, in order', async () 
   // By then the wait is under way, too: requests of one process are admitted in their order.
   await stopping.get('/v1/settings')
   expect(isAnswered).toBe(false)
-  await stopping.stop({ drain: { requestSeconds: 300, downloadSeconds: 300 } })
+  await stopping.stop({ drain: { requestSeconds: 300, downloadSeconds: 300, handedOverSeconds: 300 } })
   expect(await stream.ended).toBe(true)
   expect(await wait).toMatchObject({ status: 200, body: { items: [], nextCursor: body.nextCursor } })
 })

@@ -27,7 +27,7 @@ beforeAll(() => void (reader = openMessageReader()))
 afterAll(() => reader[Symbol.asyncDispose]())
 
 test.each(MESSAGES)('%s is read within the time of the reader, and decided on', async (_, write) => {
-  const outline = await reader.readOutline(write().subarray(0, ANSWER_BYTES_MAX))
+  const outline = await reader.readOutline('a', write().subarray(0, ANSWER_BYTES_MAX))
   // The reader ends what takes longer, and answers null.
   if (!outline) throw new Error('it took too long')
   expect(outline.text.length).toBeLessThanOrEqual(64 * 1024)

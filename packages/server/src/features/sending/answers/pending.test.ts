@@ -14,9 +14,9 @@ beforeAll(async () => void (database = await openTestDatabase()), 120_000)
 afterAll(() => database[Symbol.asyncDispose]())
 
 /** A message that waits since an attempt that ended so long ago. */
-async function sampleAnswer(attempts: number, endedAt: Date) {
+async function sampleAnswer(attempts: number, endedAt: Date, tenantId: string | null = null) {
   const { db } = database
-  const account = await sampleAccount(db, (await sampleTenant(db)).id)
+  const account = await sampleAccount(db, tenantId ?? (await sampleTenant(db)).id)
   const mailbox = await sampleMailbox(db, account)
   const messageId = await sampleMessageIn(db, account, mailbox.id)
   await sql`
@@ -83,4 +83,27 @@ test('a message of a suspended tenant waits until that is resumed', async () => 
   )
   await claim()
   expect(isLast()).toBe(true)
+})
+
+test('messages of a tenant that has many are claimed in turn with those of others', async () => {
+  const { db, address } = database
+  const facts = { roles: ['jobs'], host: 'test', version: '0' }
+  await using instance = await Instance.start({ address, log: silentLog, facts, isAlone: false })
+  const lease = await instance.awaitLease(new AbortController().signal)
+  await sql`delete from pending_answer`.execute(db)
+  const [many, few] = [(await sampleTenant(db)).id, (await sampleTenant(db)).id]
+  for (let nth = 0; nth < 6; nth++) await sampleAnswer(0, new Date(nth * 1_000), many)
+  for (let nth = 0; nth < 2; nth++) await sampleAnswer(0, new Date(100_000 + nth * 1_000), few)
+
+  const claim = async (running: ClaimedAnswer[], limit: number) => {
+    const claimed = await claimAnswers(db, lease, { limit, running })
+    return {
+      claimed,
+      tenants: claimed.map(({ tenantId }) => (tenantId === many ? 'many' : 'few')).toSorted(),
+    }
+  }
+  const first = await claim([], 2)
+  expect(first.tenants).toEqual(['few', 'many'])
+  const ofMany = first.claimed.filter(({ tenantId }) => tenantId === many)
+  expect((await claim(ofMany, 1)).tenants).toEqual(['few'])
 })

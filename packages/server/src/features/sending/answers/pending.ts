@@ -27,7 +27,10 @@ export const hasDueAnswers = sql<boolean>`exists (
   select from pending_answer where due_at <= clock_timestamp() and tenant_id not in (${suspendedTenants})
 )`
 
-/** Claims messages that are due, the longest waiting of each account, so that no account keeps others waiting. */
+/**
+ * Claims messages that are due, the longest waiting of each account, so that no account keeps others waiting. Tenants take
+ * turns.
+ */
 export async function claimAnswers(
   db: Db,
   lease: Lease,
@@ -35,10 +38,14 @@ export async function claimAnswers(
 ): Promise<ClaimedAnswer[]> {
   const { rows } = await sql<ClaimedAnswer>`
     with due as (
-      select account_id, min(due_at) as due_at from pending_answer
+      select account_id, min(due_at) as due_at,
+        row_number() over (partition by tenant_id order by min(due_at))
+          + (select count(*) from unnest(${running.map(({ tenantId }) => tenantId)}::uuid[]) as taken(tenant_id)
+            where taken.tenant_id = pending_answer.tenant_id) as turn
+      from pending_answer
       where due_at <= clock_timestamp() and not account_id = any(${running.map(({ accountId }) => accountId)}::uuid[])
         and tenant_id not in (${suspendedTenants})
-      group by account_id order by 2 limit ${ACCOUNTS_LOOKED_AT}
+      group by tenant_id, account_id order by turn, due_at limit ${ACCOUNTS_LOOKED_AT}
     ), picked as (
       select first.message_id from due cross join lateral (
         select message_id from pending_answer
@@ -47,7 +54,7 @@ export async function claimAnswers(
             or not exists (select from instance where instance.id = claimed_by and ${isLive}))
         order by pending_answer.due_at limit 1 for update skip locked
       ) as first
-      limit ${limit}
+      order by turn, due.due_at limit ${limit}
     )
     update pending_answer set claimed_by = ${lease.id}, attempts = attempts + 1
     from picked where pending_answer.message_id = picked.message_id

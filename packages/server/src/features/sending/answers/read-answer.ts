@@ -28,7 +28,7 @@ export async function readAnswer(
     left -= Math.min(left, bytes.length)
     if (left === 0) break
   }
-  const outline = await context.reader.readOutline(Buffer.concat(pieces))
+  const outline = await context.reader.readOutline(account.tenant_id, Buffer.concat(pieces))
   if (!outline) return null
   const isReply = message.answered_outbox_id !== null
   const verdict = isReply

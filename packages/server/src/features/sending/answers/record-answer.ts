@@ -4,9 +4,8 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { recordClassification } from '../../mail/messages/record-classification.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
-import { judge } from '../bounces/rules.ts'
-import type { Report } from '../bounces/report.ts'
-import { type BouncedRecipient, recordBounces } from '../bounces/record-bounces.ts'
+import { bouncedOf, complainantsOf } from '../bounces/recipients.ts'
+import { recordBounces } from '../bounces/record-bounces.ts'
 import { findNamedSends, type SendFacts } from '../bounces/store.ts'
 import { type Verdict, verdictOf } from '../classification/rules.ts'
 import { type NewReview, recordReviews } from '../suppressions/record-reviews.ts'
@@ -102,17 +101,6 @@ async function recordReport(
   return null
 }
 
-/** The recipients of the report to whom the message was sent, each once. */
-function bouncedOf({ failed }: Report, { recipients }: SendFacts): BouncedRecipient[] {
-  const found = new Map<string, BouncedRecipient>()
-  for (const { addresses, ...failure } of failed) {
-    const address = addresses.map(comparedAddress).find(compared => recipients.has(compared))
-    if (address !== undefined && !found.has(address))
-      found.set(address, { address, diagnostic: failure.diagnostic, ...judge(failure) })
-  }
-  return [...found.values()]
-}
-
 async function findComplaint(
   unit: UnitOfWork,
   { account, message, content: { complaint } }: ReadAnswer,
@@ -120,14 +108,10 @@ async function findComplaint(
   if (!complaint) return null
   const [send] = await findNamedSends(unit, account.id, complaint, message.answered_outbox_id)
   if (!send) return NOTHING
-  const named = complaint.recipients.map(comparedAddress).filter(address => send.recipients.has(address))
-  // Most loops leave the recipient out. Where there was one only, it is known.
-  const isOnly = complaint.recipients.length === 0 && send.recipients.size === 1
-  const addresses = isOnly ? [...send.recipients.keys()] : named
   return {
     ...NOTHING,
     send,
-    suppressions: addresses.map(address => ({
+    suppressions: complainantsOf(complaint, send).map(address => ({
       listId: send.listId ?? GLOBAL_LIST,
       address,
       source: 'complaint',

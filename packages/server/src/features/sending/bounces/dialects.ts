@@ -32,6 +32,11 @@ export const DIALECTS: readonly Dialect[] = [
     mark: /your message could not\s+be delivered to one or more recipients/i,
   },
   {
+    name: 'opensmtpd',
+    source: 'smtpd/bounce.c of OpenSMTPD',
+    mark: /An error has occurred while attempting to deliver a message for\s+the following/i,
+  },
+  {
     name: 'gmail',
     source: 'https://support.google.com/mail/answer/6596',
     mark: /Delivery to the following recipients? failed permanently|Your message wasn.t delivered to|Address not found/i,
@@ -140,4 +145,4 @@ export const STILL_TRYING =
 
 /** From here on, the report repeats the message that was sent. Each run of characters can be matched in one way only. */
 export const COPY_BEGINS =
-  /^[ \t>]*(?:(?:-+[ \t]*)?(?:Below this line is a copy|This is a copy of (?:the|your) message|The body of the message is|Original message\b|Message headers? follows?|Unsent message follows|Return-Path:|Received: (?:from|by)|Included is a copy)|-+[ \t]*(?:Transcript of session|Forwarded message|Ursprüngliche Nachricht|Message d.origine|Mensaje original|Messaggio originale))/im
+  /^[ \t>]*(?:(?:-+[ \t]*)?(?:Below (?:this line )?is a copy|This is a copy of (?:the|your) message|The body of the message is|Original message\b|Message headers? follows?|Unsent message follows|Return-Path:|Received: (?:from|by)|Included is a copy)|-+[ \t]*(?:Transcript of session|Forwarded message|Ursprüngliche Nachricht|Message d.origine|Mensaje original|Messaggio originale))/im

@@ -17,13 +17,17 @@ const UNKNOWN = [
   'user doesn.?t exist',
   'user does not exist',
   'no such user',
+  'no such account',
+  'unknown mailbox',
+  'user not found',
+  'unknown or illegal alias',
   'no such recipient',
   'no such mailbox',
   'no such address',
   'no such person',
   'no such local user',
   // Exchange, Exchange Online
-  'recipnotfound',
+  'recip(?:ient)?notfound',
   'recipient not found',
   'recipient address rejected: (?:access denied|user unknown|undeliverable)',
   'couldn.t be found (?:at|or)',
@@ -33,11 +37,12 @@ const UNKNOWN = [
   'the email account that you tried to reach does not exist',
   'address (?:couldn.t be|not) found',
   // Yahoo, AOL, iCloud, GMX
-  'this user doesn.t have a [^ ]+ account',
-  'mailbox (?:does not exist|not found|unknown)',
-  'account (?:does not exist|not found|is not valid)',
+  'this user doesn.t have an? (?:[^ ]+ )?account',
+  'mailbox (?:does(?: not|n.t) exist|not found|unknown)',
+  'account (?:does(?: not|n.t) exist|not found|is not valid)',
   'invalid (?:recipient|mailbox|user|address)',
-  'recipient (?:does not exist|is invalid|not exist)',
+  'not a valid (?:recipient|mailbox|user)',
+  'recipient (?:does(?: not|n.t) exist|is invalid|not exist)',
   'address (?:does not exist|is invalid|unknown)',
   // qmail (qmail-local, vpopmail)
   'no mailbox here by that name',
@@ -77,9 +82,18 @@ const UNKNOWN = [
   '收件人不存在',
 ]
 
-/** The mailbox is full, or the message, its sender or its size is refused: no fault of the address. */
-const REFUSED = [
-  // full
+/** The mailbox exists, but takes nothing more. */
+const CLOSED_MAILBOX = [
+  // Yahoo, Exim and others without an enhanced code
+  '(?<!your )(?<!sender )(?:mailbox|mail account|account|user|recipient)(?: is| has been| was)? (?:disabled|deactivated|discontinued|inactive|closed)\\b',
+  'disabled (?:mailbox|account|user|recipient)',
+  // Exchange
+  'accountdisabled',
+  'postfach (?:ist |wurde )?(?:deaktiviert|geschlossen)',
+]
+
+/** The mailbox is full, or takes no more for now. */
+const FULL = [
   '(?:mailbox|inbox|account|quota)\\b.{0,40}\\b(?:is |was )?full',
   'over ?quota',
   'quota (?:exceeded|has been exceeded)',
@@ -91,32 +105,78 @@ const REFUSED = [
   'buz(?:ó|o)n (?:est(?:á|a) )?lleno',
   'casella (?:di posta )?piena',
   'caixa (?:de (?:correio|entrada) )?(?:est(?:á|a) )?cheia',
-  // policy and spam
-  'spam',
-  'junk mail',
+  // Gmail says so with 5.2.1, which means a disabled mailbox elsewhere
+  'receiving (?:mail|messages) (?:at a rate|too (?:quickly|fast))',
+  'rate limit',
+  'rate (?:has been |was |is )?exceeded',
+  '(?:hourly|daily|message|sending|receiving) (?:rate|limit|quota)\\b',
+  'throttl',
+  'too many (?:messages|connections|recipients)',
+]
+
+/** The sender is refused. */
+const REFUSED_SENDER = [
+  'sender(?:.s)?:?(?: address| domain| name| mailbox)*:?(?: is| was| has been)? (?:rejected|denied|refused|unknown|invalid|blocked|not (?:allowed|accepted|found|valid)|does(?: not|n.t) exist|verif)',
+  '(?:unknown|invalid|bad|illegal|unverified|forged) sender',
+]
+
+/** A refusal that names the sender, and so does not mean the address of the recipient. */
+const SENDER = [
+  ...REFUSED_SENDER,
+  'domain of (?:the )?sender',
+  '(?:from|return|sender).address',
+  'return.path',
+  '\\bmail from\\b',
+  'absender',
+  'exp(?:é|e)diteur',
+  'remitente',
+  'mittente',
+  'remetente',
+  'afzender',
+  'nadawc',
+  'avs(?:ä|a)ndar',
+  'afsender',
+  'отправител',
+]
+
+/** The server does not pass mail on to the domain. */
+const RELAY = [
+  '(?:relay|relaying) (?:access |to |for |attempt |is |was |has been |not )*(?:denied|prohibited|permitted|forbidden|disallowed|disabled|refused|allowed|rejected)',
+  '(?:not|unable|cannot|can.t|won.t|refuse[sd]?|no|denied)(?: \\w+)? (?:to )?relay',
+  'not (?:authorized|permitted|allowed) to (?:send|relay)',
+  'rcpthosts',
+]
+
+/** The message or the sending server is refused, by its content, a policy or a blocklist. */
+const UNWANTED = [
+  '(?:as|is|be|contains?|like|for|possible|probable|likely|suspected|considered|identified as|classified as) (?:a |an )?(?:spam|junk|unsolicited|bulk|virus)',
+  'spam (?:message|mail|content|detected|rejected|score|suspect|blocked|refused|not accepted)',
+  '(?:message|mail|content) (?:rejected|refused|blocked|denied).{0,20}\\b(?:spam|virus|junk)',
   'blacklist',
   'block(?:ed|list)',
   'denylist',
   'spamhaus',
+  'spamcop',
   'barracuda',
-  'reputation',
   'unsolicited',
-  'content (?:rejected|filter|policy)',
+  'content rejected',
   'message (?:content )?(?:rejected|refused) (?:due to|for) (?:policy|content|security)',
   'policy (?:reasons|violation|restriction)',
-  'security policy',
   'dmarc',
   'dkim',
   '\\bspf\\b',
-  'virus',
-  'rate limit',
-  'too many (?:messages|connections|recipients)',
-  'sender (?:address )?(?:rejected|denied|not allowed|verify failed)',
-  'not (?:authorized|permitted|allowed) to (?:send|relay)',
-  'relay(?:ing)? (?:access )?denied',
+  '(?:low|bad|poor|sender|ip|domain|your) reputation',
   'message (?:size|too (?:large|big))',
   'size limit',
 ]
 
-export const UNKNOWN_RECIPIENT = new RegExp(UNKNOWN.join('|'), 'iu')
-export const FULL_OR_REFUSED = new RegExp(REFUSED.join('|'), 'iu')
+/** Words that go with a refusal of the message, and also with offers of help beside any other. */
+const HINTS = ['spam', 'junk mail', 'virus', 'reputation', 'content (?:filter|policy)', 'security policy']
+
+const oneOf = (...lists: ReadonlyArray<readonly string[]>) => new RegExp(lists.flat().join('|'), 'iu')
+
+export const UNKNOWN_RECIPIENT = oneOf(UNKNOWN)
+export const DISABLED = oneOf(CLOSED_MAILBOX)
+export const ABOUT_SENDER = oneOf(SENDER)
+export const FULL_OR_REFUSED = oneOf(FULL, RELAY, REFUSED_SENDER, UNWANTED)
+export const HINTS_OF_REFUSAL = oneOf(HINTS)

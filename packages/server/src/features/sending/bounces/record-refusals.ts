@@ -44,7 +44,12 @@ export async function recordRefusals(
     if (!send) return []
     const ofAddress = new Set(next.refusedRecipients)
     const recipients = next.rejected.map(({ address, status, message }) => {
-      const judgement = judge({ status, diagnostic: message })
+      const judgement = judge({
+        status,
+        diagnostic: message,
+        addresses: [address],
+        senders: [send.sender],
+      })
       const suppresses = judgement.suppresses && ofAddress.has(address)
       return { address: comparedAddress(address), diagnostic: message, ...judgement, suppresses }
     })

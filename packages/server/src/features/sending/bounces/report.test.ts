@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DSN_SHAPES, NO_REPORTS, type ReportedSend } from '../../../../test/sending/answers/dsn-shapes.ts'
-import { comparedAddress } from '../../../kit/compared-address.ts'
 import { readOutline } from '../../../kit/mime/outline.ts'
-import { judge } from './rules.ts'
+import { bouncedOf } from './recipients.ts'
 import { parseReport } from './report.ts'
 
 const SEND: ReportedSend = {
@@ -12,25 +11,23 @@ const SEND: ReportedSend = {
 }
 
 /** The recipients to whom the message was sent; others that a report names do not count. */
-const SENT_TO = new Set([
-  'grace@example.org',
-  'max@example.org',
-  'jürgen@example.org',
-  'grace+tag@example.org',
-])
+const SENT_TO = new Map(
+  ['grace@example.org', 'max@example.org', 'jürgen@example.org', 'grace+tag@example.org'].map(address => [
+    address,
+    address,
+  ]),
+)
 
 function read(source: string) {
   const report = parseReport(readOutline(Buffer.from(source)))
-  const failed = (report?.failed ?? []).flatMap(({ addresses, ...failure }) => {
-    const address = addresses.map(comparedAddress).find(found => SENT_TO.has(found))
-    if (address === undefined) return []
-    const judged = judge(failure)
-    return [[address, judged.type, judged.status, ...(judged.suppresses ? ['suppressed'] : [])].join(' ')]
-  })
+  const bounced = report ? bouncedOf(report, { sender: SEND.sender, recipients: SENT_TO }) : []
+  const failed = bounced.map(({ address, type, status, suppresses }) =>
+    [address, type, status, ...(suppresses ? ['suppressed'] : [])].join(' '),
+  )
   const isNamed =
     report !== null &&
     (report.messageIds.includes(SEND.messageId) || report.outboxIds.includes(SEND.outboxId))
-  return { failed: [...new Set(failed)], isNamed }
+  return { failed, isNamed }
 }
 
 describe('parseReport', () => {

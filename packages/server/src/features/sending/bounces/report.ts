@@ -10,8 +10,10 @@ import { COPY_BEGINS, DIALECTS, STILL_TRYING } from './dialects.ts'
 
 /** A recipient that a report says the message did not reach. */
 export interface FailedRecipient {
-  /** Every spelling that the report has: as it was sent to, and as it was forwarded. */
+  /** Every spelling that the report has: as it was sent to, and as it was forwarded. Empty if it has no address. */
   addresses: string[]
+  /** Servers that refused it or reported so. */
+  hosts: string[]
   /** As the report names it; null if it names none. */
   status: string | null
   diagnostic: string
@@ -47,7 +49,9 @@ export function parseReport(outline: MessageOutline): Report | null {
   const statuses = outline.reports.filter(({ type }) => type === 'delivery-status')
   if (statuses.length > 0 && (outline.type === 'multipart/report' || isFromProgram(outline))) {
     const groups = readGroups(statuses.map(({ text }) => text))
-    return { failed: groups.flatMap(readRecipient), ...namedSends(outline, groups) }
+    const hosts = [...reporterOf(outline), ...groups.flatMap(group => hostsOf(group, 'reporting-mta'))]
+    const failed = groups.flatMap(group => readRecipient(group, hosts))
+    return { failed: nameOriginals(failed, outline), ...namedSends(outline, groups) }
   }
   if (!isFromReporter(outline)) return null
   const failed = readProse(outline)
@@ -87,8 +91,18 @@ function readGroups(texts: readonly string[]): OutlineField[][] {
   return groups.map(group => readFields(group.trim())).filter(group => group.length > 0)
 }
 
+/** The servers that a field of a group names (RFC 3464 section 2.1.2). */
+function hostsOf(group: readonly OutlineField[], name: string): string[] {
+  return valuesOf(group, name).flatMap(value => /([\p{L}\p{N}_-]+\.)+[\p{L}\p{N}_-]+/u.exec(value)?.[0] ?? [])
+}
+
+/** The server that the report is from. */
+function reporterOf({ fields }: MessageOutline): string[] {
+  return valuesOf(fields, 'from').flatMap(from => /@([^\s<>@]+\.[^\s<>@]+)/.exec(from)?.[1] ?? [])
+}
+
 /** The recipient of a group; nothing if it did not fail, or the group is about the whole message. */
-function readRecipient(group: readonly OutlineField[]): FailedRecipient[] {
+function readRecipient(group: readonly OutlineField[], hosts: readonly string[]): FailedRecipient[] {
   const find = (wanted: string) => valuesOf(group, wanted)[0] ?? null
   const addresses = ['original-recipient', 'final-recipient', 'x-actual-recipient', 'x-original-recipient']
     .flatMap(name => valuesOf(group, name))
@@ -98,9 +112,40 @@ function readRecipient(group: readonly OutlineField[]): FailedRecipient[] {
   const action = said === null ? null : /^[a-z]*/.exec(said.toLowerCase())?.[0]
   // RFC 3464 section 2.3.3 requires an action. Where it is missing, the class of the status counts.
   const isFailed = action === null ? /^\s*5/.test(status ?? '') : action === 'failed'
-  if (addresses.length === 0 || !isFailed) return []
+  if (!isFailed) return []
   const diagnostic = find('diagnostic-code') ?? find('x-notes') ?? find('x-display-name') ?? ''
-  return [{ addresses: [...new Set(addresses)], status, diagnostic: showDiagnostic(diagnostic), isOwn: true }]
+  return [
+    {
+      addresses: [...new Set(addresses)],
+      hosts: [...hosts, ...hostsOf(group, 'remote-mta')],
+      status,
+      diagnostic: showDiagnostic(diagnostic),
+      isOwn: true,
+    },
+  ]
+}
+
+/** Exim, for what an address was turned into, such as a pipe: its original stands in a field and in the text only. */
+const GENERATED = /\bgenerated (?:by|from) ([^\s<>()]{1,320})/g
+
+/** Gives recipients without an address, such as `|/usr/bin/vacation`, those that the report names elsewhere. */
+function nameOriginals(failed: readonly FailedRecipient[], outline: MessageOutline): FailedRecipient[] {
+  const nameless = failed.filter(({ addresses }) => addresses.length === 0)
+  if (nameless.length === 0) return [...failed]
+  const named = failed.filter(({ addresses }) => addresses.length > 0)
+  const known = new Set(named.flatMap(({ addresses }) => addresses))
+  const told = [...outline.text.slice(0, PROSE_LENGTH_MAX).matchAll(GENERATED)].map(([, address]) => address!)
+  const originals = [...new Set([...failedRecipients(outline), ...told])].filter(
+    address => isAddress(address) && !known.has(address),
+  )
+  if (originals.length === 0) return [...named, ...nameless]
+  const areTheirs = originals.length === nameless.length
+  const completed = originals.map((address, index) => ({
+    ...(nameless[index] ?? nameless[0]!),
+    addresses: [address],
+    isOwn: areTheirs,
+  }))
+  return [...named, ...completed]
 }
 
 /** An address with its type (RFC 3464 section 2.1.2; xtext of RFC 3461 section 4, UTF-8 of RFC 6533 section 3). */
@@ -167,11 +212,16 @@ function readProse(outline: MessageOutline): FailedRecipient[] {
   const text = begun.slice(0, cut)
   const isFailure = DIALECTS.some(({ mark }) => mark.test(text) || mark.test(subject))
   if (!isFailure || STILL_TRYING.test(text) || STILL_TRYING.test(subject)) return []
-  const inField = valuesOf(outline.fields, 'x-failed-recipients')
+  const inField = failedRecipients(outline).map(address => ({ address, reason: '' }))
+  return mergeReasons([...findInText(text), ...inField].slice(0, ADDRESSES_MAX), text, reporterOf(outline))
+}
+
+/** The recipients of a field that Exim and Gmail write. */
+function failedRecipients({ fields }: MessageOutline): string[] {
+  return valuesOf(fields, 'x-failed-recipients')
     .flatMap(value => value.split(',', ADDRESSES_MAX))
     .slice(0, ADDRESSES_MAX)
-    .map(address => ({ address: address.trim(), reason: '' }))
-  return mergeReasons([...findInText(text), ...inField].slice(0, ADDRESSES_MAX), text)
+    .map(address => address.trim())
 }
 
 /** The addresses in a text, each with the words between it and the next other one. */
@@ -193,6 +243,7 @@ function findInText(text: string): Array<{ address: string; reason: string }> {
 function mergeReasons(
   found: readonly { address: string; reason: string }[],
   text: string,
+  hosts: string[],
 ): FailedRecipient[] {
   const reasons = new Map<string, string>()
   for (const { address, reason } of found) {
@@ -204,6 +255,7 @@ function mergeReasons(
   const whole = showDiagnostic(text)
   return [...reasons].map(([address, reason]) => {
     const isOwn = /\d|\p{L}{4}/u.test(reason)
-    return { addresses: [address], status: null, diagnostic: isOwn ? showDiagnostic(reason) : whole, isOwn }
+    const diagnostic = isOwn ? showDiagnostic(reason) : whole
+    return { addresses: [address], hosts, status: null, diagnostic, isOwn }
   })
 }

@@ -1,4 +1,5 @@
-import { FULL_OR_REFUSED, UNKNOWN_RECIPIENT } from './phrases.ts'
+import { type Names, withoutNames } from './names.ts'
+import { ABOUT_SENDER, DISABLED, FULL_OR_REFUSED, HINTS_OF_REFUSAL, UNKNOWN_RECIPIENT } from './phrases.ts'
 
 /** `hard`: the address will not take mail. `soft`: it may, another time or another message. */
 export type BounceType = 'hard' | 'soft'
@@ -11,40 +12,76 @@ export interface Judgement {
   suppresses: boolean
 }
 
-export interface Failure {
+export interface Failure extends Names {
   status: string | null
   diagnostic: string
   isOwn?: boolean
 }
 
 /** The address does not exist, or cannot: RFC 3463 section 3.2, RFC 7505 and the registry of RFC 5248. */
-const NO_SUCH_ADDRESS = new Set(['5.1.0', '5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10'])
+const NO_SUCH_ADDRESS = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10'])
 /** It exists or may exist, but takes nothing: disabled (5.2.1), no route (5.4.4). */
 const CLOSED = new Set(['5.2.1', '5.4.4'])
-const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/
+const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g
 /** Codes that say only that it failed. */
-const VAGUE = /^[45]\.0\.0$/
+const EMPTY = /^[45]\.0\.0$/
+/**
+ * Codes that leave to the words what failed: of no detail, those that Exchange Online wraps around the code of another
+ * server, and its 5.4.1, which the registry has for something else. What is temporary is not made permanent by words.
+ */
+const VAGUE = /^(?:4\.0\.0|5\.(?:\d\.0|0\.\d+|1\.\d{3}|4\.1))$/
+/** Something about an address: that of the recipient, unless the words are about the sender. */
+const SOME_ADDRESS = '5.1.0'
 const REPLY_CODE = /(?<![\d.])([45])\d\d(?=[\s:;,-]|$)/
+const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]{1,500}/gi
 
 /**
  * Decides about a recipient that failed, from the status that the report names and the words of the server that refused.
- * The status counts; the words decide where it is missing or vague, and they show what is no fault of the address. Words
- * that are not about the recipient (`isOwn`) do not say that the address does not exist.
+ * Words that say whose fault it is decide before a code, if they blame the message, its sender or a full mailbox;
+ * otherwise a specific code decides, and words decide if the code is vague or missing. Words that are not about the
+ * recipient (`isOwn`) do not say that the address does not exist.
  */
-export function judge({ status, diagnostic, isOwn = true }: Failure): Judgement {
-  const named = ENHANCED.exec(status ?? '')?.[0] ?? null
-  const said = ENHANCED.exec(diagnostic)?.[0] ?? null
-  const isRefused = FULL_OR_REFUSED.test(diagnostic)
-  const isUnknown = !isRefused && UNKNOWN_RECIPIENT.test(diagnostic)
-  const specific = [named, said].find(code => code !== null && !VAGUE.test(code))
-  const vague = named ?? said ?? vagueOf(diagnostic)
-  const code = specific ?? (isUnknown && !vague.startsWith('4') ? '5.1.1' : vague)
-  const isMissing = NO_SUCH_ADDRESS.has(code) && !isRefused
-  const suppresses = isMissing && isOwn
-  const isHard = isMissing || (CLOSED.has(code) && !isRefused)
-  return { type: isHard ? 'hard' : 'soft', status: code, suppresses }
+export function judge({ status, diagnostic, isOwn = true, ...names }: Failure): Judgement {
+  const words = withoutNames(diagnostic, names)
+  const codes = [status ?? '', words].flatMap(text => text.match(ENHANCED) ?? [])
+  const isRefused = FULL_OR_REFUSED.test(words) || hintsAtRefusal(diagnostic, words, names)
+  const isUnknown = !isRefused && UNKNOWN_RECIPIENT.test(words)
+  const specific = codes.find(code => !VAGUE.test(code))
+  const vague = codes.find(code => !EMPTY.test(code)) ?? codes[0] ?? emptyCodeOf(words)
+  const isPermanent = vague.startsWith('5')
+  const isDisabled = !isRefused && !isUnknown && DISABLED.test(words)
+  const shown = EMPTY.test(vague) && isPermanent ? tellingCode(vague, { isUnknown, isDisabled }) : vague
+  const isMissing =
+    !isRefused &&
+    (specific === undefined
+      ? isPermanent && (isUnknown || (vague === SOME_ADDRESS && !blamesSender(diagnostic, words, names)))
+      : NO_SUCH_ADDRESS.has(specific))
+  const isClosed = !isRefused && (specific === undefined ? isPermanent && isDisabled : CLOSED.has(specific))
+  return { type: isMissing || isClosed ? 'hard' : 'soft', status: shown, suppresses: isMissing && isOwn }
 }
 
-function vagueOf(diagnostic: string): string {
-  return `${REPLY_CODE.exec(diagnostic)?.[1] ?? '5'}.0.0`
+/** The code of what words say, in place of one that says nothing. */
+function tellingCode(empty: string, words: { isUnknown: boolean; isDisabled: boolean }): string {
+  if (words.isUnknown) return '5.1.1'
+  return words.isDisabled ? '5.2.1' : empty
+}
+
+/**
+ * Whether the words have to do with spam and the like. A server that says that nobody is there may also say how it treats
+ * spam, and any server may link to that.
+ */
+function hintsAtRefusal(diagnostic: string, words: string, names: Names): boolean {
+  if (!HINTS_OF_REFUSAL.test(words) || UNKNOWN_RECIPIENT.test(words)) return false
+  return HINTS_OF_REFUSAL.test(withoutNames(diagnostic.replaceAll(LINK, ' '), names))
+}
+
+/** Whether a refusal of some address means that of the sender. */
+function blamesSender(diagnostic: string, words: string, { addresses = [], senders = [] }: Names): boolean {
+  const said = diagnostic.toLowerCase()
+  const has = (list: readonly string[]) => list.some(address => said.includes(address.toLowerCase()))
+  return ABOUT_SENDER.test(words) || (has(senders) && !has(addresses))
+}
+
+function emptyCodeOf(words: string): string {
+  return `${REPLY_CODE.exec(words)?.[1] ?? '5'}.0.0`
 }

@@ -8,6 +8,8 @@ import type { NamedSends } from './report.ts'
 export interface SendFacts {
   outboxId: string
   accountId: string
+  /** The address that it is from. */
+  sender: string
   reference: string | null
   /** The copy in the index; null while there is none. */
   messageId: string | null
@@ -61,6 +63,7 @@ export async function findSends(
   const accountIds = typeof accountId === 'string' ? [accountId] : accountId
   const { rows } = await sql<SendRow>`
     select named.id as "outboxId", coalesce(outbox.account_id, copy.account_id) as "accountId",
+      coalesce(outbox."from", copy."from") ->> 'address' as sender,
       coalesce(outbox.reference, copy.reference) as reference, copy.id as "messageId", coalesce(outbox.list_id, sent.list_id) as "listId",
       coalesce(outbox."to" || outbox.cc || outbox.bcc, copy."to" || copy.cc || copy.bcc) as recipients
     from unnest(${[...new Set(outboxIds)]}::uuid[]) as named (id)

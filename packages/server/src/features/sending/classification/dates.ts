@@ -23,7 +23,7 @@ export function findReturnDate(text: string, receivedAt: Date): string | null {
   const begun = text.slice(0, TEXT_LENGTH_MAX).replaceAll(/\s+/g, ' ')
   for (const which of ['back', 'until'] as const) {
     for (const { language, patterns } of PATTERNS) {
-      for (const match of begun.matchAll(patterns[which])) {
+      for (const match of patterns[which].flatMap(pattern => [...begun.matchAll(pattern)])) {
         const found = readDay(match.groups ?? {}, language, receivedAt)
         if (found) return found
       }
@@ -34,15 +34,28 @@ export function findReturnDate(text: string, receivedAt: Date): string | null {
 
 interface LanguagePatterns {
   language: Language
-  patterns: Record<'back' | 'until', RegExp>
+  patterns: Record<'back' | 'until', readonly RegExp[]>
 }
 
 const PATTERNS: readonly LanguagePatterns[] = LANGUAGES.map(language => ({
   language,
-  patterns: { back: patternOf(language, language.back), until: patternOf(language, language.until) },
+  patterns: {
+    back: patternsOf(language, language.back, language.backBehind),
+    until: patternsOf(language, language.until, language.untilBehind),
+  },
 }))
 
-function patternOf({ months, weekdays }: Language, words: string): RegExp {
+/** Days with words before them, or behind them. */
+function patternsOf(language: Language, before: string | null, behind: string | null): RegExp[] {
+  const { named, weekday } = daysOf(language)
+  const day = String.raw`(?:${named}|(?<weekday>${weekday})(?!\p{L}))`
+  return [
+    ...(before === null ? [] : [String.raw`(?<!\p{L})(?:${before})${GAP}${day}`]),
+    ...(behind === null ? [] : [String.raw`(?<![\p{L}\d])${day}[.,]{0,2}\s(?:${behind})(?!\p{L})`]),
+  ].map(source => new RegExp(source, 'giu'))
+}
+
+function daysOf({ months, weekdays }: Language): { named: string; weekday: string } {
   const month = `(?:${months.join('|')})`
   const weekday = `(?:${weekdays.join('|')})`
   const day = String.raw`(?<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.|:?e)?`
@@ -50,14 +63,11 @@ function patternOf({ months, weekdays }: Language, words: string): RegExp {
   const forms = [
     String.raw`(?<iso>\d{4}-\d{2}-\d{2})`,
     String.raw`(?<first>\d{1,2})(?<sign>[./-])\s?(?<second>\d{1,2})(?:\k<sign>\s?(?<numericYear>\d{4}|\d{2}))?(?!\d|[./-]\d)`,
-    String.raw`${day}\s*(?:of\s+|de\s+)?(?<month>${month})\b\.?${year}`,
+    String.raw`${day}\s*(?:of\s+|de\s+)?(?<month>${month})(?!\p{L})\.?${year}`,
     String.raw`(?<monthFirst>${month})\.?\s+(?<dayAfter>\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(?<yearAfter>\d{4}))?`,
   ]
   const named = String.raw`(?:${weekday}[.,]?\s+(?:(?:the|den|der|dem|le|el|il|o|dnia)\s+)?)?(?:${forms.join('|')})`
-  return new RegExp(
-    String.raw`(?<![\p{L}])(?:${words})${GAP}(?:${named}|(?<weekday>${weekday})(?![\p{L}]))`,
-    'giu',
-  )
+  return { named, weekday }
 }
 
 function readDay(

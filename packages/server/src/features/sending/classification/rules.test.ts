@@ -1,29 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { readOutline } from '../../../kit/mime/outline.ts'
-import { findReturnDate } from './dates.ts'
-import { ownWords } from './own-words.ts'
-import { classifyReply } from './rules.ts'
+import { classify } from '../../../../test/sending/answers/classify-text.ts'
 
-/** A Tuesday. */
-const RECEIVED = new Date('2026-03-10T09:00:00Z')
 const QUOTE =
   '\n\nOn Tue, 10 Mar 2026 at 09:00, Ada <ada@example.com> wrote:\n> To unsubscribe, write back. Stop by!'
-
-function classify(text: string, fields: readonly string[] = [], subject = 'Re: The quarterly figures') {
-  const source = [
-    'From: Grace <grace@example.org>',
-    `Subject: ${subject}`,
-    ...fields,
-    'Content-Type: text/plain; charset=utf-8',
-    '',
-    text,
-  ].join('\n')
-  return classifyReply({
-    outline: readOutline(Buffer.from(source)),
-    receivedAt: RECEIVED,
-    knownAddresses: ['grace@example.org', 'ada@example.com'],
-  })
-}
 
 const AUTO = ['Auto-Submitted: auto-replied']
 
@@ -298,48 +277,4 @@ describe('an opt-out', () => {
   test('does not count in a reply that a program wrote', () => {
     expect(classify('Unsubscribe', AUTO)).toMatchObject({ kind: 'auto_reply', optOutProbability: 0 })
   })
-})
-
-describe('ownWords', () => {
-  test.each([
-    ['On Mon, Ada <a@b.c> wrote:\n> Hello', ''],
-    ['Yes.\n\nOn Mon, 9 Mar 2026 at 10:00, Ada Lovelace\n<ada@example.com> wrote:\n> Hello', 'Yes.'],
-    ['Ja.\n\nAm 09.03.2026 um 10:00 schrieb Ada:\n> Hallo', 'Ja.'],
-    ['Oui.\n\nLe lun. 9 mars 2026 à 10:00, Ada <a@b.c> a écrit :\n> Bonjour', 'Oui.'],
-    ['Yes.\n\n-----Original Message-----\nFrom: Ada', 'Yes.'],
-    ['Yes.\n\n________________________________\nFrom: Ada', 'Yes.'],
-    ['Yes.\n\nVon: Ada <ada@example.com>\nGesendet: Montag', 'Yes.'],
-    ['Yes.\n-- \nGrace Hopper', 'Yes.'],
-    ['Yes.\n\nSent from my phone', 'Yes.'],
-    ['Yes.\n\nVon meinem iPhone gesendet', 'Yes.'],
-    ['> Is it?\nYes.', 'Yes.'],
-  ])('of %j are %j', (text, own) => expect(ownWords(text)).toBe(own))
-
-  test('are found in linear time', () => {
-    for (const text of [
-      'On '.repeat(50_000),
-      'wrote:\n'.repeat(20_000),
-      `${'a '.repeat(60_000)}wrote`,
-      '>'.repeat(200_000),
-    ])
-      expect(ownWords(text).length).toBeLessThanOrEqual(16 * 1024)
-  })
-})
-
-describe('findReturnDate', () => {
-  test.each([
-    ['back on 3/20', '2026-03-20'],
-    ['back on 20/3/26', '2026-03-20'],
-    ['back on 04/05/2026', null],
-    ['back on Friday', '2026-03-13'],
-    ['I am back on Tuesday', '2026-03-17'],
-    ['back on 2 January', '2027-01-02'],
-    ['back on 30 February 2026', null],
-    ['until 1 March 2019', null],
-    ['until 20 March 2099', null],
-    ['bin ab Montag wieder da', '2026-03-16'],
-    ['zurück am 2.4.', '2026-04-02'],
-    ['I worked there until my retirement', null],
-    ['my number is back 12 34', null],
-  ])('reads %s as %s', (text, expected) => expect(findReturnDate(text, RECEIVED)).toBe(expected))
 })

@@ -107,7 +107,7 @@ export function composeWith(
   const { header, layout: places } = writeHeader(cleanNames(composition))
   const head: Segment[] = [header, ...root.segments]
   const ranges = [...places.ranges, ...rangesOf(head, html?.forms ?? new Map())]
-  const layout = { ...places, ranges, is8Bit: files.is8Bit }
+  const layout = { ...places, ranges, is8Bit: root.is8Bit }
   const tail: Segment[] = [...root.tail, Buffer.from('\r\n')]
   return {
     layout,

@@ -16,8 +16,6 @@ export interface PreparedFiles {
   files: readonly AttachedFile[]
   /** The length of each file. */
   entities: readonly Entity[]
-  /** Whether an attached message has bytes beyond ASCII. */
-  is8Bit: boolean
   hasAttachments: boolean
   boundaries: Record<'related' | 'mixed', string>
   /** Reads pieces of a message that has the files. Each reading counts its bytes from the beginning. */
@@ -32,11 +30,10 @@ export async function prepareFiles(attachments: readonly AttachedFile[]): Promis
     byteLength: file.byteLength,
     open: () => file.open(),
   }))
-  const { entities, is8Bit } = await attachAll(files, reading)
+  const entities = await attachAll(files, reading)
   return {
     files,
     entities,
-    is8Bit,
     hasAttachments: files.some(isCounted),
     boundaries: { related: newBoundary(), mixed: newBoundary() },
     async *read(segments) {
@@ -63,18 +60,13 @@ interface Reading {
   allowance: Allowance
 }
 
-async function attachAll(
-  files: readonly AttachedFile[],
-  reading: Reading,
-): Promise<{ entities: Entity[]; is8Bit: boolean }> {
+async function attachAll(files: readonly AttachedFile[], reading: Reading): Promise<Entity[]> {
   const entities: Entity[] = []
-  let is8Bit = false
   for (const file of files) {
     const attached = isMessage(file) ? await attachMessage(file, reading) : null
-    entities.push(attached?.entity ?? attachFile(file, reading))
-    is8Bit ||= attached?.is8Bit ?? false
+    entities.push(attached ?? attachFile(file, reading))
   }
-  return { entities, is8Bit }
+  return entities
 }
 
 function isMessage({ contentType }: AttachedFile): boolean {
@@ -88,17 +80,15 @@ function attachFile(file: AttachedFile, reading: Reading): Entity {
 }
 
 /** RFC 2046 section 5.2.1 allows no base64 here. Null if the message is not fit for that. */
-async function attachMessage(
-  file: AttachedFile,
-  reading: Reading,
-): Promise<{ entity: Entity; is8Bit: boolean } | null> {
+async function attachMessage(file: AttachedFile, reading: Reading): Promise<Entity | null> {
   try {
     const survey = await surveyMessage(counted(file, reading.allowance))
     if (survey.isHopeless) return null
     const options = { allows8Bit: false }
-    const is8Bit = staysBeyondAscii(survey, options)
+    // Its header becomes part of the body of the message to which it is attached.
+    const is8Bit = survey.has8BitHeader || staysBeyondAscii(survey, options)
     const open = () => refitMessage(counted(file, reading.allowance), survey, options)
-    return { entity: messageEntity(file, is8Bit, { byteLength: null, open }), is8Bit }
+    return messageEntity(file, is8Bit, { byteLength: null, open })
   } catch (error) {
     if (error instanceof UnwalkableMessage) return null
     throw error

@@ -64,7 +64,7 @@ export async function writeDraft(
     const form = copyForm({ layout: composed.layout, byteLength: written.bytes, open }, date)
     const { hasAttachments } = composed
     const message = { ...(await summaryOf(form, date)), hasAttachments, draftMark: mark, draftKey: null }
-    const read = await readForm(services.content.reader, form)
+    const read = await readForm(services.content.reader, account.tenant_id, form)
     const { byteLength } = form
     const newMessage = {
       internetMessageId,
@@ -92,10 +92,8 @@ async function summaryOf(
     bytes += piece.length
     if (bytes >= HEADER_BYTES_MAX) break
   }
-  const { internetMessageId, references, subject, from, to, cc, bcc, replyTo, ...summary } = summarize(
-    Buffer.concat(head),
-    bytes < form.byteLength,
-  )
+  const { internetMessageId, references, inReplyTo, subject, from, to, cc, bcc, replyTo, ...summary } =
+    summarize(Buffer.concat(head), bytes < form.byteLength)
   const { sentAt, snippet, importance } = summary
   const facts = { internetMessageId, subject, from, sentAt, receivedAt, size: form.byteLength }
   return {
@@ -103,6 +101,7 @@ async function summaryOf(
     identity: identityOf(facts),
     threadId: null,
     references,
+    inReplyTo,
     to,
     cc,
     bcc,
@@ -115,11 +114,15 @@ async function summaryOf(
   }
 }
 
-async function readForm(reader: MessageReader, form: ContentForm): Promise<ReadMessage | null> {
+async function readForm(
+  reader: MessageReader,
+  tenantId: string,
+  form: ContentForm,
+): Promise<ReadMessage | null> {
   try {
-    return await reader.read(form.open())
+    return await reader.read(tenantId, form.open())
   } catch (error) {
     if (!(error instanceof ReaderLost)) throw error
-    return reader.read(form.open())
+    return reader.read(tenantId, form.open())
   }
 }

@@ -5,7 +5,7 @@ import { refuse } from '../../refuse.ts'
 import { matches } from './rules.ts'
 
 /** A change is under way at most this long; it has ended, or its process died. */
-const HELD_SECONDS = 300
+export const HELD_SECONDS = 300
 
 /**
  * Begins a change of a draft. Each gets a higher generation than all before it, also than those that were interrupted.

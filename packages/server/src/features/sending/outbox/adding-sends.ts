@@ -51,10 +51,12 @@ export function addingSends(adding: Adding): RawBuilder<unknown> {
     added as (
       insert into outbox (id, tenant_id, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
         size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
-        track_clicks, reference, thread_id, internet_message_id, waiting, send_at, due_at, is_paced, created_at, updated_at)
+        track_clicks, reference, thread_id, internet_message_id, waiting, send_at, is_scheduled, due_at, is_paced, created_at,
+        updated_at)
       select id, ${tenantId}, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
         size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
-        track_clicks, reference, thread_id, internet_message_id, waiting, due_at, due_at, ${intervalSeconds}::int > 0, now, now
+        track_clicks, reference, thread_id, internet_message_id, waiting, due_at, send_at is not null, due_at,
+        ${intervalSeconds}::int > 0, now, now
       from accepted
       returning id, account_id, internet_message_id, reference, list_id, due_at, created_at, updated_at
     ),

@@ -48,6 +48,13 @@ export async function readClaimed(db: Db, entries: readonly ClaimedEntry[]): Pro
   return { accounts, contents }
 }
 
+export interface AttemptProgress {
+  /** The provider has the message, and is still to say what becomes of it. */
+  onHandedOver(): void
+  /** The provider has been asked, and only the outcome is still to be written down. */
+  onOver(): void
+}
+
 /** The message is larger than the server said that it takes. */
 class TooLarge extends Error {}
 class ClaimLost extends Error {}
@@ -64,22 +71,19 @@ class ContentLost extends Error {}
 /** While the database fails, writing down the outcome of an attempt is retried for this time. */
 const WRITE_DOWN_SECONDS_MAX = 600
 
-/**
- * Makes one attempt to send a claimed entry. Never rejects.
- * @param onOver called when the provider has been asked, and only the outcome is still to be written down
- */
+/** Makes one attempt to send a claimed entry. Never rejects. */
 export async function makeAttempt(
   services: AttemptServices,
   entry: ClaimedEntry,
-  { read, onOver }: { read: Promise<ReadForAttempt>; onOver: () => void },
+  { read, progress }: { read: Promise<ReadForAttempt>; progress: AttemptProgress },
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   try {
     const { accounts, contents } = await read
     const account = accounts.get(entry.accountId) ?? null
     const content = contents.get(entry.id) ?? null
-    const learnt = await attempt(services, { entry, account, content }, signal)
-    onOver()
+    const learnt = await attempt(services, { entry, account, content, progress }, signal)
+    progress.onOver()
     if (learnt.type === 'answered') await services.reach('answered', entry.id)
     return await writeDown(services, { entry, account, learnt })
   } catch (error) {
@@ -95,7 +99,13 @@ async function attempt(
     entry,
     account,
     content,
-  }: { entry: ClaimedEntry; account: AccountView | null; content: BoundContent | null },
+    progress,
+  }: {
+    entry: ClaimedEntry
+    account: AccountView | null
+    content: BoundContent | null
+    progress: AttemptProgress
+  },
   signal: AbortSignal,
 ): Promise<Learnt> {
   // A deleted account's entries are cancelled once they are queued again; an unusable one waits.
@@ -119,6 +129,7 @@ async function attempt(
           if (result === 'lost') throw new ClaimLost()
           if (result !== 'recorded') throw new RecipientsSuppressed(result.suppressed)
           isHandedOver = true
+          progress.onHandedOver()
           await services.reach('hand_over_recorded', entry.id)
         }),
         filesCopy: provider.filesCopy,

@@ -14,17 +14,21 @@ export class EndWatch {
     this.#db = db
   }
 
-  /** Resolves when the send has ended, or is gone, or when the seconds are over. */
-  async wait(id: string, seconds: number): Promise<void> {
+  /** Resolves when the send has ended, or is gone, when the seconds are over, or when the signal aborts. */
+  async wait(id: string, seconds: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
     const ended = Promise.withResolvers<void>()
     const waiting = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, waiting.add(ended.resolve))
     this.#look()
     const late = setTimeout(ended.resolve, seconds * 1_000)
+    const end = () => ended.resolve()
+    signal.addEventListener('abort', end, { once: true })
     try {
       await ended.promise
     } finally {
       clearTimeout(late)
+      signal.removeEventListener('abort', end)
       waiting.delete(ended.resolve)
       if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id)
     }

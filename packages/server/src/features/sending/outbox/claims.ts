@@ -277,26 +277,3 @@ export async function wakeAccounts(db: Db, accountIds: readonly string[]): Promi
     )
   `.execute(db)
 }
-
-/**
- * After the database was restored to an earlier state, what was due by now may have been sent already, in the history
- * that is lost. So its outcome is unknown, and it is looked up. For the last recipients of a message that is sent it is as
- * if the process had died. Call it before anything is claimed.
- */
-export async function holdAfterRestore(db: Db): Promise<void> {
-  await sql`
-    with restored as (
-      update sending_epoch set epoch = feed_epoch.epoch from feed_epoch
-      where sending_epoch.epoch <> feed_epoch.epoch returning true
-    ), unknown as (
-      update outbox set status = 'sending', phase = 'unknown', claim = gen_random_uuid(), claimed_by = null, due_at = null,
-        dated_at = coalesce(dated_at, clock_timestamp()), handed_over_at = coalesce(handed_over_at, send_at),
-        task = 'look_up', task_at = clock_timestamp(), task_tries = 0, task_by = null, updated_at = clock_timestamp()
-      where exists (select from restored) and (
-        (status = 'queued' and due_at <= clock_timestamp()) or (status = 'sending' and phase = 'pre'))
-    )
-    update outbox set due_at = null, phase = 'handed_over', claim = gen_random_uuid(), claimed_by = null,
-      updated_at = clock_timestamp()
-    where exists (select from restored) and status = 'sent' and (due_at <= clock_timestamp() or phase is not null)
-  `.execute(db)
-}

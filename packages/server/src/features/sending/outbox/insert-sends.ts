@@ -19,7 +19,10 @@ import { planSendTime } from './schedule.ts'
  */
 const WAKE_SECONDS = 3
 
-/** If the insert of a send is later than its own time by more, too little would be left in which it can be undone. */
+/**
+ * If the insert of a send is later than its own time by more, too little would be left in which it can be undone. If it
+ * is earlier by more, the clock was set back since the time was read, and the send would wait for that long.
+ */
 const LATE_SECONDS_MAX = 1
 
 /** What holds for the account when its sends are inserted. */
@@ -146,7 +149,8 @@ export async function insertAssumed(
     exists (
       select from added join sender on sender.id = added.account_id
       where sender.sends_per_day is null
-        and added.created_at > clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX}))`
+        and added.created_at between clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX})
+          and clock_timestamp() + make_interval(secs => ${LATE_SECONDS_MAX}))`
   await executeUnawaited(
     unit.sql,
     sql`

@@ -6,6 +6,7 @@ import type { RequestContext } from '../../context.ts'
 import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { refuse } from '../../refuse.ts'
 import type { EndWatch } from './await-end.ts'
+import { releaseEntry } from './held.ts'
 import { presentEntry } from './present.ts'
 import { recordCancelled, recordRescheduled } from './record.ts'
 import { sendMessage, type SendServices } from './send.ts'
@@ -37,7 +38,7 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
       const row = await requireEntry(context, accountId, params.outboxId)
       const isOpen = row.status === 'queued' || row.status === 'sending'
       if (!isOpen || query.waitSeconds === 0) return presentEntry(row)
-      await ends.wait(row.id, query.waitSeconds)
+      await context.wait(ended => ends.wait(row.id, query.waitSeconds, ended))
       return presentEntry(await requireEntry(context, accountId, row.id))
     }),
 
@@ -46,6 +47,16 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
       const { id } = await requireEntry(context, accountId, params.outboxId)
       return context.change(async unit => {
         const row = await recordRescheduled(unit, { accountId, id }, body.sendAt)
+        unit.wake(accountId, 'waxwing_outbox')
+        return presentEntry(row)
+      })
+    }),
+
+    release: on.release.handler(async ({ input: { params }, context }) => {
+      const { id: accountId } = await requireAccount(context, params.accountId)
+      const { id } = await requireEntry(context, accountId, params.outboxId)
+      return context.change(async unit => {
+        const row = await releaseEntry(unit, { accountId, id })
         unit.wake(accountId, 'waxwing_outbox')
         return presentEntry(row)
       })

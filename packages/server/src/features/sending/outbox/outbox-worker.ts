@@ -11,17 +11,25 @@ import {
   type DueAccounts,
   findPending,
   findPendingAndDue,
-  holdAfterRestore,
   isPending,
   listDueAccounts,
   type Pending,
   recoverClaims,
 } from './claims.ts'
+import { holdAfterRestore } from './held.ts'
 import { claimTasks, type Task } from './record-task.ts'
 import { settleLost } from './settle-lost.ts'
 import { cancelOfDeleted } from './sweep.ts'
 import { doTask, type TaskServices } from './tasks.ts'
-import { type Running, SENDS_AT_ONCE, SENDS_PER_HOST, planTurns } from './turns.ts'
+import {
+  countRunning,
+  HANGS_AFTER_SECONDS,
+  planTurns,
+  type Running,
+  type RunningSend,
+  SENDS_AT_ONCE,
+  SENDS_PER_HOST,
+} from './turns.ts'
 
 /** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
 const POLL_SECONDS = 30
@@ -36,12 +44,7 @@ export interface OutboxWorkerOptions extends Omit<AttemptServices, 'records'>, T
   onBounced(counts: BounceCounts): void
 }
 
-interface RunningSend {
-  tenantId: string
-  accountId: string
-  host: string
-  /** Whether its connection serves others, since only the outcome is still to be written down. */
-  isOver: boolean
+interface StartedSend extends RunningSend {
   ended: Promise<void>
 }
 
@@ -53,7 +56,7 @@ export class OutboxWorker implements AsyncDisposable {
   readonly #options: OutboxWorkerOptions
   readonly #services: AttemptServices
   readonly #loop: WokenLoop
-  readonly #sends = new Map<string, RunningSend>()
+  readonly #sends = new Map<string, StartedSend>()
   readonly #tasks = new Map<string, Promise<void>>()
 
   constructor(options: OutboxWorkerOptions) {
@@ -127,7 +130,7 @@ export class OutboxWorker implements AsyncDisposable {
     const running = this.#running()
     if (running.total >= SENDS_AT_ONCE) return 0
     if (deletedIds.length > 0) await cancelOfDeleted(db, deletedIds, signal)
-    const turns = planTurns(usable, running, SENDS_AT_ONCE)
+    const turns = planTurns(usable, running)
     // Those with nothing that is due are claimed as well: that corrects their time.
     for (const { accountId, due } of usable) if (due === 0) turns.set(accountId, 0)
     const hostOf = new Map(usable.map(({ accountId, host }) => [accountId, host]))
@@ -144,18 +147,28 @@ export class OutboxWorker implements AsyncDisposable {
     read: Promise<ReadForAttempt>,
     { host, signal }: { host: string; signal: AbortSignal },
   ): void {
-    const onOver = () => {
-      send.isOver = true
+    const { tenantId, accountId } = entry
+    const sending = { tenantId, accountId, host, isHanging: false, isOver: false }
+    let timer: NodeJS.Timeout | undefined
+    const change = (what: Partial<RunningSend>) => {
+      clearTimeout(timer)
+      Object.assign(sending, what)
       this.#loop.wake()
     }
-    const ended = makeAttempt(this.#services, entry, { read, onOver }, signal).then(outcome => {
+    const progress = {
+      onHandedOver: () => {
+        clearTimeout(timer)
+        timer = setTimeout(() => change({ isHanging: true }), HANGS_AFTER_SECONDS * 1_000)
+      },
+      onOver: () => change({ isHanging: false, isOver: true }),
+    }
+    const ended = makeAttempt(this.#services, entry, { read, progress }, signal).then(outcome => {
+      clearTimeout(timer)
       this.#sends.delete(entry.id)
       this.#options.onAttempt(outcome)
       this.#loop.wake()
     })
-    const { tenantId, accountId } = entry
-    const send: RunningSend = { tenantId, accountId, host, isOver: false, ended }
-    this.#sends.set(entry.id, send)
+    this.#sends.set(entry.id, Object.assign(sending, { ended }))
   }
 
   async #startTasks(lease: Lease, signal: AbortSignal): Promise<void> {
@@ -174,15 +187,6 @@ export class OutboxWorker implements AsyncDisposable {
   }
 
   #running(): Running {
-    const sends = [...this.#sends.values()]
-    const count = (keys: string[]) =>
-      keys.reduce((counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1), new Map<string, number>())
-    return {
-      tenants: count(sends.map(({ tenantId }) => tenantId)),
-      accounts: count(sends.map(({ accountId }) => accountId)),
-      connected: count(sends.flatMap(({ accountId, isOver }) => (isOver ? [] : [accountId]))),
-      hosts: count(sends.flatMap(({ host, isOver }) => (isOver ? [] : [host]))),
-      total: sends.length,
-    }
+    return countRunning([...this.#sends.values()])
   }
 }

@@ -103,7 +103,7 @@ export async function recordOutcomes(
         error_reason text, error_message text, is_first boolean, task text, sent_key text, thread_id text,
         is_answered boolean, bytes_max bigint)
     ), ended as (
-      update outbox set status = given.status, phase = null, claim = null, claimed_by = null,
+      update outbox set status = given.status, phase = null, claim = null, claimed_by = null, held_since = null,
         waiting = given.waiting, rejected = given.rejected, due_at = given.due_at, attempts = attempts + 1,
         error_reason = given.error_reason, error_message = given.error_message, updated_at = clock_timestamp(),
         sent_at = case when given.status = 'sent' then coalesce(sent_at, clock_timestamp()) end,
@@ -193,6 +193,7 @@ function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: 
 
 const needsNoContent = sql`
   outbox.status in ('sent', 'failed', 'cancelled') and outbox.due_at is null and outbox.phase is null
+  and outbox.held_since is null
   and outbox.task is distinct from 'file_copy' and outbox.task is distinct from 'look_up'`
 
 /** Deletes the content of an entry that nothing needs any more. */

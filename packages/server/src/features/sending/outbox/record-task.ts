@@ -9,7 +9,7 @@ import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { bringPaceForward } from './pace.ts'
 import { announceSend, bringForward } from './record.ts'
 import { discardContent } from './record-attempt.ts'
-import { OUTCOME_UNKNOWN } from './rules.ts'
+import { MAY_HAVE_BEEN_SENT, OUTCOME_UNKNOWN } from './rules.ts'
 
 /** What is to be done for an entry besides handing it over, claimed by a process. */
 export interface Task {
@@ -26,7 +26,10 @@ export interface Task {
   internetMessageId: string
   threadId: string | null
   datedAt: Date
+  /** Of what was held after a restore: when it can have been handed over at the earliest. */
   handedOverAt: Date
+  /** It may have been handed over before the database was restored, and was held back since. */
+  heldSince: Date | null
   trace: string | null
   /** The key of the copy that the provider filed; null if it told none. */
   sentKey: string | null
@@ -90,7 +93,8 @@ export async function claimTasks(
     returning outbox.id, tenant_id as "tenantId", account_id as "accountId", task as kind, task_tries as tries,
       copy_searches as searches, copy_filed_at is not null as "mayBeFiled",
       internet_message_id as "internetMessageId", thread_id as "threadId",
-      coalesce(dated_at, created_at) as "datedAt", coalesce(handed_over_at, created_at) as "handedOverAt", trace,
+      coalesce(dated_at, created_at) as "datedAt", trace, held_since as "heldSince",
+      coalesce(handed_over_at, case when held_since is not null then send_at end, created_at) as "handedOverAt",
       sent_key as "sentKey", was_absent as "wasAbsent",
       sent_at as "sentAt", in_reply_to as "repliedTo", forward_of as forwarded,
       coalesce((select files_copies from sending_account as held where held.account_id = outbox.account_id), false)
@@ -193,7 +197,9 @@ export async function recordFound(
     with found as (
       update outbox set status = 'sent', phase = null, claim = null, claimed_by = null, waiting = '{}',
         attempts = attempts + case when status = 'sending' then 1 else 0 end,
-        error_reason = null, error_message = null, sent_at = coalesce(handed_over_at, clock_timestamp()),
+        error_reason = null, error_message = null, held_since = null,
+        sent_at = case when held_since is null then coalesce(handed_over_at, clock_timestamp())
+          else greatest(handed_over_at, send_at) end,
         ended_at = clock_timestamp(), updated_at = clock_timestamp(),
         sent_key = ${key}::text,
         task = case when ${key !== null} then 'link_copy' when not ${isCopied} then 'file_copy' when in_reply_to is null and forward_of is null then null
@@ -238,15 +244,20 @@ export async function recordNotAccepted(
   await announceSend(unit, { id, accountId }, { type: 'send.retrying', error })
 }
 
-/** Nothing proves that the message was accepted. The claim stays: the answer may still come. */
-export async function recordLost(unit: UnitOfWork, { id, accountId }: Task): Promise<void> {
+/**
+ * Nothing proves that the message was accepted. The claim stays: the answer may still come. What was held keeps its
+ * recipients and its content, since it may be released.
+ */
+export async function recordLost(unit: UnitOfWork, { id, accountId, heldSince }: Task): Promise<void> {
+  const error = heldSince === null ? OUTCOME_UNKNOWN : MAY_HAVE_BEEN_SENT
   const { rows } = await sql<{ id: string }>`
-    update outbox set status = 'failed', phase = null, waiting = '{}', attempts = attempts + 1,
-      error_reason = ${OUTCOME_UNKNOWN.reason}, error_message = ${OUTCOME_UNKNOWN.message},
+    update outbox set status = 'failed', phase = null, waiting = case when held_since is null then '{}' else waiting end,
+      attempts = attempts + case when held_since is null then 1 else 0 end,
+      error_reason = ${error.reason}, error_message = ${error.message},
       ended_at = clock_timestamp(), updated_at = clock_timestamp(), task = null, task_at = null, task_by = null
     where id = ${id} and status = 'sending' and phase = 'unknown' returning id
   `.execute(unit.sql)
   if (rows.length === 0) return
   await discardContent(unit, id)
-  await announceSend(unit, { id, accountId }, { type: 'send.failed', error: OUTCOME_UNKNOWN })
+  await announceSend(unit, { id, accountId }, { type: 'send.failed', error })
 }

@@ -31,7 +31,9 @@ export async function recordRescheduled(
   if (typeof planned === 'string')
     refuse('invalid_input', { issues: [{ path: ['sendAt'], message: planned }] })
   await sql`
-    update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
+    update outbox set send_at = ${planned}, is_scheduled = ${sendAt !== null}, due_at = ${planned},
+      updated_at = clock_timestamp()
+    where id = ${entry.id}
   `.execute(unit.sql)
   await bringForward(unit, [{ accountId: entry.accountId, dueAt: planned }])
   await bringPaceForward(unit, [entry.id])

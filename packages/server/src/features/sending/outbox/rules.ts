@@ -42,6 +42,13 @@ export const OUTCOME_UNKNOWN: SendError = {
     'It is not sent again by itself.',
 }
 
+/** Of what was held after a restore, and not found among the sent copies. */
+export const MAY_HAVE_BEEN_SENT: SendError = {
+  reason: 'outcome_unknown',
+  message:
+    'The database was restored to an earlier state. Whether this message was sent before is not known.',
+}
+
 export type RejectedRecipient = OutboxEntry['rejectedRecipients'][number]
 
 /**

@@ -5,7 +5,7 @@ import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordRefusals } from '../bounces/record-refusals.ts'
 import { isLost } from './claims.ts'
 import { discardContent } from './record-attempt.ts'
-import { OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
+import { MAY_HAVE_BEEN_SENT, OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
 import { inBatches } from './sweep.ts'
 
 const BATCH_ROWS = 200
@@ -33,10 +33,12 @@ export async function settleLost(
     sql`select id, tenant_id, account_id from outbox where ${isSettled} limit ${BATCH_ROWS}`,
     async (unit, ids) => {
       const { rows } = await sql<Settled>`
-        update outbox set phase = null, claim = null, claimed_by = null, waiting = '{}', updated_at = clock_timestamp(),
+        update outbox set phase = null, claim = null, claimed_by = null, waiting = '{}', held_since = null,
+          updated_at = clock_timestamp(),
           rejected = rejected || (
             select coalesce(jsonb_agg(jsonb_build_object(
-              'address', address, 'status', '4.0.0', 'message', ${OUTCOME_UNKNOWN.message}::text)), '[]')
+              'address', address, 'status', '4.0.0', 'message', case when held_since is null
+                then ${OUTCOME_UNKNOWN.message}::text else ${MAY_HAVE_BEEN_SENT.message}::text end)), '[]')
             from unnest(waiting) as address
           )
         where id in (

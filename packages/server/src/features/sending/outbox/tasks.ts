@@ -9,7 +9,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
-import { findLocation } from '../../mail/messages/location.ts'
+import { findLocation, knownOf } from '../../mail/messages/location.ts'
 import { copyForm } from '../compose/stored-content.ts'
 import { linkCopy } from './link-copy.ts'
 import type { ReachSendPoint } from './points.ts'
@@ -86,8 +86,9 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
 }
 
 /**
- * Finds out what became of a message that was handed over: by its copy in the index, the provider, and its copy there.
- * A look-up for which there was no room does not count, and the last one must have been answered.
+ * Finds out what became of a message that was handed over, or may have been before a restore: by its copy in the index,
+ * the provider, and its copy there. A look-up for which there was no room does not count, and the last one must have
+ * been answered.
  */
 async function lookUp(
   services: TaskServices,
@@ -107,10 +108,13 @@ async function lookUp(
     if (outcome === 'copied') return recordFound(unit, task, { isCopied: true })
     if (outcome === 'accepted')
       return recordFound(unit, task, { isCopied: !account?.imap?.appendSent, key: found.key })
-    if (outcome === 'not_accepted') return recordNotAccepted(unit, task, { wasAbsent: false })
+    // In the history that is lost, what was held may have been tried more than once.
+    const isHeld = task.heldSince !== null
+    if (outcome === 'not_accepted' && !isHeld) return recordNotAccepted(unit, task, { wasAbsent: false })
     if (seconds !== null) return recordPutOff(unit.sql, task, seconds, 'try')
     // By now, nothing can be under way any more. That the message is absent is believed once.
-    if (outcome === 'absent' && !task.wasAbsent) return recordNotAccepted(unit, task, { wasAbsent: true })
+    if (outcome === 'absent' && !isHeld && !task.wasAbsent)
+      return recordNotAccepted(unit, task, { wasAbsent: true })
     await recordLost(unit, task)
   })
 }
@@ -131,8 +135,10 @@ function unanswered(error: unknown): Unanswered | typeof NOT_KNOWN {
   return { outcome: isAsked ? 'not_answered' : 'not_asked', waitSeconds: Math.min(seconds, UNUSABLE_SECONDS) }
 }
 
-async function mayWait(db: Db, { handedOverAt }: Task): Promise<boolean> {
-  return (await readClock(db)).getTime() - handedOverAt.getTime() < LOOK_UP_HOURS_MAX * 3_600_000
+async function mayWait(db: Db, { handedOverAt, heldSince }: Task): Promise<boolean> {
+  return (
+    (await readClock(db)).getTime() - (heldSince ?? handedOverAt).getTime() < LOOK_UP_HOURS_MAX * 3_600_000
+  )
 }
 
 async function ask(
@@ -226,13 +232,14 @@ async function markOriginal(
 ): Promise<void> {
   const location = await findLocation(db, account.id, task.repliedTo ?? task.forwarded ?? '')
   if (location) {
-    const { key, ...source } = location
+    const { source, cursor, key } = location
+    const at = { source, cursor, keys: [key], known: knownOf([location]) }
     const change = task.repliedTo ? { isAnswered: true as const } : { isForwarded: true as const }
     await connections.use(
       reachedAs(account),
       'changing',
       async provider => {
-        for await (const _ of provider.changeFlags({ ...source, keys: [key] }, change));
+        for await (const _ of provider.changeFlags(at, change));
       },
       { isRepeatable: true, signal },
     )

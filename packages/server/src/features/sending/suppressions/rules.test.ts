@@ -7,8 +7,12 @@ import { requireListSend } from './access.ts'
 import { suppressedMessage } from './rules.ts'
 import { openUnsubscribeToken, unsubscribeUrl } from './unsubscribe-link.ts'
 
-const linksOf = (linksUrl: string | null, baseUrl: string | null = null) => ({
-  base: planLinkBase({ linksUrl, baseUrl }),
+const linksOf = (
+  linksUrl: string | null,
+  baseUrl: string | null = null,
+  sandboxUrl: string | null = null,
+) => ({
+  base: planLinkBase({ linksUrl, baseUrl, sandboxUrl }),
   tokens: createLinkTokens(Buffer.alloc(32, 7)),
 })
 
@@ -26,6 +30,11 @@ function refusalOf(work: () => void): string | null {
 test.each([
   ['no address', linksOf(null), 'list_unsubscribe_unavailable'],
   ['a private base address', linksOf(null, 'http://127.0.0.1:8080'), 'list_unsubscribe_unavailable'],
+  [
+    'the address of a machine with a sandbox',
+    linksOf(null, 'http://127.0.0.1:8080', 'http://127.0.0.1:8040'),
+    null,
+  ],
   ['a links address without TLS', linksOf('http://links.example.com'), 'list_unsubscribe_unavailable'],
   ['a public base address', linksOf(null, 'https://mail.example.com'), null],
   ['a links address', linksOf('https://links.example.com', 'http://127.0.0.1'), null],

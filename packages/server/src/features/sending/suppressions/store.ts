@@ -84,6 +84,38 @@ export async function findList(db: Db, tenantId: string, id: string): Promise<Li
   return rows[0] ?? null
 }
 
+export interface LinkNames {
+  /** Null for the global list, and for a list that nobody gave a name. */
+  listName: string | null
+  /** Who sent the message of the link; the tenant once the send was deleted. */
+  senderName: string
+}
+
+/** The names by which an unsubscribe page refers to the list and to the sender. */
+export async function findLinkNames(
+  db: Db,
+  { tenantId, listId, outboxId }: { tenantId: string; listId: string; outboxId: string },
+): Promise<LinkNames> {
+  const { rows } = await sql<{ listName: string | null; senderName: string | null; tenantName: string }>`
+    select tenant.name as "tenantName",
+      (
+        select list.name from suppression_list as list
+        where list.tenant_id = tenant.id and list.id = ${listId} and list.deleted_at is null
+          and list.id <> ${GLOBAL_LIST} and list.name <> list.id
+      ) as "listName",
+      (
+        select coalesce(nullif(sent."from"->>'name', ''), sent."from"->>'address') from outbox as sent
+        where sent.id = ${outboxId} and sent.tenant_id = tenant.id
+      ) as "senderName"
+    from tenant where tenant.id = ${tenantId}
+  `.execute(db)
+  const [found] = rows
+  return {
+    listName: found?.listName ?? null,
+    senderName: found?.senderName ?? found?.tenantName ?? 'this sender',
+  }
+}
+
 export interface EntriesPage {
   filters: { address?: string | undefined; source?: SuppressionSource | undefined }
   position: NewestFirst | null

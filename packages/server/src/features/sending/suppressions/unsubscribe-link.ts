@@ -19,7 +19,7 @@ const LIST_AT = 1 + 2 * ID_BYTES
 
 /** Whether links can be made that mail programs follow by themselves: RFC 8058 section 3.1 wants HTTPS. */
 export function hasUnsubscribeLinks({ base }: Links): boolean {
-  return base !== null && base.isPublic && base.isHttps
+  return base !== null && base.isPublic && (base.isHttps || base.isPlayed)
 }
 
 /** The link by which one recipient of a send leaves the list that it names. */

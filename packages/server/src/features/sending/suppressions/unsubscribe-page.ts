@@ -1,14 +1,13 @@
 import { type Html, html } from '../../../kit/html.ts'
 import { PUBLIC_PAGE_POLICY, renderPublicPage } from '../../public-page.ts'
+import type { LinkNames } from './store.ts'
 
 /** The field that a POST must have (RFC 8058 section 3.2). The button of the page sends it too. */
 export const ONE_CLICK = { name: 'List-Unsubscribe', value: 'One-Click' } as const
 
 /** What the page says of a link. */
-export interface UnsubscribePage {
+export interface UnsubscribePage extends LinkNames {
   address: string
-  /** The name of the list; null if it is not to be named. */
-  listName: string | null
 }
 
 /** The page posts only to where it came from. */
@@ -20,19 +19,21 @@ const FORM = html`<form method="post">
 </form>`
 
 /** Asks whether to unsubscribe. */
-export function askingPage({ address, listName }: UnsubscribePage): string {
+export function askingPage({ address, ...names }: UnsubscribePage): string {
   return renderPublicPage({
     heading: 'Unsubscribe',
-    content: html`<p>Stop messages from ${senderOf(listName)} to <strong>${address}</strong>?</p>
+    content: html`<p>Stop messages ${origin(names)} to <strong>${address}</strong>?</p>
       ${FORM}`,
   })
 }
 
 /** Says that the address is unsubscribed. */
-export function donePage({ address, listName }: UnsubscribePage): string {
+export function donePage({ address, ...names }: UnsubscribePage): string {
   return renderPublicPage({
     heading: 'You are unsubscribed',
-    content: html`<p><strong>${address}</strong> gets no more messages from ${senderOf(listName)}.</p>`,
+    content: html`<p>
+      <strong>${address}</strong> gets no more messages ${origin(names)}. You can close this window.
+    </p>`,
   })
 }
 
@@ -47,6 +48,7 @@ export function unchangedPage({ address }: UnsubscribePage): string {
   })
 }
 
-function senderOf(listName: string | null): Html {
-  return listName === null ? html`this sender` : html`the list “${listName}”`
+function origin({ listName, senderName }: LinkNames): Html {
+  const sender = html`from <strong>${senderName}</strong>`
+  return listName === null ? sender : html`of the list “${listName}” ${sender}`
 }

@@ -1,10 +1,9 @@
-import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../public-route.ts'
 import type { Links } from '../links.ts'
 import { recordUnsubscribed } from './record-unsubscribed.ts'
-import { findList } from './store.ts'
+import { findLinkNames } from './store.ts'
 import { openUnsubscribeToken, type Unsubscribing } from './unsubscribe-link.ts'
 import { askingPage, donePage, ONE_CLICK, UNSUBSCRIBE_POLICY, unchangedPage } from './unsubscribe-page.ts'
 
@@ -39,20 +38,15 @@ async function serveLink(
   { method, form }: PublicRequest,
 ): Promise<PublicAnswer> {
   if (method === 'POST' && form.getAll(ONE_CLICK.name).includes(ONE_CLICK.value)) {
-    const { isNew, listName } = await inTransaction(db, link.tenantId, async unit => ({
+    const { isNew, names } = await inTransaction(db, link.tenantId, async unit => ({
       isNew: await recordUnsubscribed(unit, link),
-      listName: await findListName(unit.sql, link),
+      names: await findLinkNames(unit.sql, link),
     }))
     if (isNew) onUnsubscribed()
-    return answerPage(200, donePage({ address: link.address, listName }))
+    return answerPage(200, donePage({ address: link.address, ...names }))
   }
-  const shown = { address: link.address, listName: await findListName(db, link) }
+  const shown = { address: link.address, ...(await findLinkNames(db, link)) }
   return method === 'POST' ? answerPage(400, unchangedPage(shown)) : answerPage(200, askingPage(shown))
-}
-
-async function findListName(db: Db, { tenantId, listId }: Unsubscribing): Promise<string | null> {
-  if (listId === GLOBAL_LIST) return null
-  return (await findList(db, tenantId, listId))?.name ?? null
 }
 
 function answerPage(status: number, body: string): PublicAnswer {

@@ -1,3 +1,4 @@
+import { askThroughOutage } from '../../../database/outage.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../public-route.ts'
 import type { Links } from '../links.ts'
@@ -19,6 +20,8 @@ const PIXEL = new Uint8Array(
   Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
 )
 const CLIENT_BYTES = 8
+/** A click waits for so long for a database that is away: without it nobody knows where the link leads. */
+const CLICK_WAIT_SECONDS = 2
 /** All 16 bytes of an IPv4 address in IPv6, in hex; of IPv6 the group is shorter. */
 const IPV4_GROUP_LENGTH = 32
 
@@ -45,7 +48,7 @@ export function trackingRoutes(options: TrackingRoutes): PublicRoute[] {
       form: null,
       async serve(request) {
         const link = readClickToken(links.tokens, request.token)
-        const found = link && (await note(request, link))
+        const found = link && (await askThroughOutage(() => note(request, link), CLICK_WAIT_SECONDS))
         if (!link || !found) return null
         // Nothing to see there: a person who gets to it stays where they are.
         if (link.index === HONEYPOT) return { status: 204 }

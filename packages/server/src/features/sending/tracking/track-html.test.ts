@@ -14,7 +14,7 @@ import {
   TRACKED_URLS_MAX,
 } from './track-html.ts'
 
-const base = planLinkBase({ linksUrl: 'https://links.example.com', baseUrl: null })
+const base = planLinkBase({ linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null })
 const tokens = createLinkTokens(Buffer.alloc(32, 1))
 const outboxId = newId()
 const options = { outboxId, links: { base, tokens } }

@@ -225,14 +225,26 @@ function ratesOf(row: RateColumns): Rates | null {
   return perTenant === null && perCredential === null ? null : { perTenant, perCredential }
 }
 
-/** Lists which of the keys are not valid any more: revoked, expired or of a suspended tenant. */
-export async function listEndedKeys(db: Db, ids: readonly string[], now: Date): Promise<string[]> {
+/**
+ * Lists which of the keys and account tokens are not valid any more: revoked, expired, of a suspended tenant, or as
+ * `findAccountToken` says.
+ */
+export async function listEndedCredentials(db: Db, ids: readonly string[], now: Date): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select given.id from unnest(${[...ids]}::uuid[]) as given (id)
     where not exists (
       select from api_key join tenant on tenant.id = api_key.tenant_id
       where api_key.id = given.id and api_key.revoked_at is null and tenant.suspended_at is null
         and coalesce(api_key.expires_at > ${now}, true)
+    ) and not exists (
+      select from account_token
+        join tenant on tenant.id = account_token.tenant_id
+        join account on account.id = account_token.account_id
+        join api_key on api_key.id = account_token.api_key_id
+      where account_token.id = given.id and account_token.expires_at > ${now} and tenant.suspended_at is null
+        and account.deleted_at is null and api_key.revoked_at is null
+        and coalesce(api_key.expires_at > ${now}, true)
+        and coalesce(account_token.account_id = any(api_key.account_ids), true)
     )
   `.execute(db)
   return rows.map(({ id }) => id)

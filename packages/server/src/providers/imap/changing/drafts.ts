@@ -21,6 +21,7 @@ import type { Effect } from './effect.ts'
 import { findByMessageId, type FoundUid } from './find.ts'
 import { openForReading, openSource, uidsOf } from './open-source.ts'
 import { removeFromOpen } from './remove.ts'
+import { withoutOthers } from './without-others.ts'
 
 interface Generation extends FoundUid {
   generation: number
@@ -82,11 +83,21 @@ export async function removeDraft(
   effect: Effect,
   { former, others }: DraftRemoval,
 ): Promise<void> {
-  if (former) {
-    await openSource(following, former)
-    await removeFromOpen(following.connection, effect, uidsOf([former.key]))
-  }
+  if (former) await removeKnown(following, effect, former)
   await removeFound(following, effect, others)
+}
+
+/** Removes the content that the index knows, unless another message has its number by now. */
+async function removeKnown(
+  following: Following,
+  effect: Effect,
+  former: NonNullable<DraftRemoval['former']>,
+): Promise<void> {
+  await openSource(following, former)
+  const { source, key, known } = former
+  const at = known ? { source, known: new Map([[key, known]]) } : { source }
+  const { uids } = await withoutOthers(following, at, uidsOf([key]), { isExact: true })
+  await removeFromOpen(following.connection, effect, uids)
 }
 
 /** Removes messages that were found together, unless another mailbox has the name of theirs by now. */
@@ -192,10 +203,7 @@ async function removeFormer(
   const uid = uidOf(former?.key)
   const isNew = before.some(found => found.generation === mark.generation && found.uid === uid)
   if (former && uid !== null && !isNew && !older.some(found => found.uid === uid)) {
-    if (await hasFormer(following, { former })) {
-      await openSource(following, former)
-      await removeFromOpen(following.connection, effect, [uid])
-    }
+    if (await hasFormer(following, { former })) await removeKnown(following, effect, former)
   }
   await removeFound(
     following,

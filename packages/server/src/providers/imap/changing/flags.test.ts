@@ -16,6 +16,7 @@ function opened(change: Partial<Selected> = {}): Selected {
     isWritable: true,
     flags: [],
     permanentFlags: null,
+    trusted: null,
     ...change,
   }
 }

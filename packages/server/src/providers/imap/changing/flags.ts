@@ -10,6 +10,7 @@ import type { Selected } from '../open-mailbox.ts'
 import { categoryOf, keywordOf, readFetched, type FetchedMessage } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { isKept, openSource, uidsOf } from './open-source.ts'
+import { withoutOthers } from './without-others.ts'
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
@@ -21,9 +22,11 @@ export function changeFlags(
   change: FlagChange,
 ): AsyncGenerator<ChangedBatch, void, void> {
   return changingInBatches(following.connection, async function* (effect) {
-    const { opened, wasOpen } = await openSource(following, at, { isFresh: false })
+    const isSuspect = [...(at.known?.values() ?? [])].some(known => known.isSuspect)
+    const { opened, wasOpen } = await openSource(following, at, { isFresh: isSuspect })
     const stores = planStores(change, opened)
-    const uids = uidsOf(at.keys)
+    const { uids, others } = await withoutOthers(following, at, uidsOf(at.keys), { isExact: false })
+    if (others.length > 0) yield { changed: [], gone: [], others }
     const kept: Kept = { count: 0, isContested: false }
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
       const set = { uids: uids.slice(from, to), wasOpen }

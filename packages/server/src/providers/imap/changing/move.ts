@@ -8,6 +8,7 @@ import { type CopiedUids, readCopyUid, toBatch } from './copy-uid.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { locationOf, openSource, uidsOf } from './open-source.ts'
 import { requireNoneKept, searchKept } from './remove.ts'
+import { withoutOthers } from './without-others.ts'
 
 /** `ChangingProvider.move` on IMAP: by MOVE (RFC 6851), otherwise by a copy and the removal of the original. */
 export function moveMessages(
@@ -17,8 +18,9 @@ export function moveMessages(
 ): AsyncGenerator<MovedBatch, void, void> {
   const { connection } = following
   return changingInBatches(connection, async function* (effect) {
-    const uids = uidsOf(at.keys)
     const { opened } = await openSource(following, at)
+    const { uids, others } = await withoutOthers(following, at, uidsOf(at.keys), { isExact: true })
+    if (others.length > 0) yield { moved: [], gone: [], others }
     if (targetKey === at.source) return yield stay(opened.uidValidity, at, await presentOf(following, uids))
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
       const batch = uids.slice(from, to)

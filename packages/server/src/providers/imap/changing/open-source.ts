@@ -1,7 +1,7 @@
 import type { NewLocation } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { Cursor, MessageKey, SourceCursor } from '../../mail.ts'
-import { cursorAt, readCursor } from '../cursor.ts'
+import { cursorAt, isRewound, readCursor } from '../cursor.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from '../follow.ts'
 import type { Selected } from '../open-mailbox.ts'
 
@@ -32,6 +32,8 @@ export async function openSource(
   const cursor = readCursor(at.cursor)
   if (!cursor || isRenumbered(cursor, opened))
     throw new ProviderFailure('unavailable', 'The mailbox is being read again.')
+  if (!wasOpen && !isRewound(cursor, opened))
+    opened.trusted = { to: 0, from: opened.uidNext ?? Number.POSITIVE_INFINITY }
   return { opened, wasOpen }
 }
 

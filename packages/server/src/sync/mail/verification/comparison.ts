@@ -5,9 +5,9 @@ import { type FollowedSource, isDraftIn } from '../../../features/mail/messages/
 import { newId } from '../../../kit/ids.ts'
 import type { Cursor, ListedMessage, MessageKey, RemoteFlags } from '../../../providers/mail.ts'
 import type { Session } from '../session.ts'
-import { findCursor } from '../source-store.ts'
-import { isEqual, noCounts, type Placed, tally } from './differences.ts'
-import { findIndexed, type IndexPosition, listIndexedKeys } from './indexed.ts'
+import { findCursor, listSuspected } from '../source-store.ts'
+import { isEqual, noCounts, type Placed, seemsOther, tally, tallyOther } from './differences.ts'
+import { findIndexed, findOthers, type IndexPosition, listIndexedKeys } from './indexed.ts'
 import { KeySet } from './key-set.ts'
 
 /** Keys of differences kept of one comparison; more are only counted. When these are repaired, the next one finds more. */
@@ -21,6 +21,8 @@ const VERSION_AT = 14
 export interface Candidate {
   wasListed: boolean
   receivedAt: Date | null
+  /** Whether its header was that of another message. */
+  isOther: boolean
 }
 
 /** The state of the source when its comparison began. Messages that came later are not compared. */
@@ -28,6 +30,8 @@ interface Beginning {
   cursor: Cursor
   uidMax: number
   messageId: string
+  /** Since when the numbers of the source were under suspicion; null if they were not. */
+  suspectedAt: string | null
 }
 
 /**
@@ -49,6 +53,8 @@ export class Comparison {
   readonly #seen = new KeySet()
   #beginning: Beginning | null = null
   #after: Cursor | null = null
+  /** Listed messages that are not compared yet. A connection that breaks while headers are read leaves them here. */
+  #waiting: ListedMessage[] = []
   #isListed = false
   #isRead = false
   #indexAfter: IndexPosition | null = null
@@ -60,10 +66,20 @@ export class Comparison {
     this.#candidatesMax = candidatesMax
   }
 
-  /** Reads one more page. @returns whether there is more to read */
+  /** Since when the numbers of the source were under suspicion as it began. */
+  get suspectedAt(): string | null {
+    return this.#beginning?.suspectedAt ?? null
+  }
+
+  /** Reads one more page, or compares a part of it. @returns whether there is more to do */
   async readPage(session: Session): Promise<boolean> {
     if (this.#isRead) return false
     this.#beginning ??= await begin(session, this.followed)
+    if (this.#waiting.length > 0) {
+      await this.#compare(session, this.#waiting.slice(0, KEYS_PER_LOOKUP))
+      this.#waiting.splice(0, KEYS_PER_LOOKUP)
+      return true
+    }
     if (!this.#isListed) {
       await this.#readListed(session, this.#beginning)
       return true
@@ -76,9 +92,7 @@ export class Comparison {
     const at = { source: this.followed.source, cursor }
     const page = await provider.list(at, { since, after: this.#after, signal })
     session.progressed()
-    const fresh = page.messages.filter(({ key }) => this.#seen.add(key))
-    for (let first = 0; first < fresh.length; first += KEYS_PER_LOOKUP)
-      await this.#compare(session, fresh.slice(first, first + KEYS_PER_LOOKUP))
+    this.#waiting = page.messages.filter(({ key }) => this.#seen.add(key))
     this.#after = page.next
     this.#isListed = page.next === null
   }
@@ -87,11 +101,21 @@ export class Comparison {
     const { db, owned } = session
     const keys = listed.map(({ key }) => key)
     const indexed = await findIndexed(db, owned.id, this.followed, keys)
+    const doubtful = listed.flatMap(message => {
+      const here = indexed.get(message.key)
+      return here && (this.suspectedAt !== null || seemsOther(message, here))
+        ? [[message.key, here] as const]
+        : []
+    })
+    const others = await findOthers(session, this.followed, new Map(doubtful))
     for (const { key, receivedAt, flags, mailboxKeys } of listed) {
       const there = placedAs(session, flags, mailboxKeys)
       const here = indexed.get(key) ?? null
-      if (isEqual(there, here)) tally(this.counts, there, here)
-      else if (this.#hasRoom(this.candidates)) this.candidates.set(key, { wasListed: true, receivedAt })
+      const isOther = others.has(key)
+      if (isEqual(there, here) && !isOther) tally(this.counts, there, here)
+      else if (this.#hasRoom(this.candidates))
+        this.candidates.set(key, { wasListed: true, receivedAt, isOther })
+      else if (isOther) tallyOther(this.beyond, there, here)
       else tally(this.beyond, there, here)
     }
   }
@@ -105,7 +129,7 @@ export class Comparison {
       const here: Placed = { flags: null, mailboxIds: [mailboxId] }
       if (!this.#hasRoom(key === null ? this.unplaced : this.candidates)) tally(this.beyond, null, here)
       else if (key === null) this.unplaced.add(id)
-      else this.candidates.set(key, { wasListed: false, receivedAt: null })
+      else this.candidates.set(key, { wasListed: false, receivedAt: null, isOther: false })
     }
     this.#indexAfter = page.next
     this.#isRead = page.next === null
@@ -127,7 +151,8 @@ function isLater(id: string, than: string): boolean {
 async function begin({ db, owned }: Session, { source, mailboxes }: FollowedSource): Promise<Beginning> {
   const cursor = await findCursor(db, owned.id, source)
   if (cursor === null) throw new Error('A source that is not followed cannot be compared')
-  return { cursor, uidMax: await findUidMax(db, mailboxes[0]?.id ?? null), messageId: newId() }
+  const suspectedAt = (await listSuspected(db, owned.id)).get(source) ?? null
+  return { cursor, uidMax: await findUidMax(db, mailboxes[0]?.id ?? null), messageId: newId(), suspectedAt }
 }
 
 async function findUidMax(db: Db, mailboxId: string | null): Promise<number> {

@@ -1,5 +1,5 @@
 import type { ComparedCounts } from '../../../features/integrity/comparisons/rules.ts'
-import type { RemoteFlags } from '../../../providers/mail.ts'
+import type { ListedMessage, RemoteFlags } from '../../../providers/mail.ts'
 
 /** The flags and mailboxes of a message, as one side has them. */
 export interface Placed {
@@ -13,6 +13,26 @@ export interface Placed {
 export function isEqual(listed: Placed | null, indexed: Placed | null): boolean {
   if (!listed || !indexed) return listed === indexed
   return isSameFlags(listed.flags, indexed.flags) && isSameSet(listed.mailboxIds, indexed.mailboxIds)
+}
+
+/**
+ * Whether a listed message may be another than the index has under its number: by itself, a size or time proves nothing,
+ * since sizes are estimates on some servers.
+ */
+export function seemsOther(
+  listed: Pick<ListedMessage, 'receivedAt' | 'size'>,
+  indexed: { receivedAt: Date; size: number | null },
+): boolean {
+  const isOtherSize = listed.size !== undefined && indexed.size !== null && listed.size !== indexed.size
+  return (
+    isOtherSize ||
+    (listed.receivedAt !== null && secondOf(listed.receivedAt) !== secondOf(indexed.receivedAt))
+  )
+}
+
+/** Servers keep whole seconds. */
+function secondOf(time: Date): number {
+  return Math.floor(time.getTime() / 1_000)
 }
 
 /** Counts a message in every mailbox that it is in, at the provider or in the index. */
@@ -33,6 +53,16 @@ export function tally(
     else if (!there.has(mailboxId)) count.extra++
     else if (!isSame) count.changed++
   }
+}
+
+/** Counts a message that the provider has, and another one that the index has in its place. */
+export function tallyOther(
+  counts: Map<string, ComparedCounts>,
+  listed: Placed | null,
+  indexed: Placed | null,
+): void {
+  tally(counts, listed, null)
+  tally(counts, null, indexed)
 }
 
 export function noCounts(): ComparedCounts {

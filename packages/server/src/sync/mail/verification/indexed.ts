@@ -2,9 +2,19 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { keyOf, remoteIdsOf, uidsOf } from '../../../features/mail/messages/keys.ts'
 import type { FollowedSource } from '../../../features/mail/messages/rules.ts'
-import type { MessageKey } from '../../../providers/mail.ts'
+import type { KnownMessage, MessageKey } from '../../../providers/mail.ts'
 import { FIRST_ID } from '../../../kit/ids.ts'
+import type { Session } from '../session.ts'
+import { findCursor } from '../source-store.ts'
 import type { Placed } from './differences.ts'
+
+/** A message of the index, and what it is told from others by. */
+export interface Indexed extends Placed {
+  receivedAt: Date
+  size: number | null
+  /** Null if its key lasts: then no other message can have it. */
+  known: KnownMessage | null
+}
 
 interface IndexedRow {
   uid: string | null
@@ -14,32 +24,64 @@ interface IndexedRow {
   is_draft: boolean
   categories: string[]
   mailbox_ids: string[]
+  received_at: Date
+  size: number | null
+  internet_message_id: string | null
+  identity: string
+  is_suspect: boolean
 }
+
+const toldBy = sql.raw('message.received_at, size::float8 as size, internet_message_id, identity')
 
 /** What the index has under keys of a source, without messages that are missing or wait to be recognised. */
 export async function findIndexed(
   db: Db,
   accountId: string,
-  { mailboxes }: FollowedSource,
+  { source, mailboxes }: FollowedSource,
   keys: readonly MessageKey[],
-): Promise<Map<MessageKey, Placed>> {
+): Promise<Map<MessageKey, Indexed>> {
   const { rows } = await sql<IndexedRow>`
-    select held.uid, null as remote_id, is_read, is_flagged, is_draft, categories, array[held.mailbox_id] as mailbox_ids
+    select held.uid, null as remote_id, is_read, is_flagged, is_draft, categories, array[held.mailbox_id] as mailbox_ids, ${toldBy},
+      exists (select from sync_cursor where account_id = ${accountId} and source = ${source}
+        and suspected_at is not null) as is_suspect
     from message_mailbox as held join message on message.id = held.message_id
     where held.mailbox_id = any(${mailboxes.map(({ id }) => id)}::uuid[]) and held.uid = any(${uidsOf(keys)}::bigint[])
       and missing_look is null
     union all
     select null, remote_id, is_read, is_flagged, is_draft, categories,
-      array(select mailbox_id from message_mailbox where message_id = message.id)
+      array(select mailbox_id from message_mailbox where message_id = message.id), ${toldBy}, false
     from message
     where account_id = ${accountId} and remote_id = any(${remoteIdsOf(keys)}::text[]) and missing_look is null
   `.execute(db)
-  return new Map(rows.map(row => [keyOf(row)!, placedOf(row)]))
+  return new Map(rows.map(row => [keyOf(row)!, indexedOf(row)]))
 }
 
-function placedOf(row: IndexedRow): Placed {
-  const { is_read: isRead, is_flagged: isFlagged, is_draft: isDraft, categories } = row
-  return { flags: { isRead, isFlagged, isDraft, categories }, mailboxIds: row.mailbox_ids }
+function indexedOf(row: IndexedRow): Indexed {
+  const { is_read: isRead, is_flagged: isFlagged, is_draft: isDraft, categories, size } = row
+  const { internet_message_id: internetMessageId, identity, is_suspect: isSuspect } = row
+  return {
+    flags: { isRead, isFlagged, isDraft, categories },
+    mailboxIds: row.mailbox_ids,
+    receivedAt: row.received_at,
+    size,
+    known: row.remote_id === null ? { internetMessageId, identity, isSuspect } : null,
+  }
+}
+
+/** Those of indexed messages that are others at the provider. Messages with lasting keys never are. */
+export async function findOthers(
+  { db, owned, provider, progressed }: Session,
+  { source }: FollowedSource,
+  indexed: ReadonlyMap<MessageKey, Pick<Indexed, 'known'>>,
+): Promise<Set<MessageKey>> {
+  const known = new Map(
+    [...indexed].flatMap(([key, here]) => (here.known ? [[key, here.known] as const] : [])),
+  )
+  if (known.size === 0 || !provider.findOthers) return new Set()
+  const cursor = await findCursor(db, owned.id, source)
+  const others = await provider.findOthers({ source, cursor }, known)
+  progressed()
+  return new Set(others)
 }
 
 export interface IndexedKey {

@@ -28,7 +28,7 @@ describe('verification that is interrupted or disturbed', () => {
     const session = await openSession(db, owned, world.connect())
     const { sources } = await runFrom(session)
     const turns = new ImpatientTurns(1)
-    const held = await turns.take(new Place(), 0, session.signal)
+    const held = await turns.take(new Place('another tenant'), 0, session.signal)
     const verification = new Verification()
     const options = { turns, pass: () => runFrom(session), mustStop: () => false }
     const next = await verification.proceed(session, sources, options)

@@ -7,8 +7,8 @@ import type { Pause } from '../pause.ts'
 import type { Session } from '../session.ts'
 import { findCursor } from '../source-store.ts'
 import { type Candidate, type Comparison, placedAs } from './comparison.ts'
-import { isEqual, type Placed, tally } from './differences.ts'
-import { findIndexed } from './indexed.ts'
+import { isEqual, type Placed, tally, tallyOther } from './differences.ts'
+import { findIndexed, findOthers } from './indexed.ts'
 
 /** Rounds after which a mailbox that others keep changing is left to a later comparison. */
 const ROUNDS_MAX = 5
@@ -24,6 +24,8 @@ export interface Difference {
 export interface Settled {
   counts: Map<string, ComparedCounts>
   differences: Difference[]
+  /** Numbers under which the provider has other messages than the index. */
+  others: MessageKey[]
   /** Messages about which the listing and the answer to a question contradict each other. */
   contradicted: MessageKey[]
   /** Messages that differ by the listing, and about which the provider does not answer. */
@@ -60,7 +62,7 @@ export async function settleCandidates(
   const { followed, candidates } = comparison
   // Copies, so that a connection that breaks here loses nothing of what was read.
   const counts = new Map([...comparison.counts].map(([id, counted]) => [id, { ...counted }]))
-  const settled: Settled = { counts, differences: [], contradicted: [], unanswered: [] }
+  const settled: Settled = { counts, differences: [], others: [], contradicted: [], unanswered: [] }
   let open = new Map(candidates)
   for (let round = 1; open.size > 0; round++) {
     if (round > ROUNDS_MAX) return null
@@ -71,7 +73,7 @@ export async function settleCandidates(
     const isCertain = round > 1 && (await isUnchanged(session, comparison))
     const differing = new Map<MessageKey, Candidate>()
     for (const [key, candidate] of open) {
-      const { there, here, isMarked, isUnreadable } = looked.get(key)!
+      const { there, here, isOther, isMarked, isUnreadable } = looked.get(key)!
       const isGone = isOutside(session, candidate) && here === null
       if (isUnreadable) {
         tally(counts, here, here)
@@ -79,9 +81,12 @@ export async function settleCandidates(
         if (!isGone && (candidate.wasListed || !isLacking)) settled.unanswered.push({ key, isLacking })
         continue
       }
-      if (!isEqual(there, here) && !isGone) {
+      if ((isOther || !isEqual(there, here)) && !isGone) {
         if (!isCertain || isMarked) differing.set(key, candidate)
-        else {
+        else if (isOther) {
+          settled.others.push(key)
+          tallyOther(counts, there, here)
+        } else {
           settled.differences.push({ key, there, here })
           tally(counts, there, here)
         }
@@ -103,7 +108,7 @@ export async function settleCandidates(
  */
 function addBeyond(settled: Settled, { isCapped, unplaced, beyond }: Comparison): Settled | null {
   if (!isCapped || settled.contradicted.length > 0) return settled
-  if (settled.differences.length === 0 && unplaced.size === 0) return null
+  if (settled.differences.length + settled.others.length + unplaced.size === 0) return null
   for (const [mailboxId, more] of beyond) {
     const count = settled.counts.get(mailboxId)!
     count.listed += more.listed
@@ -123,6 +128,8 @@ function isOutside({ since }: Session, { receivedAt }: Candidate): boolean {
 interface Looked {
   there: Placed | null
   here: Placed | null
+  /** What the provider has there is another message than what the index has. */
+  isOther: boolean
   /** The sync has not asked about it since it was marked as changed. */
   isMarked: boolean
   /** The provider does not say what became of it, so it cannot be compared. */
@@ -144,11 +151,14 @@ async function look(
     const unreadableKeys = new Set(unreadable.map(({ key }) => key))
     session.progressed()
     const indexed = await findIndexed(db, owned.id, followed, some)
+    const doubtful = some.filter(key => candidates.get(key)?.isOther && found.has(key) && indexed.has(key))
+    const others = await findOthers(session, followed, new Map(doubtful.map(key => [key, indexed.get(key)!])))
     const marked = new Set((await listChangedKeys(db, owned.id, followed.source)).map(({ key }) => key))
     for (const key of some) {
       looked.set(key, {
         there: placed(session, found.get(key)),
         here: indexed.get(key) ?? null,
+        isOther: others.has(key),
         isMarked: marked.has(key),
         isUnreadable: unreadableKeys.has(key),
       })

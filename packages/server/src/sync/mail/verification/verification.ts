@@ -6,7 +6,7 @@ import {
 } from '../../../features/integrity/comparisons/record.ts'
 import { findSchedule } from '../../../features/integrity/comparisons/store.ts'
 import { recordChangedKeys } from '../../../features/mail/messages/record-changed-keys.ts'
-import { missUnplaced } from '../../../features/mail/messages/record-missing.ts'
+import { markMissing, missUnplaced } from '../../../features/mail/messages/record-missing.ts'
 import type { FollowedSource, MailAccount } from '../../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
@@ -16,7 +16,7 @@ import { Place, type Turn, type Turns } from '../../turns.ts'
 import { findPause, type Pause } from '../pause.ts'
 import { requestFetch } from '../quarantine.ts'
 import { ChangedMeanwhile, MailboxUnlisted, type Session, underFence } from '../session.ts'
-import { dropCursor } from '../source-store.ts'
+import { clearSuspicion, dropCursor, listSuspected } from '../source-store.ts'
 import { CANDIDATES_MAX, Comparison } from './comparison.ts'
 import { type Passed, PassUnfinished, type Settled, settleCandidates } from './settle.ts'
 
@@ -34,6 +34,9 @@ const FAILURES_MAX = 3
 const UNFINISHED_MAX = 5
 /** A source that could not be compared is compared again after this time. */
 const POSTPONED_SECONDS = 3_600
+
+/** A source is not compared more often than this because its numbers are under suspicion: a server may rewind them often. */
+const EXAMINED_SECONDS = 3_600
 
 /** What follows: another pass, at once or after a pause, or nothing until something is due. */
 export interface Next {
@@ -54,7 +57,7 @@ export interface VerificationOptions {
  * it has read of a source lasts from one connection to the next.
  */
 export class Verification {
-  readonly #place = new Place()
+  #place: Place | null = null
   /** When each source is due, by this process's monotonic clock; null: not read yet. */
   #dueAt: Map<string, number> | null = null
   #current: Comparison | null = null
@@ -64,6 +67,8 @@ export class Verification {
   readonly #candidatesMax: number
   /** Contradictions in the last comparison, if there were any. */
   #contradicted: { source: string; keys: ReadonlySet<MessageKey>; times: number } | null = null
+  /** When sources under suspicion were last compared, or could not be, by the same clock. */
+  readonly #examinedAt = new Map<string, number>()
   /** Differences that are not repaired yet. */
   openCount = 0
 
@@ -75,6 +80,12 @@ export class Verification {
   /** Reads again what is due: somebody may have asked for it. */
   forgetSchedule(): void {
     this.#dueAt = null
+  }
+
+  /** Begins again with what came under suspicion meanwhile. */
+  suspect(): void {
+    this.#dueAt = null
+    this.#current = null
   }
 
   /**
@@ -100,6 +111,7 @@ export class Verification {
     if (!session.isInitialized || session.doubts.count > 0) return nothing
     const followed = await this.#findDue(session, sources)
     if (!followed) return nothing
+    this.#place ??= new Place(session.owned.tenantId)
     using turn = await options.turns.take(this.#place, TURN_WAIT_MS, session.signal)
     if (!turn) return { mustPass: true, pause: TURN_PAUSE }
     if (this.#current?.followed.source !== followed.source) {
@@ -160,6 +172,11 @@ export class Verification {
     const now = performance.now()
     this.openCount = openCount
     this.#dueAt = new Map([...dueIn].map(([source, seconds]) => [source, now + seconds * 1_000]))
+    for (const source of (await listSuspected(db, owned.id)).keys()) {
+      const soonestAt = (this.#examinedAt.get(source) ?? -Infinity) + EXAMINED_SECONDS * 1_000
+      const dueAt = this.#dueAt.get(source)
+      if (dueAt !== undefined) this.#dueAt.set(source, Math.min(dueAt, Math.max(now, soonestAt)))
+    }
   }
 
   async #compare(
@@ -206,13 +223,18 @@ export class Verification {
     const unanswered = settled.unanswered.filter(message => message.isLacking)
     const lacking = [...settled.differences.filter(isLacking), ...unanswered].map(({ key }) => key)
     const differing = settled.differences.filter(difference => !isLacking(difference))
+    let isSuspect = false
     const seconds = await underFence(session, async (unit, account) => {
-      await this.#recordLacking(unit, account, comparison, lacking)
+      await markMissing(unit, account, followed, settled.others)
+      await this.#recordLacking(unit, account, comparison, [...lacking, ...settled.others])
       await recordChangedKeys(
         unit,
         account.id,
         differing.map(({ key }) => ({ source, key })),
       )
+      const { suspectedAt, isCapped } = comparison
+      if (suspectedAt !== null && !isCapped) await clearSuspicion(unit, account.id, source, suspectedAt)
+      isSuspect = (await listSuspected(unit.sql, account.id)).has(source)
       const isDoubtful = settled.unanswered.length > 0
       const again = { isDoubtful, secondsMax: isDoubtful ? POSTPONED_SECONDS : Infinity }
       const dueIn = await recordComparisons(unit, account.id, settled.counts, again)
@@ -220,7 +242,9 @@ export class Verification {
       return dueIn
     })
     this.#dueAt?.set(source, performance.now() + seconds * 1_000)
-    const count = settled.differences.length + unplaced.size
+    if (comparison.suspectedAt !== null) this.#examinedAt.set(source, performance.now())
+    if (isSuspect) this.#dueAt = null
+    const count = settled.differences.length + settled.others.length + unplaced.size
     if (count > 0)
       session.log.warn({ mailboxId: mailboxes[0]?.id, count }, 'The index differed from the provider')
   }
@@ -245,6 +269,7 @@ export class Verification {
     { isDoubtful }: { isDoubtful: boolean },
   ): Promise<void> {
     this.#dueAt?.set(source, performance.now() + POSTPONED_SECONDS * 1_000)
+    this.#examinedAt.set(source, performance.now())
     const ids = mailboxes.map(({ id }) => id)
     await underFence(session, unit =>
       postponeComparisons(unit, ids, { seconds: POSTPONED_SECONDS, isDoubtful }),

@@ -1,11 +1,24 @@
 import { type Html, html, trustedText } from '../../../kit/html.ts'
 
-/** Sends each form once. A page that comes back out of the browser's history can be sent again. */
+/**
+ * Sends each form once, and shows passwords if that is wanted until the form is sent. A page that comes back out of the
+ * browser's history can be sent again.
+ */
 export const SCRIPT = `
+const fieldOf = reveal => document.getElementById(reveal.dataset.reveals)
+const show = (reveal, isShown) => {
+  fieldOf(reveal).type = isShown ? 'text' : 'password'
+  reveal.firstChild.data = isShown ? 'Hide' : 'Show'
+}
+for (const reveal of document.querySelectorAll('[data-reveals]')) {
+  reveal.hidden = false
+  reveal.addEventListener('click', () => show(reveal, fieldOf(reveal).type === 'password'))
+}
 for (const form of document.forms)
   form.addEventListener('submit', event => {
     if (form.dataset.sent) return event.preventDefault()
     form.dataset.sent = 'true'
+    for (const reveal of form.querySelectorAll('[data-reveals]')) show(reveal, false)
     const waiting = form.querySelector('[data-waiting]')
     if (waiting) waiting.textContent = waiting.dataset.waiting
   })
@@ -16,7 +29,7 @@ addEventListener('pageshow', () => {
 `
 
 /** Part of each page with forms. Without scripts, the service takes the first form that it gets. */
-export const sendOnce: Html = trustedText(`<script>${SCRIPT}</script>`)
+export const pageScript: Html = trustedText(`<script>${SCRIPT}</script>`)
 
 /** What a form says while its answer is awaited. Screen readers hear it. */
 export function waitingText(text: string): Html {

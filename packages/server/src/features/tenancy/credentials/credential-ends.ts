@@ -2,18 +2,18 @@ import type { Db } from '../../../database/pool.ts'
 import { pause } from '../../../jobs/nudge.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { Logger } from '../../../kit/log.ts'
-import { listEndedKeys } from './store.ts'
+import { listEndedCredentials } from './store.ts'
 
-/** With a second for the statement, a key that ended is seen within 5 seconds. */
+/** With a second for the statement, a credential that ended is seen within 5 seconds. */
 const LOOK_MILLISECONDS = 2_000
 
-/** Aborts when the key has ended. Disposing it ends the watch. */
-export interface KeyWatch extends Disposable {
+/** Aborts when the credential has ended. Disposing it ends the watch. */
+export interface CredentialWatch extends Disposable {
   signal: AbortSignal
 }
 
-/** Watches the keys of requests that last: one statement asks for all of them. */
-export class KeyEnds {
+/** Watches the credentials of requests that last: one statement asks for all of them. */
+export class CredentialEnds {
   readonly #options: { db: Db; clock: Clock; log: Logger }
   readonly #watched = new Map<string, Set<AbortController>>()
   #isLooking = false
@@ -22,16 +22,17 @@ export class KeyEnds {
     this.#options = options
   }
 
-  watch(keyId: string): KeyWatch {
+  watch(credentialId: string): CredentialWatch {
     const ended = new AbortController()
-    const watching = this.#watched.get(keyId) ?? new Set()
-    this.#watched.set(keyId, watching.add(ended))
+    const watching = this.#watched.get(credentialId) ?? new Set()
+    this.#watched.set(credentialId, watching.add(ended))
     this.#look()
     return {
       signal: ended.signal,
       [Symbol.dispose]: () => {
         watching.delete(ended)
-        if (watching.size === 0 && this.#watched.get(keyId) === watching) this.#watched.delete(keyId)
+        if (watching.size === 0 && this.#watched.get(credentialId) === watching)
+          this.#watched.delete(credentialId)
       },
     }
   }
@@ -46,10 +47,10 @@ export class KeyEnds {
     const { db, clock, log } = this.#options
     while (this.#watched.size > 0) {
       try {
-        const keyIds = await listEndedKeys(db, [...this.#watched.keys()], new Date(clock.now()))
-        for (const keyId of keyIds) this.#watched.get(keyId)?.forEach(ended => ended.abort())
+        const ids = await listEndedCredentials(db, [...this.#watched.keys()], new Date(clock.now()))
+        for (const id of ids) this.#watched.get(id)?.forEach(ended => ended.abort())
       } catch (error) {
-        log.warn({ error }, 'Could not look for ended keys')
+        log.warn({ error }, 'Could not look for ended credentials')
       }
       await pause(LOOK_MILLISECONDS)
     }

@@ -1,0 +1,148 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { refuse } from '../../refuse.ts'
+import { bringPaceForward } from './pace.ts'
+import { type EntryRow, entryColumns, entryCopy, presentEntry } from './present.ts'
+import { bringForward, requireEntry } from './record.ts'
+import { recordFound } from './record-task.ts'
+
+/*
+ * A database that went back has forgotten what was sent since. So what was due by then is held: looked for among the sent
+ * copies, and given up if it is not found there. Its recipients and its content are kept, since only people can know
+ * whether it was sent, and may release it. What the database knows to be handed over is looked up like after any crash.
+ */
+
+const wasDue = (at: RawBuilder<unknown>) => sql`(
+  (status = 'queued' and due_at <= ${at}) or (status = 'sending' and phase = 'pre'))`
+
+/**
+ * Holds what was due when a restore of the database was noticed. For the last recipients of a message that is sent it is
+ * as if the process had died. Nothing is held after a promotion that lost no commit. Call it before anything is claimed.
+ */
+export async function holdAfterRestore(db: Db): Promise<void> {
+  await sql`
+    with noticed as (
+      update sending_epoch set epoch = feed_epoch.epoch from feed_epoch, sending_epoch as before
+      where sending_epoch.epoch <> feed_epoch.epoch
+      returning feed_epoch.noticed_epoch is not distinct from feed_epoch.epoch as is_described,
+        before.epoch = any(feed_epoch.continues) as is_continued, feed_epoch.noticed_at
+    ), restored as (
+      select case when is_described then noticed_at else clock_timestamp() end as at
+      from noticed where not (is_described and is_continued)
+    ), held as (
+      -- The claim stays: a process that survived may still bring its outcome.
+      update outbox set status = 'sending', phase = 'unknown', claim = coalesce(claim, gen_random_uuid()),
+        claimed_by = null, due_at = null, 
+        dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
+        held_since = clock_timestamp(), task = 'look_up', task_at = clock_timestamp(), task_tries = 0, task_by = null,
+        updated_at = clock_timestamp()
+      from restored where ${wasDue(sql`restored.at`)}
+    )
+    update outbox set due_at = null, phase = 'handed_over', claim = gen_random_uuid(), claimed_by = null,
+      held_since = clock_timestamp(), updated_at = clock_timestamp()
+    from restored where status = 'sent' and (due_at <= restored.at or phase is not null)
+  `.execute(db)
+}
+
+/** How many messages a restore would hold that is declared now. */
+export async function countDue(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from outbox where ${wasDue(sql`clock_timestamp()`)}
+  `.execute(db)
+  return rows[0]!.count
+}
+
+/** What was held, and was not found among the sent copies. */
+const isReleasable = sql`
+  outbox.held_since is not null and outbox.status = 'failed' and outbox.error_reason = 'outcome_unknown'
+  and cardinality(outbox.waiting) > 0`
+
+/** Releases one entry. Refuses any that was not held, or that was handed over. */
+export async function releaseEntry(
+  unit: UnitOfWork,
+  entry: { accountId: string; id: string },
+): Promise<EntryRow> {
+  if ((await releaseEntries(unit, entry.accountId, [entry.id])) === 0)
+    refuse('send_not_reschedulable', undefined, {
+      message: 'Only a send that was held after a restore of the database can be released.',
+    })
+  return requireEntry(unit, entry)
+}
+
+/**
+ * Queues entries of an account again that were held, and counts them. One whose copy was found meanwhile is sent. What was
+ * counted when it was accepted is not counted again.
+ */
+export async function releaseEntries(
+  unit: UnitOfWork,
+  accountId: string,
+  ids: readonly string[],
+): Promise<number> {
+  const copied = await lockReleasable(unit, accountId, ids)
+  for (const { id, isCopied } of copied)
+    if (isCopied) await recordFound(unit, { id, accountId }, { isCopied: true })
+  const { rows } = await sql<EntryRow>`
+    with released as (
+      update outbox set status = 'queued', claim = null, held_since = null, error_reason = null, error_message = null,
+        send_at = clock_timestamp(), due_at = clock_timestamp(), ended_at = null, updated_at = clock_timestamp()
+      where id = any(${copied.flatMap(({ id, isCopied }) => (isCopied ? [] : [id]))}::uuid[]) returning outbox.*
+    )
+    select ${entryColumns} from released as outbox ${entryCopy}
+  `.execute(unit.sql)
+  await bringForward(
+    unit,
+    rows.flatMap(({ due_at: dueAt }) => (dueAt ? [{ accountId, dueAt }] : [])),
+  )
+  await bringPaceForward(
+    unit,
+    rows.map(({ id }) => id),
+  )
+  for (const row of rows)
+    unit.announce({ type: 'send.rescheduled', accountId, data: { outbox: presentEntry(row) } })
+  return copied.length
+}
+
+async function lockReleasable(unit: UnitOfWork, accountId: string, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string; isCopied: boolean }>`
+    select id, exists (
+      select from message where message.outbox_id = outbox.id and message.account_id = outbox.account_id
+    ) as "isCopied"
+    from outbox where id = any(${[...ids]}::uuid[]) and account_id = ${accountId} and ${isReleasable}
+    order by id for update
+  `.execute(unit.sql)
+  return rows
+}
+
+/** Whose entries are meant. */
+export interface HeldOf {
+  tenantId: string
+  /** null: of all accounts of the tenant that are not deleted. */
+  accountId: string | null
+}
+
+/** How many entries can be released, by account. */
+export async function countReleasable(
+  db: Db,
+  of: HeldOf,
+): Promise<Array<{ accountId: string; count: number }>> {
+  const { rows } = await sql<{ accountId: string; count: number }>`
+    select outbox.account_id as "accountId", count(*)::int as count from outbox
+    where ${isReleasableOf(of)} group by outbox.account_id order by outbox.account_id
+  `.execute(db)
+  return rows
+}
+
+/** The oldest entries that can be released. */
+export async function listReleasable(db: Db, of: HeldOf, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select outbox.id from outbox where ${isReleasableOf(of)} order by outbox.created_at, outbox.id limit ${limit}
+  `.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+function isReleasableOf({ tenantId, accountId }: HeldOf): RawBuilder<boolean> {
+  const ofAccount = accountId === null ? sql`true` : sql`outbox.account_id = ${accountId}`
+  return sql`outbox.tenant_id = ${tenantId} and ${ofAccount} and ${isReleasable} and exists (
+    select from account where account.id = outbox.account_id and account.deleted_at is null)`
+}

@@ -1,0 +1,146 @@
+import { type RawBuilder, sql } from 'kysely'
+import { runAlone } from '../database/alone.ts'
+import type { Db } from '../database/pool.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Pulse } from './pulse.ts'
+import { WokenLoop } from './woken-loop.ts'
+
+/*
+ * Times that were set while the clock of the database was ahead. When it is right again, whatever waits for them would
+ * wait for as long as it was ahead.
+ */
+
+/** Times of a table, or of some of its rows, for which something waits. */
+export interface StoredTimes {
+  table: string
+  /** The rows that matter, if an index finds them. */
+  among?: RawBuilder<boolean>
+  /** Columns with the time until which something waits. A time that was set in the future counts again from now on. */
+  waits?: Readonly<Record<string, Wait>>
+  /** Columns with the time at which something happened. One that lies ahead counts as now. */
+  past?: readonly string[]
+}
+
+/** How to tell when a time was set: by a column that holds it, or since each is set this far ahead. */
+export type Wait = { setAt: string; unless?: RawBuilder<boolean> } | { seconds: number }
+
+const BATCH_ROWS = 1_000
+/** The safeguard for a clock that is ahead for less than the time between two pulses. */
+const POLL_SECONDS = 3_600
+/** Rows that were locked, and what another process is busy with, are looked at again after this time. */
+const AGAIN_SECONDS = 1
+
+export interface VoidTimesOptions {
+  db: Db
+  pulse: Pulse
+  log: Logger
+  times: readonly StoredTimes[]
+}
+
+/**
+ * Looks for times that were set in the future when it begins, when the clock was set back, and once an hour. Resolves
+ * after the first look, whether it succeeded or not.
+ */
+export async function startVoidingTimes(options: VoidTimesOptions): Promise<AsyncDisposable> {
+  const { db, pulse, log } = options
+  const loop = new WokenLoop({
+    async look(signal) {
+      let isDone = false
+      const isOurs = await runAlone(db, 'void_times', async () => {
+        isDone = await voidTimes(options, signal)
+      })
+      return isOurs && isDone ? POLL_SECONDS : AGAIN_SECONDS
+    },
+    listen: wake => pulse.onSetBack(wake),
+    failure: 'Could not look for times that were set while the clock was ahead',
+    log,
+  })
+  await loop.firstLook
+  return loop
+}
+
+/** Returns false if rows that are locked are left. */
+async function voidTimes({ db, log, times }: VoidTimesOptions, signal: AbortSignal): Promise<boolean> {
+  const counts = new Map<string, number>()
+  let isDone = true
+  for (const stored of times) {
+    for (;;) {
+      if (signal.aborted) return true
+      const { found, changed } = await voidBatch(db, stored)
+      if (changed > 0) counts.set(stored.table, (counts.get(stored.table) ?? 0) + changed)
+      if (found > changed) isDone = false
+      if (changed === 0) break
+    }
+  }
+  if (counts.size > 0) {
+    const count = [...counts.values()].reduce((sum, each) => sum + each)
+    const message =
+      'The clock of the database was ahead. What was set to wait meanwhile waits for its time from now on'
+    log.warn({ names: [...counts.keys()], count }, message)
+  }
+  return isDone
+}
+
+/** @returns how many rows with void times it found, at most a batch, and how many of them nobody had locked */
+async function voidBatch(db: Db, stored: StoredTimes): Promise<{ found: number; changed: number }> {
+  const { table, among = sql`true` } = stored
+  const columns = columnsOf(stored)
+  const isVoid = sql.join(
+    columns.map(column => column.isVoid),
+    sql` or `,
+  )
+  const setters = columns.map(
+    ({ name, isVoid: isOwn, value }) =>
+      sql`${sql.ref(name)} = case when ${isOwn} then ${value} else ${sql.ref(name)} end`,
+  )
+  const { rows } = await sql<{ found: number; changed: number }>`
+    with moment as materialized (select clock_timestamp() as now), found as materialized (
+      select ctid from ${sql.table(table)} where ${among} and (${isVoid}) limit ${BATCH_ROWS}
+    ), free as materialized (
+      select ctid from ${sql.table(table)} where ctid in (select ctid from found) and (${isVoid}) for update skip locked
+    ), changed as (
+      update ${sql.table(table)} set ${sql.join(setters)} where ctid in (select ctid from free) and (${isVoid}) returning 1
+    )
+    select (select count(*)::int from found) as found, (select count(*)::int from changed) as changed
+  `.execute(db)
+  // A statement without FROM has one row.
+  return rows[0]!
+}
+
+interface Column {
+  name: string
+  isVoid: RawBuilder<boolean>
+  /** What a void time becomes. */
+  value: RawBuilder<unknown>
+}
+
+const NOW = sql`(select now from moment)`
+
+function columnsOf({ waits = {}, past = [] }: StoredTimes): Column[] {
+  const waiting = Object.entries(waits)
+  const setAt = new Set(waiting.flatMap(([, wait]) => ('setAt' in wait ? [wait.setAt] : [])))
+  return [
+    ...waiting.map(([name, wait]) => waitingColumn(name, wait)),
+    // What is set from now on is set now.
+    ...[...new Set([...past, ...setAt])].map(name => ({
+      name,
+      isVoid: sql<boolean>`${sql.ref(name)} > ${NOW}`,
+      value: NOW,
+    })),
+  ]
+}
+
+function waitingColumn(name: string, wait: Wait): Column {
+  const column = sql.ref(name)
+  if ('seconds' in wait) {
+    const latest = sql`${NOW} + make_interval(secs => ${wait.seconds})`
+    return { name, isVoid: sql`${column} > ${latest}`, value: latest }
+  }
+  const setAt = sql.ref(wait.setAt)
+  const value = sql`${NOW} + (${column} - ${setAt})`
+  return {
+    name,
+    isVoid: sql`(${column} is not null and ${setAt} > ${NOW} and not ${wait.unless ?? sql`false`})`,
+    value,
+  }
+}

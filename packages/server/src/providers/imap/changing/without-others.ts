@@ -1,0 +1,41 @@
+import type { MessageSet } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { KnownMessage } from '../../mail.ts'
+import type { Following } from '../follow.ts'
+import type { Selected } from '../open-mailbox.ts'
+import { numbered, placeOf, recogniseMessages } from '../same-messages.ts'
+
+/**
+ * Sets UIDs apart under which the open source has other messages than the index knows. A server that comes back from a
+ * backup ends its connections, so what was recognised stays so while the mailbox is open.
+ * @param isExact whether each message is asked about. Otherwise one that was recognised vouches for all with lower UIDs,
+ *   and messages that came after the mailbox was opened need nobody to vouch for them
+ * @throws ProviderFailure `unavailable` if the server does not say which message it has
+ */
+export async function withoutOthers(
+  following: Following,
+  { source, known = new Map() }: Pick<MessageSet, 'source' | 'known'>,
+  uids: readonly number[],
+  { isExact }: { isExact: boolean },
+): Promise<{ uids: number[]; others: number[] }> {
+  const opened = following.connection.selected
+  if (!opened) return { uids: [...uids], others: [] }
+  const wanted = numbered(known)
+  const asked = new Map(
+    uids.flatMap(uid => {
+      const message = wanted.get(uid)
+      return message && (isExact || mustAsk(opened, uid, message)) ? [[uid, message] as const] : []
+    }),
+  )
+  if (asked.size === 0) return { uids: [...uids], others: [] }
+  const { same, others, unreadable } = await recogniseMessages(placeOf(following, source, opened), asked)
+  if (unreadable.length > 0)
+    throw new ProviderFailure('unavailable', 'The server does not say which message it has.')
+  if (others.length > 0) opened.trusted = null
+  else if (opened.trusted) opened.trusted.to = Math.max(opened.trusted.to, ...same)
+  return { uids: uids.filter(uid => !others.includes(uid)), others }
+}
+
+function mustAsk({ trusted }: Selected, uid: number, { isSuspect }: KnownMessage): boolean {
+  return isSuspect || trusted === null || (uid > trusted.to && uid < trusted.from)
+}

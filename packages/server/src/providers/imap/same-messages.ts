@@ -1,0 +1,91 @@
+import { summarize } from '../../kit/mime/summary.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { KnownMessage, MessageKey, RemoteMessage, SourceCursor } from '../mail.ts'
+import { readCursor } from './cursor.ts'
+import { type FetchPlace, fetchItems, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
+import { type Following, isRenumbered, wireNameOf } from './follow.ts'
+import type { Selected } from './open-mailbox.ts'
+
+const atom = (value: string) => ({ type: 'ATOM', value })
+const ITEMS = [
+  atom('UID'),
+  { type: 'ATOM', value: 'BODY.PEEK', section: [atom('HEADER.FIELDS'), [atom('MESSAGE-ID')]] },
+]
+
+/** What an open mailbox has under UIDs that the index knows. Those that are gone are in none of the three. */
+export interface Recognised {
+  same: number[]
+  /** Other messages, under UIDs that were given again. */
+  others: number[]
+  /** Messages that the server does not give. */
+  unreadable: number[]
+}
+
+/**
+ * Compares messages of the open mailbox with what the index knows them by. A Message-ID that is not the expected one is
+ * believed only if the message reads so as the index reads it: servers find fields in broken headers differently.
+ */
+export async function recogniseMessages(
+  place: FetchPlace,
+  known: ReadonlyMap<number, KnownMessage>,
+): Promise<Recognised> {
+  const recognised: Recognised = { same: [], others: [], unreadable: [] }
+  const uids = [...known.keys()].toSorted((a, b) => a - b)
+  const unsure = new Set(uids)
+  const named = uids.filter(uid => known.get(uid)!.internetMessageId !== null)
+  await fetchItems(place.connection, named, ITEMS, ({ uid, source }) => {
+    if (!unsure.has(uid) || !source || !hasMessageId(source, known.get(uid)!)) return
+    unsure.delete(uid)
+    recognised.same.push(uid)
+  })
+  const asked = [...unsure]
+  for (let at = 0; at < asked.length; at += MESSAGES_PER_FETCH) {
+    const { messages, unreadable } = await fetchMessages(place, asked.slice(at, at + MESSAGES_PER_FETCH))
+    recognised.unreadable.push(...unreadable.map(({ key }) => key))
+    for (const message of messages) {
+      const uid = Number(message.key)
+      recognised[isSame(known.get(uid)!, message) ? 'same' : 'others'].push(uid)
+    }
+  }
+  return recognised
+}
+
+/** Whether a header, or the beginning of a message, has the Message-ID that the index knows a message by. */
+export function hasMessageId(source: Buffer, { internetMessageId }: KnownMessage): boolean {
+  return internetMessageId !== null && summarize(source).internetMessageId === internetMessageId
+}
+
+function isSame(
+  known: KnownMessage,
+  { internetMessageId, identity }: Pick<RemoteMessage, 'internetMessageId' | 'identity'>,
+): boolean {
+  if (known.internetMessageId === null) return identity === known.identity
+  return internetMessageId === known.internetMessageId
+}
+
+/** `MailProvider.findOthers` on IMAP. */
+export async function findOthers(
+  following: Following,
+  { source, cursor: stored }: SourceCursor,
+  known: ReadonlyMap<MessageKey, KnownMessage>,
+): Promise<MessageKey[]> {
+  const { connection } = following
+  const wireName = wireNameOf(following, source)
+  const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
+  const cursor = readCursor(stored)
+  if (!cursor || isRenumbered(cursor, opened))
+    throw new ProviderFailure('conflict', 'The mailbox was renumbered in the meantime.')
+  return (await recogniseMessages(placeOf(following, source, opened), numbered(known))).others
+}
+
+export function placeOf(
+  { connection, suspicions }: Following,
+  mailboxKey: string,
+  { uidValidity }: Selected,
+): FetchPlace {
+  return { connection, mailboxKey, uidValidity, suspicions }
+}
+
+export function numbered<T>(known: ReadonlyMap<MessageKey, T>): Map<number, T> {
+  return new Map([...known].flatMap(([key, value]) => (typeof key === 'number' ? [[key, value]] : [])))
+}

@@ -1,0 +1,3 @@
+import { test } from 'vitest'
+
+test('takes its process along', () => process.kill(process.pid, 'SIGKILL'))

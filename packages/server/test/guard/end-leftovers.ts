@@ -1,0 +1,70 @@
+// The guard of a test run: a process that waits for the end of the run, which closes its standard input, and then ends
+// what the run left. See guard.ts.
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Guarded } from './guard.ts'
+
+/** Processes of the run may be about to end, and start something until then. */
+const ROUNDS_MAX = 10
+const ROUND_MILLISECONDS = 500
+const LOOK_MILLISECONDS = 20
+const LOOKS_MAX = 1000
+
+const [folder = ''] = process.argv.slice(2)
+
+await once(process.stdin.resume(), 'close')
+for (let round = 0; round < ROUNDS_MAX && (await endLeftovers()) > 0; round += 1) {
+  await setTimeout(ROUND_MILLISECONDS)
+}
+await rm(folder, { recursive: true, force: true })
+
+/** @returns how many there were */
+async function endLeftovers(): Promise<number> {
+  const files = (await readdir(folder)).map(name => path.join(folder, name))
+  const guarded = await Promise.all(files.map(async file => ({ file, ...(await read(file)) })))
+  // Services first: they start their database again.
+  for (const { pid } of guarded) if (pid !== undefined) signal(pid, 'SIGKILL')
+  for (const one of guarded) if (one.folder !== undefined) await endDatabasesIn(one.folder)
+  await Promise.all(files.map(file => rm(file, { force: true })))
+  return files.length
+}
+
+async function read(file: string): Promise<Partial<Record<'pid', number> & Record<'folder', string>>> {
+  const text = await readFile(file, 'utf8').catch(() => '{}')
+  return JSON.parse(text) as Guarded
+}
+
+async function endDatabasesIn(place: string): Promise<void> {
+  for (const file of globSync('{data,postgres/cluster,*/postgres/cluster}/postmaster.pid', { cwd: place })) {
+    const pid = Number.parseInt(await readFile(path.join(place, file), 'utf8').catch(() => ''), 10)
+    // Another process may have the number by now.
+    if (!(pid > 0) || !commandOf(pid).includes(place)) continue
+    signal(pid, 'SIGQUIT')
+    signal(pid, 'SIGCONT')
+    for (let look = 0; look < LOOKS_MAX && signal(pid, 0); look += 1) await setTimeout(LOOK_MILLISECONDS)
+  }
+  await rm(place, { recursive: true, force: true }).catch(() => {})
+}
+
+function commandOf(pid: number): string {
+  try {
+    // A small Debian has no ps.
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+  } catch {
+    return ''
+  }
+}
+
+/** @returns whether there is such a process */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}

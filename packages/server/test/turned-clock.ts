@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { type Database, type Db, openDatabase } from '../src/database/pool.ts'
+import { openTestDatabase } from './open-database.ts'
+
+export interface TurnedClock extends AsyncDisposable {
+  database: Database
+  db: Db
+  /** Sets the clock ahead by this interval, or back where it is negative, for everything that the database does. */
+  turn(interval: string): Promise<unknown>
+}
+
+/** The functions that tell the time, with their volatility. */
+const FUNCTIONS = [
+  ['clock_timestamp', 'volatile'],
+  ['now', 'stable'],
+  ['statement_timestamp', 'stable'],
+] as const
+
+/** A database whose clock is turned as the test likes. */
+export async function openTurnedClock(): Promise<TurnedClock> {
+  await using opened = new AsyncDisposableStack()
+  const database = opened.use(await openTestDatabase())
+  await using setup = openDatabase({
+    address: database.address,
+    applicationName: 'waxwing test',
+    connectionsMax: 1,
+  })
+  await sql`create table clock (turned interval not null)`.execute(setup.db)
+  await sql`insert into clock values ('0')`.execute(setup.db)
+  for (const [name, volatility] of FUNCTIONS)
+    await sql`
+      create function ${sql.ref(name)}() returns timestamptz language sql ${sql.raw(volatility)}
+      as ${sql.lit(`select pg_catalog.${name}() + turned from public.clock`)}
+    `.execute(setup.db)
+  const { rows: defaults } = await sql<{ change: string }>`
+    select format('alter table %s alter column %I set default %s', adrelid::regclass, attname, expression) as change
+    from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum,
+      pg_get_expr(adbin, adrelid) as expression
+    where expression ~ '(now|clock_timestamp)\\(\\)' and not attisdropped
+  `.execute(setup.db)
+  // What is named there is found before what PostgreSQL brings, which is first otherwise.
+  await sql`do $$ begin
+    execute format('alter database %I set search_path = public, pg_catalog', current_database());
+  end $$`.execute(setup.db)
+  await sql`set search_path = public, pg_catalog`.execute(setup.db)
+  for (const { change } of defaults) await sql.raw(change).execute(setup.db)
+  const owned = opened.move()
+  return {
+    database,
+    db: database.db,
+    turn: interval => sql`update clock set turned = ${interval}::interval`.execute(database.db),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
