@@ -21,7 +21,7 @@ let links: Links
 beforeAll(async () => {
   database = opened.use(await openLosingDatabase(opened.use(await openTestDatabase())))
   app = opened.use(await openTestApp({ database: database.database, config: CONFIG }))
-  links = await openLinks({ db: app.db, keyRing: app.keyRing, config: CONFIG })
+  links = await openLinks({ db: app.db, keyRing: app.keyRing, config: CONFIG, baseUrl: () => '' })
 })
 afterAll(() => opened.disposeAsync())
 

@@ -7,7 +7,7 @@ import { migrate } from './migrate.ts'
 import { openDatabase } from './pool.ts'
 import { hasEveryCommit, type Promotion } from './promotion.ts'
 
-const BEFORE = { system: '7', timeline: '00000009', database: '5', table: '6' }
+const BEFORE = { system: '7', timeline: '00000009', database: '5', table: '6', inode: null, birth: null }
 const PROMOTED: Promotion = {
   before: BEFORE,
   now: { ...BEFORE, timeline: '0000000A' },

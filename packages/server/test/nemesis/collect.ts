@@ -168,7 +168,7 @@ async function readDeliveries({ database: { db } }: Bed, endpoints: readonly Run
 async function readOutbox({ database: { db }, tenantId }: Bed): Promise<OutboxState[]> {
   const { rows } = await sql<OutboxState>`
     select id, coalesce(subject, '') as key, internet_message_id as "internetMessageId", status,
-      error_reason as reason, task is not null or due_at is not null as "isBusy"
+      error_reason as reason, handed_over_at is not null as "wasHandedOver", task is not null or due_at is not null as "isBusy"
     from outbox where tenant_id = ${tenantId} order by created_at
   `.execute(db)
   return rows

@@ -98,6 +98,7 @@ export interface OutboxState {
   internetMessageId: string
   status: string
   reason: string | null
+  wasHandedOver: boolean
   /** Whether something is still to be done for it. */
   isBusy: boolean
 }

@@ -88,6 +88,12 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
   ],
   [
     'I4',
+    'a send of unknown outcome that nobody had begun to send',
+    ({ end }) => void (end.outbox[1]!.wasHandedOver = false),
+    /the outcome of the send send-2 is unknown, and it was never handed over/,
+  ],
+  [
+    'I4',
     'a sent message that no server accepted',
     ({ end }) => void end.accepted.shift(),
     /send-1 is sent, and the server never accepted it/,

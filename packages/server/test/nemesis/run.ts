@@ -14,7 +14,7 @@ import { collectEnd } from './collect.ts'
 import { doFault } from './do-fault.ts'
 import type { Bounds } from './evidence.ts'
 import { type Failover, measureFailovers, percentile } from './failovers.ts'
-import { type PlannedFault, planFaults } from './fault-plan.ts'
+import { type FaultKind, type PlannedFault, planFaults } from './fault-plan.ts'
 import { entriesOf, type History, openHistory } from './history.ts'
 import { openHangers } from './hangers.ts'
 import { judge } from './judge.ts'
@@ -38,6 +38,8 @@ export interface RunOptions {
   folder: string
   /** Shorter faults, less load, and no promise of speed is judged: for a run that is part of the tests. */
   isShort: boolean
+  /** Only faults of these kinds, if given. */
+  only?: ReadonlySet<FaultKind> | undefined
   say: (line: string) => void
 }
 
@@ -103,6 +105,7 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
       processes: bed.places.length,
       hasStores: bed.stores !== null,
       isShort,
+      only: options.only,
     })
     await doFaults({ bed, faults, seconds, random: random.fork('doing'), history, say })
     bed.receivers.calm()

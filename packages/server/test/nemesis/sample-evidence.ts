@@ -168,7 +168,16 @@ export function sampleMessage(id: string, given: Partial<MessageSummary> = {}): 
 }
 
 function sampleSend(id: string, key: string, given: Partial<EndState['outbox'][number]>) {
-  return { id, key, internetMessageId: `<${id}>`, status: 'sent', reason: null, isBusy: false, ...given }
+  return {
+    id,
+    key,
+    internetMessageId: `<${id}>`,
+    status: 'sent',
+    reason: null,
+    wasHandedOver: true,
+    isBusy: false,
+    ...given,
+  }
 }
 
 export function sampleBody(given: Partial<BodyEntry> = {}): BodyEntry {
