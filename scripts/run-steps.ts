@@ -57,7 +57,8 @@ export async function runSteps(steps: readonly Step[], options: RunOptions): Pro
   if (failed.length === 0 || options.interrupted.aborted) return { failed, flaky: [] }
 
   const { looks, because } = planSecondLooks(results)
-  if (because !== null) print(`\nNo second look at red tests, because of ${because}.\n`)
+  const hasRedTests = results.some(({ code, report }) => code !== 0 && report !== undefined)
+  if (because !== null && hasRedTests) print(`\nNo second look at red tests, because of ${because}.\n`)
   const redTwice: SecondLook[] = []
   for (const [index, look] of looks.entries()) {
     const code = await lookAgain(look, index + 1, steps, options)

@@ -1,11 +1,13 @@
 /**
- * Writes `tables.ts` and `schema.sql` of `packages/server/src/database` from a database that was just migrated.
- * `--check` writes nothing and fails if a file differs.
+ * Writes `tables.ts` and `schema.sql` of `packages/server/src/database` from a database that was just migrated, and the
+ * checksums of new migrations. `--check` writes nothing and fails if a file differs.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { migrate } from '../packages/server/src/database/migrate.ts'
+import { readMigrations } from '../packages/server/src/database/migration-file.ts'
 import { clientSettings } from '../packages/server/src/database/pool.ts'
+import { addChecksums, CHECKSUMS, findChanged } from '../packages/server/test/migration-checksums.ts'
 import { startPostgresServer } from '../packages/server/test/postgres-server.ts'
 import { renderSchema } from './schema-sql.ts'
 
@@ -130,4 +132,13 @@ for (const [name, wanted] of Object.entries(await renderFiles())) {
     console.error(`${FOLDER}/${name} does not fit the migrations. Run "npm run tables".`)
     process.exitCode = 1
   }
+}
+
+const migrations = await readMigrations()
+const committed = await readFile(CHECKSUMS, 'utf8').catch(() => '')
+const checksums = isCheck ? committed : addChecksums(committed, migrations)
+if (!isCheck) await writeFile(CHECKSUMS, checksums)
+for (const problem of findChanged(checksums, migrations)) {
+  console.error(problem)
+  process.exitCode = 1
 }

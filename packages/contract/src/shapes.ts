@@ -94,7 +94,7 @@ export const eventStream = z.custom<EventStream>(
 /** A position in the event feed as a positive 64-bit decimal. */
 export const eventId = z
   .string()
-  .regex(/^[0-9]{1,19}$/)
+  .regex(/^[0-9]{1,19}$/, 'must be the id of an event')
   .meta({ id: 'EventId', description: 'A position in the event feed. Later events have greater positions.' })
 
 export const microsoftCloud = z

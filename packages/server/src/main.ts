@@ -79,11 +79,11 @@ export async function startService(config: Config, options: ServiceOptions): Pro
 export async function startOn(
   installation: Installation,
   config: Config,
-  options: ServiceOptions,
+  options: Omit<ServiceOptions, 'log'>,
 ): Promise<Service> {
-  const { log, onRunning, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
+  const { onRunning, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
   const { reachPoint = passPoints, metrics = openMetrics() } = options
-  const { database } = installation
+  const { database, log } = installation
   const readiness = createReadiness(database, { metrics, log })
   let isStarting = true
   readiness.include(() => (isStarting ? 'it is starting' : null))

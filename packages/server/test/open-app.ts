@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { SCOPES, type Scope } from '@waxwing/contract/operation.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import type { Role } from '../src/config/settings.ts'
+import { OutageLog } from '../src/database/outage-log.ts'
 import type { Database, Db } from '../src/database/pool.ts'
 import { requireSealedValue } from '../src/database/sealed-value.ts'
 import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
@@ -80,12 +81,14 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     format: 'json',
     destination: { write: line => void logLines.push(line) },
   })
+  const outages = new OutageLog({ log, ask: () => database.pool.query('select') })
   const installation = {
     database,
     keyRing,
     isEmbedded: false,
+    log: outages.log,
     abandon: async () => {},
-    [Symbol.asyncDispose]: async () => {},
+    [Symbol.asyncDispose]: async () => outages[Symbol.dispose](),
   }
   const blobDir = config?.blobDir ?? opened.use(borrowBlobFolder(database)).path
   const running: Service = opened.use(
@@ -100,7 +103,7 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
         ...config,
         blobDir,
       },
-      { isStrict: true, overload: neverOverloaded, pace: { ...QUICK_PULSE, ...pace }, ...service, log },
+      { isStrict: true, overload: neverOverloaded, pace: { ...QUICK_PULSE, ...pace }, ...service },
     ),
   )
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')

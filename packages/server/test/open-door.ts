@@ -1,6 +1,14 @@
 import { type AnyRouter, implement } from '@orpc/server'
 import { type Scope, SCOPES, operation } from '@waxwing/contract/operation.ts'
-import { accountPath, download, pageLimit, queryBoolean, queryList, text } from '@waxwing/contract/shapes.ts'
+import {
+  accountPath,
+  download,
+  eventId,
+  pageLimit,
+  queryBoolean,
+  queryList,
+  text,
+} from '@waxwing/contract/shapes.ts'
 import { z } from 'zod'
 import type { RequestContext } from '../src/features/context.ts'
 import { createCursorCodec } from '../src/database/page.ts'
@@ -54,6 +62,11 @@ const contract = {
       nested: z.array(z.strictObject({ id: z.int() })).optional(),
       free: z.record(z.string(), z.unknown()).optional(),
       filler: z.string().optional(),
+      eventId: eventId.optional(),
+      code: z
+        .string()
+        .regex(/^[a-z]+$/)
+        .optional(),
     }),
     output: z.object({ params: z.unknown(), query: z.unknown(), body: z.unknown() }),
     successStatus: 202,

@@ -8,7 +8,7 @@ import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/
 import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { findBinaries, reachableBinaries } from '../src/database/embedded/postgres-binaries.ts'
 import { postgresUser, type SystemUser } from '../src/database/embedded/system-user.ts'
-import { guardFolder } from './guard/guard.ts'
+import { guardFolder, guardProcess } from './guard/guard.ts'
 
 /** A PostgreSQL for tests and scripts: fast, on a unix socket in a temporary folder, gone when disposed. */
 export interface PostgresServer extends AsyncDisposable {
@@ -89,6 +89,8 @@ export async function startPostgresServer(
 
   async function start(more: Readonly<Record<string, string>> = {}) {
     const started = await spawnServer(binaries, folders, user, { ...UNSAFE_AND_FAST, ...settings, ...more })
+    // Not only by its folder: other runs remove the folders of a run that has ended.
+    guardProcess(started, 'SIGQUIT')
     const hasEnded = () => started.exitCode !== null
     const client = await connectWhenReady(address('postgres'), 'waxwing test', START_SECONDS, hasEnded)
     if (!client) throw new Error(`PostgreSQL did not start, see ${folders.log}`)

@@ -29,7 +29,7 @@ export const accountIntegrity = z
       .describe(
         '`verified`: every mailbox was found equal to its provider within the last 26 hours. `behind`: a difference is ' +
           'not repaired yet. `unverified`: a mailbox was not compared yet, or too long ago, or its provider ' +
-          'contradicts itself.',
+          'contradicts itself or seems to have been restored from a backup.',
       ),
     verifiedAt: timestamp
       .nullable()

@@ -10,13 +10,13 @@ export function budgetedCheck(
   budgets: { imap: HostBudget; smtp: HostBudget },
 ): ServerCheck {
   return {
-    async imap(server, password) {
+    async imap(server, password, onAsked) {
       using _permit = await waitForPermit(budgets.imap, server)
-      await check.imap(server, password)
+      await check.imap(server, password, onAsked)
     },
-    async smtp(server, password) {
+    async smtp(server, password, onAsked) {
       using _permit = await waitForPermit(budgets.smtp, server)
-      await check.smtp(server, password)
+      await check.smtp(server, password, onAsked)
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import type { Logger } from '../kit/log.ts'
 import { tryConnect } from './embedded/cluster.ts'
 import type { DatabaseAddress } from './pool.ts'
+import { lostConnection } from './unavailable.ts'
 
 const RECONNECT_SECONDS = 1
 /** By then every living process whose session broke has a new one, and the sessions of ended processes are gone. */
@@ -42,7 +43,8 @@ async function keepConnecting(session: KeptSession, signal: AbortSignal, onTried
       const client = await tryConnect(address, applicationName).finally(onTried)
       if (client) await holdUntilBroken(client, session, signal)
     } catch (error) {
-      log.warn({ error, names: [applicationName] }, 'A connection to the database broke')
+      const lost = lostConnection(error, { text: 'listen', isInTransaction: false })
+      log.warn({ error: lost ?? error, names: [applicationName] }, 'A connection to the database broke')
     }
     await sleep(RECONNECT_SECONDS * 1000, undefined, { signal }).catch(() => {})
   }

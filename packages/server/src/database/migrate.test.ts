@@ -235,10 +235,13 @@ describe('migrate', () => {
     })
   })
 
-  test('refuses a migration that differs from the applied one', async () => {
+  test('refuses a migration that differs from the applied one, and says what to do', async () => {
     await using database = await openTestDatabase()
     await sql`update schema_migration set checksum = 'x' where version = 1`.execute(database.db)
-    await expect(migrate(database.address)).rejects.toThrow('its checksum differs')
+    await expect(migrate(database.address)).rejects.toThrow(
+      `Migration 0001_foundation was applied to this database by release ${product.version} with different content. ` +
+        'Either this program or the one that applied it is not an unmodified release. Nothing was changed. Run',
+    )
   })
 })
 

@@ -39,13 +39,17 @@ export function requireFit(applied: ReadonlyMap<number, AppliedMigration>, ours:
   for (const row of applied.values()) {
     const migration = known.get(row.version)
     if (!migration) requireServed(row, newest)
-    else if (migration.checksum !== row.checksum) {
-      throw new MigrationRefused(
-        `Migration ${migration.name} differs from the one that was applied to this database (its checksum differs). ` +
-          'Use an unmodified release, or a new database.',
-      )
-    }
+    else if (migration.checksum !== row.checksum) refuseDifferent(row)
   }
+}
+
+function refuseDifferent({ name, release }: AppliedMigration): never {
+  throw new MigrationRefused(
+    `Migration ${name} was applied to this database${release === null ? '' : ` by release ${release}`} with different ` +
+      'content. Either this program or the one that applied it is not an unmodified release. Nothing was changed. Run the ' +
+      'program that applied it, or start on a new database, which reads mail from its servers again. To keep the data, ' +
+      'see "A migration that differs" in docs/operations.md.',
+  )
 }
 
 function requireServed({ name, serves, release }: AppliedMigration, newest: number): void {

@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import { Client, type QueryResultRow } from 'pg'
 import { clientSettings, type DatabaseAddress } from './pool.ts'
 import { limitSession } from './session-limits.ts'
-import { DatabaseUnavailable } from './unavailable.ts'
+import { DatabaseUnavailable, lostConnection } from './unavailable.ts'
 
 /**
  * One connection for statements whose answer would be useless later. A statement that is not answered in time, measured
@@ -21,7 +21,8 @@ export class TimedConnection implements Disposable {
   }
 
   /**
-   * Runs one statement at a time; connecting counts towards its time. @throws the error of `pg`, or DatabaseUnavailable
+   * Runs one statement at a time; connecting counts towards its time. @throws DatabaseUnavailable, or the error of the
+   * statement
    */
   async query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     const { promise: late, reject } = Promise.withResolvers<never>()
@@ -32,7 +33,7 @@ export class TimedConnection implements Disposable {
       return await Promise.race([this.#ask<Row>(text, values), late])
     } catch (error) {
       this[Symbol.dispose]()
-      throw error
+      throw lostConnection(error, { text, isInTransaction: false }) ?? error
     } finally {
       clearTimeout(timer)
     }
@@ -40,7 +41,9 @@ export class TimedConnection implements Disposable {
 
   async #ask<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     const open = (this.#open ??= this.#connect())
-    await open.connected
+    await open.connected.catch((error: unknown) => {
+      throw new DatabaseUnavailable(error, false)
+    })
     open.isConnected = true
     return (await open.client.query<Row>(text, values)).rows
   }

@@ -10,6 +10,7 @@ interface SchemaIssue {
   origin?: unknown
   minimum?: unknown
   maximum?: unknown
+  format?: unknown
 }
 
 /** A body can be wrong in thousands of places. The first ones are enough to correct it. */
@@ -41,7 +42,7 @@ export function pathPart(part: PropertyKey | { key: PropertyKey }): string | num
 
 /** The contract's message if it has one. Otherwise zod's issue, phrased as a requirement. */
 function messageOf(issue: SchemaIssue): string {
-  const { code, message, expected, values, origin, minimum, maximum } = issue
+  const { code, message, expected, values, origin, minimum, maximum, format } = issue
   if (!/^(?:Invalid|Too) /.test(message)) return message
   if (code === 'invalid_type') return wrongType(String(expected), /received (\w+)$/.exec(message)?.[1], issue)
   if (code === 'invalid_value' && Array.isArray(values)) {
@@ -50,6 +51,7 @@ function messageOf(issue: SchemaIssue): string {
   const unit = UNITS[String(origin)] ?? ''
   const must = unit === '' ? 'must be' : 'must have'
   if (code === 'too_small' && minimum !== undefined) return `${must} at least ${minimum}${unit}`
+  if (format === 'regex') return 'must have the form that the reference describes'
   if (code === 'too_big' && maximum !== undefined) return `${must} at most ${maximum}${unit}`
   return message
 }

@@ -51,6 +51,11 @@ export interface PublicRoute {
   form: PublicForm | null
   /** The page for an unknown token; a line of text by default. */
   unknown?: PublicAnswer
+  /**
+   * Whether we may have made a token of this form, as far as that shows without a look into the database. A POST with
+   * another one is refused before its body is read.
+   */
+  isPossible?(token: string): boolean
   /** Null: the token is unknown. */
   serve(request: PublicRequest): Promise<PublicAnswer | null>
 }

@@ -195,8 +195,21 @@ function addPushes(
   }
 }
 
+/** Requests of one client in a minute for the document and the pages of the reference, each with a dozen files. */
+const FILES_MAX = 1000
+
 /** The paths of the interface that need no credential. */
-function openPaths({ isReady }: AppOptions): [path: string, methods: Methods][] {
+function openPaths({ isReady, trustProxy, publicWindows }: AppOptions): [path: string, methods: Methods][] {
+  const clientOf = readClients(trustProxy)
+  const bounded =
+    (serve: Serve): Serve =>
+    async (context, headers, requestId) => {
+      const window = { name: `files:${clientOf(context).group}`, limit: FILES_MAX }
+      const { isAccepted, resetSeconds } = await publicWindows.count([window])
+      if (isAccepted) return serve(context, headers, requestId)
+      return answerReason({ ...headers, 'retry-after': String(resetSeconds) }, 'rate_limited')
+    }
+
   // The document never changes while the service runs, so it is serialized once. The page is rendered when first
   // requested.
   const openapi = staticFile(JSON.stringify(openapiDocument), { 'content-type': 'application/json' })
@@ -215,9 +228,9 @@ function openPaths({ isReady }: AppOptions): [path: string, methods: Methods][] 
       ? answerJson(headers, 200, { status: 'ok' })
       : answerJson(headers, 503, { status: 'unavailable' })
   return [
-    ['/v1/openapi.json', { GET: read(serveOpenapi) }],
+    ['/v1/openapi.json', { GET: read(bounded(serveOpenapi)) }],
     ['/', { GET: read(goToReference) }],
-    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: read(serveReference(path)) }]),
+    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: read(bounded(serveReference(path))) }]),
     ['/health/live', { GET: read((_, headers) => answerJson(headers, 200, { status: 'ok' })) }],
     ['/health/ready', { GET: read(serveReadiness) }],
   ]

@@ -38,6 +38,8 @@ describe('an invalid input', () => {
     ['{"note":null}', ['note'], 'must be a text, not null'],
     ['{"more":1}', ['more'], 'is not a known field'],
     ['[]', [], 'must be an object'],
+    ['{"eventId":"01a2"}', ['eventId'], 'must be the id of an event'],
+    ['{"code":"A1"}', ['code'], 'must have the form that the reference describes'],
   ])('%s is explained: %s %s', async (text, path, message) => {
     await using door = await openTestDoor()
     const { status, body } = await post(door, ECHO, text)

@@ -10,6 +10,7 @@ const page: PublicRoute = {
   path: '/u/{token}',
   isLink: true,
   form: { bytesMax: 1024, origin: null },
+  isPossible: token => token !== 'forged',
   async serve(request) {
     seen.push(request)
     if (request.token !== 'known') return null
@@ -98,6 +99,26 @@ test('a form is read as urlencoded and as multipart, within its limit', async ()
   )
   expect(await post('--x', { 'content-type': 'multipart/form-data; boundary=y' })).toEqual(nothing)
   expect((await post(new URLSearchParams({ long: 'x'.repeat(2000) })))[0]).toBe(413)
+})
+
+test('refuses a form with a token that cannot be known before its body is read', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  const post = async (token: string) => {
+    const body = new URLSearchParams({ long: 'x'.repeat(2000) })
+    return (await fetch(`${door.address}/u/${token}`, { method: 'POST', body })).status
+  }
+  expect(await post('known')).toBe(413)
+  expect(await post('forged')).toBe(404)
+})
+
+test('unknown links keep nobody from pages', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  door.stopClock()
+  const ask = async (path: string) => (await fetch(door.address + path)).status
+  for (let tried = 0; tried < 25; tried++) await ask(`/t/o/${tried}.gif`)
+  expect(await ask('/t/o/other.gif')).toBe(429)
+  expect(await ask('/book/one')).toBe(200)
+  expect(await ask('/book/unknown')).toBe(404)
 })
 
 test('refuses a client that tries unknown tokens, and never a known one', async () => {
@@ -190,8 +211,24 @@ test('refuses pages to a client that asks for too many, or tries unknown tokens'
   expect(statuses.filter(status => status === 429)).toHaveLength(1)
   expect(await from('192.0.2.1', '/u/known')).toBe(200)
   for (let tried = 0; tried < 20; tried++) await from('192.0.2.2', '/book/unknown')
+  expect(await from('192.0.2.2', '/t/o/unknown.gif')).toBe(404)
   expect(await from('192.0.2.2', '/book/one')).toBe(429)
   expect(await from('192.0.2.3', '/book/one')).toBe(200)
   door.pass(60)
   expect(await from('192.0.2.1', '/book/one')).toBe(200)
+})
+
+test('refuses the document and the reference to a client that asks for too many files', async () => {
+  await using door = await openTestDoor({ trustProxy: ['127.0.0.1'] })
+  door.stopClock()
+  const ask = async (path: string, client = '192.0.2.1') => {
+    const headers = { 'if-none-match': '*', 'x-forwarded-for': client }
+    return (await fetch(door.address + path, { headers })).status
+  }
+  for (let asked = 0; asked < 1000; asked += 100)
+    await Promise.all(Array.from({ length: 100 }, () => ask('/v1/openapi.json')))
+  expect(await ask('/docs')).toBe(429)
+  expect(await ask('/docs', '192.0.2.2')).toBe(304)
+  door.pass(60)
+  expect(await ask('/docs')).toBe(304)
 })

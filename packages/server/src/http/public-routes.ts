@@ -10,12 +10,12 @@ import type { Client } from './client-address.ts'
 import { outagePage } from './outage-page.ts'
 import { declaresTooMuch, readBytes } from './read-body.ts'
 
-/** Unknown tokens of one client in a minute. */
+/** Unknown tokens of one client in a minute, in links and in pages each. */
 const UNKNOWN_MAX = 20
 /** Requests for pages of one client in a minute. */
 const PAGES_MAX = 300
-/** Windows that one process counts at once: two of each client. */
-export const PUBLIC_WINDOWS_MAX = 200_000
+/** Windows that one process counts at once: five of each client. */
+export const PUBLIC_WINDOWS_MAX = 500_000
 const USER_AGENT_LENGTH_MAX = 512
 
 /** A request for a public route, with its sockets. */
@@ -62,10 +62,11 @@ export function createPublicRoutes({
       if (refusal) return refusal
       if (method === 'POST' && route.form && !mayPost(request.headers, route.form))
         return answerPlain(headers, 403, 'This form can be sent only from its own page. Open the link again.')
+      const token = segment.slice(0, segment.length - suffix.length)
+      if (route.isPossible?.(token) === false) return limits.refuseUnknown(exchange, route)
       const form =
         method === 'POST' && route.form ? await readForm(exchange, route.form) : new URLSearchParams()
       if (form === null) return answerPlain(headers, 413, 'The form is too large.')
-      const token = segment.slice(0, segment.length - suffix.length)
       try {
         const answer = await route.serve({ ...readRequest(exchange), method, token, form })
         return answer ? answerPublic(headers, answer) : await limits.refuseUnknown(exchange, route)
@@ -82,9 +83,15 @@ export function createPublicRoutes({
   }
 }
 
-/** Counts what clients may do in a minute: all routes count unknown tokens together, and all pages their requests. */
+/**
+ * Counts what clients may do in a minute: links and pages count unknown tokens apart, so that broken links of a message
+ * lock nobody out of a page. All pages count their requests together.
+ */
 function clientLimits(windows: SureWindows) {
-  const unknownOf = ({ client }: PublicExchange) => ({ name: `unknown:${client.group}`, limit: UNKNOWN_MAX })
+  const unknownOf = ({ client }: PublicExchange, { isLink }: Pick<PublicRoute, 'isLink'>) => ({
+    name: `${isLink ? 'unknown-link' : 'unknown-page'}:${client.group}`,
+    limit: UNKNOWN_MAX,
+  })
 
   function refuseTooMany({ headers }: PublicExchange, { resetSeconds }: Count, text: string): Response {
     return answerPlain({ ...headers, 'retry-after': String(resetSeconds) }, 429, text)
@@ -94,7 +101,7 @@ function clientLimits(windows: SureWindows) {
     /** Answers a request with an unknown token. */
     async refuseUnknown(exchange: PublicExchange, route: PublicRoute): Promise<Response> {
       const { headers } = exchange
-      const count = await windows.count([unknownOf(exchange)])
+      const count = await windows.count([unknownOf(exchange, route)])
       if (!count.isAccepted)
         return refuseTooMany(exchange, count, 'Too many links that do not exist. Try again later.')
       return route.unknown
@@ -105,7 +112,7 @@ function clientLimits(windows: SureWindows) {
     async refusePage(exchange: PublicExchange): Promise<Response | null> {
       const count = await windows.count([
         { name: `pages:${exchange.client.group}`, limit: PAGES_MAX },
-        { ...unknownOf(exchange), isOnlyChecked: true },
+        { ...unknownOf(exchange, { isLink: false }), isOnlyChecked: true },
       ])
       return count.isAccepted
         ? null

@@ -21,7 +21,10 @@ export interface StoredTimes {
   past?: readonly string[]
 }
 
-/** How to tell when a time was set: by a column that holds it, or since each is set this far ahead. */
+/**
+ * How to tell when a time was set: by a column that holds it, or since each is set this far ahead.
+ * Where `unless` holds, the time is kept, whatever the clock says.
+ */
 export type Wait = { setAt: string; unless?: RawBuilder<boolean> } | { seconds: number }
 
 const BATCH_ROWS = 1_000
@@ -29,6 +32,8 @@ const BATCH_ROWS = 1_000
 const POLL_SECONDS = 3_600
 /** Rows that were locked, and what another process is busy with, are looked at again after this time. */
 const AGAIN_SECONDS = 1
+/** A look reads much: one that fails again and again is not repeated more often. */
+const RETRY_SECONDS_MAX = 60
 
 export interface VoidTimesOptions {
   db: Db
@@ -53,6 +58,7 @@ export async function startVoidingTimes(options: VoidTimesOptions): Promise<Asyn
     },
     listen: wake => pulse.onSetBack(wake),
     failure: 'Could not look for times that were set while the clock was ahead',
+    retrySecondsMax: RETRY_SECONDS_MAX,
     log,
   })
   await loop.firstLook
@@ -138,9 +144,6 @@ function waitingColumn(name: string, wait: Wait): Column {
   }
   const setAt = sql.ref(wait.setAt)
   const value = sql`${NOW} + (${column} - ${setAt})`
-  return {
-    name,
-    isVoid: sql`(${column} is not null and ${setAt} > ${NOW} and not ${wait.unless ?? sql`false`})`,
-    value,
-  }
+  const unless = wait.unless ? sql`and not ${wait.unless}` : sql``
+  return { name, isVoid: sql`(${column} is not null and ${setAt} > ${NOW} ${unless})`, value }
 }

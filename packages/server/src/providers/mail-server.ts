@@ -1,3 +1,5 @@
+export type OnAsked = () => Promise<void>
+
 export interface MailServer {
   host: string
   port: number
@@ -5,8 +7,11 @@ export interface MailServer {
   user: string
 }
 
-/** Logs in to a server and out again. Throws `ProviderFailure`. */
+/**
+ * Logs in to a server and out again. Throws `ProviderFailure`, and what `onAsked` throws. That is called before a connection
+ * to a server that may be reached.
+ */
 export interface ServerCheck {
-  imap(server: MailServer, password: string): Promise<void>
-  smtp(server: MailServer, password: string): Promise<void>
+  imap(server: MailServer, password: string, onAsked?: OnAsked): Promise<void>
+  smtp(server: MailServer, password: string, onAsked?: OnAsked): Promise<void>
 }

@@ -350,7 +350,7 @@ export interface MailProvider {
 
   /**
    * Those of numbered messages that the source has and that are others than the index knows under their numbers, by their
-   * headers. Absent where keys last. Fails as `locate` does, and may be called when that may.
+   * headers. Absent where keys last. As of `locate` in everything else.
    */
   findOthers?(at: SourceCursor, known: ReadonlyMap<MessageKey, KnownMessage>): Promise<MessageKey[]>
 

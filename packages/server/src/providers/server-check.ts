@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls'
 import { discreetGuard } from '../kit/egress/discreet-guard.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
-import type { ServerCheck } from './mail-server.ts'
+import type { OnAsked, ServerCheck } from './mail-server.ts'
 import { ProviderFailure, restate } from './failure.ts'
 import { checkSmtp } from './smtp/check.ts'
 
@@ -16,10 +16,24 @@ export interface CheckOptions {
 
 /** Logs in to the servers of an account, which the caller named. Allows 20 seconds for each. */
 export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {
-  const options = { guard: discreetGuard(guard), ...rest }
+  const discreet = discreetGuard(guard)
+  const optionsFor = (onAsked: OnAsked | undefined) => ({ guard: tellingGuard(discreet, onAsked), ...rest })
   return {
-    imap: (server, password) => checkImap(options, server, password).catch(nameServer('IMAP')),
-    smtp: (server, password) => checkSmtp(options, server, password).catch(nameServer('SMTP')),
+    imap: (server, password, onAsked) =>
+      checkImap(optionsFor(onAsked), server, password).catch(nameServer('IMAP')),
+    smtp: (server, password, onAsked) =>
+      checkSmtp(optionsFor(onAsked), server, password).catch(nameServer('SMTP')),
+  }
+}
+
+/** A guard that tells before it gives away an address. */
+function tellingGuard(guard: EgressGuard, onAsked: OnAsked | undefined): EgressGuard {
+  return {
+    async resolve(target) {
+      const destination = await guard.resolve(target)
+      await onAsked?.()
+      return destination
+    },
   }
 }
 

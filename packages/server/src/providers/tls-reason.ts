@@ -1,17 +1,31 @@
-/** Texts of X509_verify_cert_error_string(3). Node appends a remedy of its own. */
+import { factsOf } from './connection-reason.ts'
+
 const UNTRUSTED =
-  /^(?:self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate)/
-const UNTRUSTED_WORDS =
   'its certificate was not issued by an authority that this service trusts. If the server is your own, ' +
   'the operator can add its authority with WAXWING_CA_FILE.'
 
-/**
- * OpenSSL's reason for a failed handshake, without the position in its sources, and with what to do if that is clear.
- */
-export function tlsReason(text: string): string {
-  const reason = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]+)/i.exec(text)?.[1] ?? text
-  if (UNTRUSTED.test(reason)) return UNTRUSTED_WORDS
+/** What to look for in the code and the message of an error, which are Node's, OpenSSL's or imapflow's. */
+const REASONS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/SELF_SIGNED|self-signed|UNABLE_TO_(?:VERIFY|GET)|unable to (?:verify|get)/, UNTRUSTED],
+  [/ALTNAME|altnames|HOSTNAME_MISMATCH/, 'its certificate is for another name.'],
+  [/HAS_EXPIRED|has expired/, 'its certificate has expired.'],
+  [/NOT_YET_VALID|not yet valid/, 'its certificate is not valid yet.'],
+  [/CERT_|certificate/, 'its certificate is not valid.'],
   // The first bytes were a greeting in plain text.
-  if (!/wrong version number|packet length too long/.test(reason)) return reason
-  return 'it does not speak TLS from the start on this port. Use security starttls, or the port for TLS.'
+  [
+    /wrong version number|packet length too long/,
+    'it does not speak TLS from the start on this port. Use security starttls, or the port for TLS.',
+  ],
+  [/unsupported protocol|protocol version/, 'it does not speak TLS 1.2 or later.'],
+  [/handshake failure|no shared cipher/, 'it has no way of encryption in common with this service.'],
+  [/STARTTLS_INJECTION/, 'it sent something before the handshake that may come from somebody else.'],
+  [/TIMEOUT|ETIMEDOUT/, 'it did not answer in time.'],
+  [/ECONNRESET|EPIPE|socket disconnected|NoConnection|ClosedAfterConnect/, 'it ended the connection.'],
+]
+
+/** Why there is no secure connection to a server, as the end of a sentence, with what to do if that is clear. */
+export function tlsReason(error: unknown): string {
+  const { code, message } = factsOf(error)
+  const found = REASONS.find(([pattern]) => pattern.test(code) || pattern.test(message))
+  return found?.[1] ?? 'the handshake failed.'
 }

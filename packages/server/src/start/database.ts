@@ -5,10 +5,12 @@ import { keepSession } from '../database/kept-session.ts'
 import { type FindFolder, watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
 import { type Migration, newestOf, readMigrations } from '../database/migration-file.ts'
+import { OutageLog } from '../database/outage-log.ts'
 import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
 import { requireKeptSessions } from '../database/pooler.ts'
 import { MigrationRefused, processName, requireStillFit } from '../database/schema-fit.ts'
 import { checkKeyRing, hasSealedValues } from '../database/sealed-value.ts'
+import { DatabaseUnavailable } from '../database/unavailable.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
 import { fileKeyRing } from '../kit/key-ring-file.ts'
@@ -20,6 +22,8 @@ export interface Installation extends AsyncDisposable {
   database: Database
   keyRing: KeyRing
   isEmbedded: boolean
+  /** For everything that uses the database: it reports an outage as a whole. */
+  log: Logger
   /** Detaches from the embedded server, which then ends by itself: for a process that ends at once. */
   abandon(): Promise<void>
 }
@@ -47,19 +51,21 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     // The pool closes idle connections. This one stays open, so that a restore and a migration see that a process runs.
     const applicationName = processName(as, newestOf(migrations))
     await opened.use(keepSession({ address: { url }, applicationName, log })).tried
-    const { database, restores } = await openMigrated(
+    const { database, restores, outages } = await openMigrated(
       { url },
       { ...options, migrations },
       async () => keyRing,
     )
     opened.use(database)
+    opened.use(outages)
     if (as === 'service' && config.databaseFailover === 'synchronous')
-      opened.use(watchStandby(() => restores.noteStandby(database.db), log))
+      opened.use(watchStandby(() => restores.noteStandby(database.db), outages.log))
     const held = opened.move()
     return {
       database,
       keyRing,
       isEmbedded: false,
+      log: outages.log,
       abandon: async () => {},
       [Symbol.asyncDispose]: () => held.disposeAsync(),
     }
@@ -81,7 +87,7 @@ async function openOnEmbedded(
     `${config.dataDir}/secret.key is missing, and the database there is sealed with it. Put the file back from your ` +
     'backup, or its key into WAXWING_SECRET_KEY. Nothing was changed.'
   const findKeyRing = async (db: Db) => openKeyRing(config, { mayCreate: !(await hasSealedValues(db)), lost })
-  const { database, keyRing } = await openMigrated(
+  const { database, keyRing, outages } = await openMigrated(
     embedded.address,
     options,
     findKeyRing,
@@ -91,8 +97,10 @@ async function openOnEmbedded(
     database,
     keyRing,
     isEmbedded: true,
+    log: outages.log,
     abandon: () => embedded.abandon(),
     async [Symbol.asyncDispose]() {
+      outages[Symbol.dispose]()
       await database[Symbol.asyncDispose]()
       await embedded[Symbol.asyncDispose]()
     },
@@ -126,11 +134,15 @@ async function openMigrated(
       ),
     findFolder,
   })
+  const outages = new OutageLog({ log, ask: () => database.pool.query('select') })
   const database = openDatabase({
     address,
     applicationName: `waxwing ${as}`,
     connectionsMax,
-    onIdleError: error => log.warn({ error }, 'A database connection broke'),
+    onIdleError(broken) {
+      const error = new DatabaseUnavailable(broken, false)
+      outages.log.warn({ error }, 'A connection to the database broke')
+    },
     async onConnect(client) {
       await fit.onConnect(client)
       await restores.onConnect(client)
@@ -146,8 +158,9 @@ async function openMigrated(
     fit.begin()
     // Another process may have migrated further before it could see this one.
     await requireStillFit(database.pool, newestOf(migrations))
-    return { database, keyRing, restores }
+    return { database, keyRing, restores, outages }
   } catch (error) {
+    outages[Symbol.dispose]()
     await database[Symbol.asyncDispose]()
     throw error
   }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { openLog } from '../kit/log.ts'
-import { findStandIns, SandboxUnusable } from './stand-ins.ts'
+import { findPlayedHosts, findStandIns, SandboxUnusable } from './stand-ins.ts'
 
 function openTestLog() {
   const lines: string[] = []
@@ -53,6 +53,21 @@ test.each<[string, RequestListener]>([
 ])('refuses to start with %s', async (_, answer) => {
   await using server = await startServer(answer)
   await expect(findStandIns(server.url, openTestLog().log)).rejects.toThrow(SandboxUnusable)
+})
+
+test.each<[string, RequestListener, string[]]>([
+  ['the hosts of the domain', (_, response) => response.end('{"items": ["mx.corp.test"]}'), ['mx.corp.test']],
+  ['no hosts for what is no list of names', (_, response) => response.end('{"items": ["a b"]}'), []],
+  ['no hosts for an error', (_, response) => response.writeHead(404).end('{}'), []],
+])('reads %s that take mail', async (_, answer, hosts) => {
+  const asked: (string | undefined)[] = []
+  await using server = await startServer((request, response) => {
+    asked.push(request.url)
+    answer(request, response)
+  })
+  expect(await findPlayedHosts(server.url)('corp.test')).toEqual(hosts)
+  expect(asked).toEqual(['/mail-hosts/corp.test'])
+  expect(await findPlayedHosts(null)('corp.test')).toEqual([])
 })
 
 test('reads no more than the bound of an answer that never ends', async () => {

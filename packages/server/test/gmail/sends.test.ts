@@ -1,6 +1,7 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { recordRestore } from '../../src/database/feed-epoch.ts'
 import { parse } from '../bodies/facts.ts'
 import { readEntry, send, sendEvents, waitForEntry, waitForStatus } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
@@ -234,6 +235,35 @@ describe('a send by Gmail whose answer is lost', () => {
     const events = (await sendEvents(app)).filter(({ data }) => data.outbox.id === entry.id)
     expect(events.map(({ type }) => type)).toEqual(['send.retrying', 'send.failed'])
   })
+})
+
+test('a send that was due at a restore is looked for in Gmail, and is never sent by itself', async () => {
+  const { app } = opened()
+  const { accountId, client } = await connectGmail(opened())
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+  const lacking = await send(app, accountId, { subject: 'Lacking', sendAt })
+  const found = await send(app, accountId, { subject: 'Found', sendAt })
+  const copy = letter('Found', `X-Waxwing-Outbox: ${found.id}\r\n`)
+  await client.insert(copy.replace(/^Message-ID: .*$/m, `Message-ID: ${found.internetMessageId}`), ['SENT'])
+  await app.db.transaction().execute(async tx => {
+    await sql`
+      update outbox set send_at = clock_timestamp(), due_at = clock_timestamp() where account_id = ${accountId}
+    `.execute(tx)
+    await recordRestore(tx)
+  })
+  await waitForStatus(app, found, 'sent')
+  const failed = await waitUntil('the end', async () => {
+    await hurryLookUp(lacking, sql`task_at = clock_timestamp(), task_tries = 6`)
+    const entry = await readEntry(app, lacking)
+    return entry.status === 'failed' && entry
+  })
+  expect(failed.lastError?.message).toMatch(/^The database was restored to an earlier state/)
+  expect(await sentBy(client)).toHaveLength(1)
+  const { body } = await app.post<OutboxEntry>(`/v1/accounts/${accountId}/outbox/${lacking.id}/release`)
+  expect(body).toMatchObject({ status: 'queued', lastError: null })
+  await withCopy(lacking)
+  const sent = (await sentBy(client)).filter(raw => raw.includes(lacking.id))
+  expect(sent).toHaveLength(1)
 })
 
 test('permanent deletion needs a permission of its own, and moving to Trash does not', async () => {

@@ -25,17 +25,21 @@ await rm(folder, { recursive: true, force: true })
 /** @returns how many there were */
 async function endLeftovers(): Promise<number> {
   const files = (await readdir(folder)).map(name => path.join(folder, name))
-  const guarded = await Promise.all(files.map(async file => ({ file, ...(await read(file)) })))
+  const guarded = (await Promise.all(files.map(read))).filter(one => one !== null)
   // Services first: they start their database again.
-  for (const { pid } of guarded) if (pid !== undefined) signal(pid, 'SIGKILL')
-  for (const one of guarded) if (one.folder !== undefined) await endDatabasesIn(one.folder)
+  for (const one of guarded) if ('pid' in one) end(one.pid, one.signal)
+  for (const one of guarded) if ('folder' in one) await endDatabasesIn(one.folder)
   await Promise.all(files.map(file => rm(file, { force: true })))
   return files.length
 }
 
-async function read(file: string): Promise<Partial<Record<'pid', number> & Record<'folder', string>>> {
-  const text = await readFile(file, 'utf8').catch(() => '{}')
-  return JSON.parse(text) as Guarded
+/** Null for one that was released meanwhile, or not written to its end. */
+async function read(file: string): Promise<Guarded | null> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Guarded
+  } catch {
+    return null
+  }
 }
 
 async function endDatabasesIn(place: string): Promise<void> {
@@ -43,8 +47,7 @@ async function endDatabasesIn(place: string): Promise<void> {
     const pid = Number.parseInt(await readFile(path.join(place, file), 'utf8').catch(() => ''), 10)
     // Another process may have the number by now.
     if (!(pid > 0) || !commandOf(pid).includes(place)) continue
-    signal(pid, 'SIGQUIT')
-    signal(pid, 'SIGCONT')
+    end(pid, 'SIGQUIT')
     for (let look = 0; look < LOOKS_MAX && signal(pid, 0); look += 1) await setTimeout(LOOK_MILLISECONDS)
   }
   await rm(place, { recursive: true, force: true }).catch(() => {})
@@ -58,6 +61,12 @@ function commandOf(pid: number): string {
   } catch {
     return ''
   }
+}
+
+/** Ends a process, also one that a test suspended. */
+function end(pid: number, name: NodeJS.Signals): void {
+  signal(pid, name)
+  signal(pid, 'SIGCONT')
 }
 
 /** @returns whether there is such a process */

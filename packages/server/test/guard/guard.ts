@@ -9,7 +9,7 @@ const VARIABLE = 'WAXWING_TEST_GUARD'
 const PROGRAM = path.join(import.meta.dirname, 'end-leftovers.ts')
 
 /** A process to end, or a folder to remove, with the database server whose data lies in it. */
-export type Guarded = { pid: number } | { folder: string }
+export type Guarded = { pid: number; signal: NodeJS.Signals } | { folder: string }
 
 /**
  * Starts the guard of this process and of those that it starts: when this one has ended, however it ended, the guard
@@ -34,11 +34,11 @@ export function guardFolder(folder: string): () => void {
   return put({ folder })
 }
 
-/** Guards a process until it ends. */
-export function guardProcess(child: ChildProcess): void {
+/** Guards a process until it ends. `signal` is what ends it. */
+export function guardProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   const { pid } = child
   if (pid === undefined) return
-  const release = put({ pid })
+  const release = put({ pid, signal })
   child.once('exit', release)
 }
 

@@ -6,6 +6,9 @@ import { contentOf, parse } from '../bodies/facts.ts'
 import { seeded } from '../seeded.ts'
 import { hostileComposition } from './hostile-compositions.ts'
 import { collect, HANDED_OVER, readWire, store } from './read-composed.ts'
+import { openSlicedWork } from '../../src/kit/sliced-work.ts'
+
+const inSlices = openSlicedWork()('a')
 
 const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
 const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
@@ -37,7 +40,7 @@ function composition(changes: Partial<Composition> = {}): Composition {
 }
 
 async function wireOf(changes: Partial<Composition>): Promise<string> {
-  const stored = await store(await composeMessage(composition(changes)))
+  const stored = await store(await composeMessage(composition(changes), inSlices))
   return (await readWire(stored)).raw.toString('latin1')
 }
 
@@ -78,6 +81,7 @@ describe('composeMessage', () => {
           html: '<html><body><p>Hello</p></BODY></html>',
           signature: { html: '<b>Ada</b>', text: 'Ada\nAnalyst' },
         }),
+        inSlices,
       ),
     )
     const { text, html } = parse((await readWire(stored)).raw)
@@ -96,7 +100,7 @@ describe('composeMessage', () => {
     ],
     [{ text: 'Hi', html: null }, { text: '', html: null }, 'Hi\n', null],
   ])('signs %j with %j', async (body, signature, text, html) => {
-    const stored = await store(await composeMessage(composition({ ...body, signature })))
+    const stored = await store(await composeMessage(composition({ ...body, signature }), inSlices))
     const read = parse((await readWire(stored)).raw)
     expect([read.text, read.html]).toEqual([text, html])
   })
@@ -104,7 +108,7 @@ describe('composeMessage', () => {
   test('announces the exact length if all lengths are known', async () => {
     for (let seed = 0; seed < 40; seed++) {
       const asked = hostileComposition(seeded(`length ${seed}`))
-      const composed = await composeMessage(asked)
+      const composed = await composeMessage(asked, inSlices)
       const { length } = await collect(composed.open())
       const isKnown = asked.attachments.every(file => file.byteLength !== null)
       expect(composed.byteLength).toBe(isKnown ? length : null)
@@ -132,7 +136,7 @@ describe('composeMessage', () => {
     ],
   ])('attaches a message that is beyond ASCII in %s as 8bit, and asks for 8BITMIME', async (_, inner) => {
     const attached = memoryFile('message/rfc822', Buffer.from(inner, 'latin1'))
-    const stored = await store(await composeMessage(composition({ attachments: [attached] })))
+    const stored = await store(await composeMessage(composition({ attachments: [attached] }), inSlices))
     const { raw, is8Bit } = await readWire(stored, { has8BitMime: true })
     const text = raw.toString('latin1')
     expect(is8Bit).toBe(true)
@@ -147,7 +151,7 @@ describe('composeMessage', () => {
   test('attaches what only claims to be a message as a file', async () => {
     const content = Buffer.concat([Buffer.from('Subject: a\0b\r\n\r\nx\r\n'), Buffer.alloc(2000, 'y')])
     const stored = await store(
-      await composeMessage(composition({ attachments: [memoryFile('message/rfc822', content)] })),
+      await composeMessage(composition({ attachments: [memoryFile('message/rfc822', content)] }), inSlices),
     )
     const { raw } = await readWire(stored)
     const [attachment] = parse(raw).attachments
@@ -183,6 +187,7 @@ describe('composeMessage', () => {
       'Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhüllo\r\n--b--\r\n'
     const composed = await composeMessage(
       composition({ attachments: [memoryFile('message/rfc822', Buffer.from(signed))] }),
+      inSlices,
     )
     expect(composed.layout.is8Bit).toBe(true)
     const { raw, is8Bit } = await readWire(await store(composed))
@@ -202,28 +207,28 @@ describe('composeMessage', () => {
         }
       },
     }
-    const composed = await composeMessage(composition({ attachments: [endless] }))
+    const composed = await composeMessage(composition({ attachments: [endless] }), inSlices)
     await expect(collect(composed.open())).rejects.toThrow(AttachmentsTooLarge)
     expect(produced).toBe(26 * 1024 * 1024)
     const two = [
       memoryFile('application/zip', Buffer.alloc(20 * 1024 * 1024)),
       memoryFile('a/b', Buffer.alloc(6 * 1024 * 1024)),
     ]
-    const both = await composeMessage(composition({ attachments: two }))
+    const both = await composeMessage(composition({ attachments: two }), inSlices)
     await expect(collect(both.open())).rejects.toThrow(AttachmentsTooLarge)
   })
 
   test('may be read again, whatever was read before', async () => {
     const message = Buffer.from(`Subject: x\r\n\r\n${'line\r\n'.repeat(2_600_000)}`)
     const attachments = [memoryFile('message/rfc822', message), memoryFile('a/b', Buffer.alloc(5_000_000))]
-    const composed = await composeMessage(composition({ attachments }))
+    const composed = await composeMessage(composition({ attachments }), inSlices)
     const first = await collect(composed.open())
     expect((await collect(composed.open())).equals(first)).toBe(true)
   })
 
   test('does not announce a length that an attachment no longer has', async () => {
     const changed = { ...memoryFile('a/b', Buffer.from('abc')), byteLength: 4 }
-    const composed = await composeMessage(composition({ attachments: [changed] }))
+    const composed = await composeMessage(composition({ attachments: [changed] }), inSlices)
     await expect(collect(composed.open())).rejects.toThrow(AttachmentChanged)
   })
 
@@ -238,7 +243,7 @@ describe('composeMessage', () => {
         for (; given < pieces; given++) yield piece
       },
     }
-    const composed = await composeMessage(composition({ attachments: [large] }))
+    const composed = await composeMessage(composition({ attachments: [large] }), inSlices)
     const stored = { layout: composed.layout, byteLength: composed.byteLength!, open: () => composed.open() }
     let taken = 0
     let heldMost = 0

@@ -10,6 +10,7 @@ const SEND = {
   wireHtml: null,
   date: new Date(0),
   from: { name: 'Ada', address: 'ada@example.com' },
+  ownAddresses: new Set(['ada@example.com', 'lovelace@xn--bcher-kva.example']),
 }
 
 function prepare(
@@ -21,14 +22,14 @@ function prepare(
     async function* () {
       for (let at = 0; at < content.length; at += 9) yield content.subarray(at, at + 9)
     },
-    { ...SEND, wireHtml },
+    { ...SEND, wireHtml: wireHtml && (async html => wireHtml(html)) },
   )
 }
 
 const wireOf = async (draft: ForeignDraft | null, hasSmtpUtf8 = false) =>
   (await readWire(await store(draft!), { has8BitMime: true, hasSmtpUtf8 })).raw.toString()
 
-const DRAFT = `Return-Path: <x@example.com>
+const DRAFT = `X-Priority: 3
 Message-ID: <old@example.com>
 Date: Mon, 1 Jan 2001 00:00:00 +0000
 X-Waxwing-Outbox: forged
@@ -106,6 +107,33 @@ describe('a draft of another client', () => {
     expect(raw).toContain('\r\nFrom: Ada <ada@example.com>\r\n')
     expect(raw).toContain('\r\nTo: undisclosed-recipients:;\r\n')
     expect(raw).not.toContain('h@example.net')
+  })
+
+  test('is sent without what says how it came before', async () => {
+    const raw = await wireOf(
+      await prepare(
+        'Return-Path: <x@example.net>\nRESENT-From: x@example.net\nResent-Message-ID:\n <1@example.net>\n' +
+          'Resent-To : y@example.net\nresent-bcc: z@example.net\nTo: a@example.org\nX-Resent-From: kept\n\nHi\n',
+      ),
+    )
+    expect(raw).not.toContain('example.net')
+    expect(raw).toContain('\r\nTo: a@example.org\r\nX-Resent-From: kept\r\n\r\nHi\r\n')
+    const copy = await readCopy(await store((await prepare('Resent-Bcc: z@x.test\nTo: a@x.org\n\nHi\n'))!))
+    expect(copy.toString()).not.toContain('z@x.test')
+  })
+
+  test.each([
+    ['the account', 'Ada <ADA@example.com>', true],
+    ['an identity', '=?utf-8?q?L?= <lovelace@bücher.example>', true],
+    ['somebody else', 'Ada <mallory@example.net>', false],
+    ['somebody beside the account', 'ada@example.com, mallory@example.net', false],
+    ['somebody in the name of the account', '"ada@example.com" <mallory@example.net>', false],
+    ['nobody', 'undisclosed:;', false],
+  ])('whose Sender is %s keeps it only if that is the account', async (_, sender, isKept) => {
+    const draft = await prepare(`sender : ${sender}\nTo: a@example.org\n\nHi\n`)
+    const raw = await wireOf(draft, true)
+    expect(/^sender/im.test(raw)).toBe(isKept)
+    if (isKept) expect(raw).toContain(`sender : ${sender}\r\n`)
   })
 
   test('has no way to hide Bcc from us', async () => {

@@ -10,6 +10,9 @@ import { contentOf, parse } from '../bodies/facts.ts'
 import { seeded } from '../seeded.ts'
 import { hostileComposition } from './hostile-compositions.ts'
 import { collect, HANDED_OVER, readCopy, readWire, store } from './read-composed.ts'
+import { openSlicedWork } from '../../src/kit/sliced-work.ts'
+
+const inSlices = openSlicedWork()('a')
 
 const SEEDS = 200
 
@@ -25,7 +28,7 @@ describe('composeMessage, with hostile values', () => {
     const wires: Buffer[] = []
     const copies: Buffer[] = []
     for (const one of asked) {
-      const stored = await store(await composeMessage(one), 1 + (wires.length % 97))
+      const stored = await store(await composeMessage(one, inSlices), 1 + (wires.length % 97))
       wires.push((await readWire(stored)).raw)
       copies.push(await readCopy(stored))
     }
@@ -132,7 +135,7 @@ async function expectOurs(copy: Buffer, asked: Composition, note: string): Promi
   expect(internetMessageId, note).toBe(asked.internetMessageId)
   expect(importance, note).toBe(asked.importance ?? 'normal')
   const { hasAttachments, attachments } = parse(copy, 61)
-  const { hasAttachments: announced } = await composeMessage(asked)
+  const { hasAttachments: announced } = await composeMessage(asked, inSlices)
   const isPlainFile = asked.attachments.every(({ contentType }) => !contentType.startsWith('text/'))
   if (!isPlainFile) return
   expect(hasAttachments, note).toBe(announced)

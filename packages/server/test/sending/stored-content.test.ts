@@ -3,6 +3,9 @@ import { composeMessage } from '../../src/features/sending/compose/compose.ts'
 import { seeded } from '../seeded.ts'
 import { hostileComposition } from './hostile-compositions.ts'
 import { HANDED_OVER, readCopy, readWire, store, storedOf } from './read-composed.ts'
+import { openSlicedWork } from '../../src/kit/sliced-work.ts'
+
+const inSlices = openSlicedWork()('a')
 
 const greek = { name: 'Δόκιμη', address: 'δοκ@παράδειγμα.gr' }
 
@@ -22,7 +25,7 @@ const fieldsNamed = (raw: Buffer, name: string) =>
 
 describe('the forms of a stored message', () => {
   test('differ in Bcc, in addresses beyond ASCII, and in nothing else', async () => {
-    const stored = await store(await composeMessage(international('forms')))
+    const stored = await store(await composeMessage(international('forms'), inSlices))
     const utf8 = await readWire(stored, { hasSmtpUtf8: true })
     const ascii = await readWire(stored)
     const copy = await readCopy(stored)
@@ -38,7 +41,7 @@ describe('the forms of a stored message', () => {
   })
 
   test('have the Date of the hand-over, and no other byte changes, however the content is cut', async () => {
-    const composed = await composeMessage(international('dates'))
+    const composed = await composeMessage(international('dates'), inSlices)
     const whole = await store(composed)
     const { raw } = await readWire(whole)
     expect(fieldsNamed(raw, 'Date')).toEqual(['Date: Sat, 21 Nov 2026 09:08:07 +0000'])

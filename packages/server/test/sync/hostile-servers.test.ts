@@ -3,13 +3,15 @@ import { expect, test } from 'vitest'
 import { type Asked, startHostileImap } from '../servers/hostile-imap.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectMailbox, openSyncApp } from './followed-account.ts'
+import { waitForRuntime } from './proxied-account.ts'
 
 const SETTINGS = { syncWindowDays: null }
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024
 /** Some connections are ended after two minutes. */
 const WAIT_SECONDS = 240
 /** On a busy machine, all are read so slowly that a server may stay within its budget. Then its account makes no progress. */
-const ENDS = /^The server (?:sends more than was asked for|stopped answering)|TooLarge|^no progress for/
+const ENDS =
+  /^The server (?:sends more than was asked for|stopped answering)|: the server sent (?:more than|something that)|^no progress for/
 const USER = { user: 'someone', password: 'secret', email: 'someone@hostile.example' }
 
 /** Lets the account be connected first, so that the sync meets the misbehaviour. */
@@ -112,4 +114,31 @@ test('an account whose server floods is deleted at once', async () => {
   expect((await app.delete(`/v1/accounts/${accountId}`)).status).toBe(200)
 
   await waitUntil('the end of the connection', async () => server.openConnections === 0)
+})
+
+test('an odd answer is told in words of our own, to who connects the account and in its runtime', async () => {
+  await using app = await openSyncApp()
+  let isOdd = false
+  await using server = await startHostileImap(({ command, tag, say }) => {
+    if (!isOdd || command !== 'LIST "" ""') return false
+    // A name that is a literal, where the library expects a string.
+    say('* LIST () "/" {6}', 'INBOX/', `${tag} OK done`)
+    return true
+  })
+  const accountId = await connectMailbox(app, server, USER, SETTINGS)
+  await waitUntil('IDLE', async () => server.commands.includes('IDLE'))
+  isOdd = true
+  const words = 'The connection to the server failed: the server sent something that cannot be understood.'
+  const { host, port } = server
+  const refused = await app.post('/v1/imap-accounts', {
+    email: 'other@hostile.example',
+    password: 'secret',
+    imap: { host, port, security: 'none', user: 'other' },
+    smtp: null,
+  })
+  expect(refused.body).toMatchObject({ message: `IMAP: ${words}` })
+
+  await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
+  await app.patch(`/v1/accounts/${accountId}`, { status: 'active' })
+  await waitForRuntime(app, accountId, 'backoff', new RegExp(`^${words}`))
 })

@@ -2,6 +2,7 @@ import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'
+import type { Faults } from '../servers/chaos-faults.ts'
 import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { readTruth } from '../servers/reference.ts'
@@ -9,7 +10,7 @@ import { useServer } from '../servers/shared-server.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectMailbox, openSyncApp, readFeed, readMessages, waitForFirstSync } from './followed-account.ts'
-import { messageEvents, retryUntil, shortMessage } from './proxied-account.ts'
+import { messageEvents, retryUntil, shortMessage, shortMessages } from './proxied-account.ts'
 
 const server = useServer(() => startDovecot({ format: 'maildir' }))
 let app: TestApp
@@ -38,7 +39,11 @@ interface Restoration {
   after(world: World): Promise<unknown>
 }
 
-async function openRestored({ arrange, lost, after }: Restoration): Promise<RestoredAccount> {
+/** @param faults what the proxy does from the restore on */
+async function openRestored(
+  { arrange, lost, after }: Restoration,
+  faults: Faults = {},
+): Promise<RestoredAccount> {
   await using opened = new AsyncDisposableStack()
   const proxy = opened.use(await startChaosProxy(server()))
   const user = await server().addUser()
@@ -61,7 +66,7 @@ async function openRestored({ arrange, lost, after }: Restoration): Promise<Rest
   proxy.cutAll()
   await putBack()
   await act(after)
-  proxy.faults = {}
+  proxy.faults = faults
   const owned = opened.move()
   return {
     accountId,
@@ -175,4 +180,35 @@ test('a message whose number was given again keeps its id where it is found', as
   const expected = ['message.created message B', 'message.updated message A']
   expect((await waitForEvents(account, expected)).toSorted()).toEqual(expected)
   expect((await message('message A')).id).toBe(id)
+})
+
+test('headers are compared by pages, and a connection that breaks repeats only the last page', async () => {
+  const asked: string[] = []
+  const cutAt = 3
+  const faults: Faults = {
+    judge(moment, command) {
+      const [, set] =
+        /^UID FETCH (\S*:\S*) \(UID BODY\.PEEK\[HEADER\.FIELDS \(MESSAGE-ID\)\]\)/.exec(command) ?? []
+      if (moment !== 'asked' || set === undefined) return 'pass'
+      asked.push(set)
+      return asked.length === cutAt ? 'cut' : 'pass'
+    },
+  }
+  await using account = await openRestored(
+    {
+      async arrange(world) {
+        await world.createMailbox('Work')
+        await world.deliver(shortMessages(1, 1_300), 'Work')
+      },
+      async lost(world) {
+        await world.deliver(shortMessage('gone'))
+        await world.deliver(shortMessage('A'), 'Work')
+      },
+      after: world => world.deliver(shortMessage('B'), 'Work'),
+    },
+    faults,
+  )
+  const expected = ['message.created message B', 'message.deleted message A', 'message.deleted message gone']
+  expect((await waitForEvents(account, expected)).toSorted()).toEqual(expected)
+  expect(asked).toEqual(['1:500', '501:1000', '1001:1301', '1001:1301'])
 })

@@ -53,7 +53,9 @@ export async function planMigrations({ migrations, release }: BackupHeader) {
     }
     if (ours.checksum !== checksum) {
       throw new CommandError(
-        `Migration ${name} of the backup differs from the one in this release (its checksum differs). Use an unmodified release.`,
+        `Migration ${name} has different content in the backup, which release ${release} made. Either this program or that ` +
+          'one is not an unmodified release. Restore the backup with the program that made it, and see "A migration that ' +
+          'differs" in docs/operations.md.',
       )
     }
   }

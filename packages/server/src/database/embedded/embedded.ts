@@ -68,6 +68,8 @@ const OWNER_GONE_SECONDS = 2
 const COMMAND_DONE_SECONDS = 60
 const FAST_STOP_SECONDS = 15
 const RESTART_PAUSE_SECONDS_MAX = 5
+/** Seconds between two lines about a server that does not start. */
+const REPORT_SECONDS = 60
 /**
  * Temporary reasons for a failed start: another process is starting the server, or child processes of the last one are
  * still ending.
@@ -210,6 +212,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
 
   async function recover() {
     log.warn('The embedded PostgreSQL ended unexpectedly; starting it again')
+    let reportedAt = -Infinity
     for (let pause = 1; !stop.signal.aborted; pause = Math.min(pause * 2, RESTART_PAUSE_SECONDS_MAX)) {
       try {
         control = await takeHold(server)
@@ -218,7 +221,10 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
         return
       } catch (error) {
         if (error instanceof DataFolderInUse) return void onLost?.(error)
-        log.error({ error, delaySeconds: pause }, 'The embedded PostgreSQL does not start; retrying')
+        if (performance.now() - reportedAt >= REPORT_SECONDS * 1000) {
+          log.error({ error, delaySeconds: pause }, 'The embedded PostgreSQL does not start; retrying')
+          reportedAt = performance.now()
+        }
         await sleep(pause * 1000, undefined, { signal: stop.signal }).catch(() => {})
       }
     }

@@ -3,6 +3,7 @@ import { EventFollower } from '../../events/follow.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openMessageReader } from '../../kit/mime/message-reader.ts'
+import { openSlicedWork } from '../../kit/sliced-work.ts'
 import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
@@ -61,6 +62,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
     log,
     reach,
     renderer,
+    slicesOf: openSlicedWork(),
     largeContents: openLargeContents(),
     templates,
     sharedAccepts: openSharedAccepts(db),

@@ -6,7 +6,7 @@ import type { AnswerHeaders } from '../answer.ts'
 /** A file that never changes within a release, compressed once. */
 export interface StaticFile {
   headers: AnswerHeaders
-  content: string
+  content: Buffer<ArrayBuffer>
   gzipped: Buffer<ArrayBuffer>
   /** Digest of the content. Each of its two encodings has its own entity tag. */
   digest: string
@@ -15,7 +15,12 @@ export interface StaticFile {
 export function staticFile(content: string, headers: AnswerHeaders): StaticFile {
   const digest = createHash('sha256').update(content).digest('base64url').slice(0, 22)
   const gzipped = Buffer.from(gzipSync(content, { level: 9 }))
-  return { content, gzipped, digest, headers: { 'cache-control': 'no-cache', ...headers } }
+  return {
+    content: Buffer.from(content),
+    gzipped,
+    digest,
+    headers: { 'cache-control': 'no-cache', ...headers },
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { htmlToText } from './html-to-text.ts'
+import { expect, test, vi } from 'vitest'
+import { htmlToText, htmlToTextSteps } from './html-to-text.ts'
 
 test.each([
   ['', ''],
@@ -31,4 +31,36 @@ test.each([
 test('bounds the indent of what is nested deep', () => {
   expect(htmlToText('<blockquote>x'.repeat(2000)).length).toBeLessThan(2000 * 60)
   expect(htmlToText('<ul><li>x'.repeat(2000)).length).toBeLessThan(2000 * 60)
+})
+
+const LENGTH = 1_000_000
+const fill = (piece: string) => piece.repeat(LENGTH / piece.length)
+
+test.each([
+  ['<', 100],
+  ['word ', 100],
+  ['&amp;', 100],
+  ['<p>', 1000],
+  ['<a href="https://example.com/">x</a>', 200],
+  ['<pre>x\n', 500],
+])('reads a million characters of %j in steps', (piece, stepsMin) => {
+  let count = 0
+  for (const _ of htmlToTextSteps(fill(piece))) count++
+  expect(count).toBeGreaterThanOrEqual(stepsMin)
+})
+
+test('does not cut text within a reference or a line end', () => {
+  for (let length = 8150; length < 8200; length++) {
+    const before = 'x'.repeat(length)
+    expect(htmlToText(`${before}&amp;&#128512;y`)).toBe(`${before}&\u{1f600}y`)
+    expect(htmlToText(`<pre>${before}\r\ny</pre>`)).toBe(`${before}\ny`)
+  }
+})
+
+test('looks at no more of a line than its end, however many links it has', () => {
+  const html = '<a href="https://example.com/">x</a>'.repeat(5_000)
+  using join = vi.spyOn(Array.prototype, 'join')
+  htmlToText(html)
+  const joined = join.mock.results.reduce((sum, { value }) => sum + String(value).length, 0)
+  expect(joined).toBeLessThan(10 * html.length)
 })

@@ -1,3 +1,4 @@
+import { doAtOnce, type Steps } from '../sliced-work.ts'
 import { decodeEntities } from './entities.ts'
 import { readTag, type Tag } from './html-text.ts'
 
@@ -13,11 +14,17 @@ const BLOCKS = new Map<string, boolean>([
 /** Quotations and lists within one another; every line of them is indented. */
 const DEPTH_MAX = 10
 const RULE = '-'.repeat(20)
+/** Characters and tags of one step. */
+const STEP_LENGTH = 8192
+const STEP_TAGS = 256
+/** The longest reference of a character. A text is not cut within one. */
+const ENTITY_LENGTH_MAX = 40
 
 interface Writing {
   html: string
   done: string[]
-  line: string
+  /** The pieces of the line, none of them empty: to join them for every link would take too long. */
+  line: string[]
   /** Whether the line has more than what begins an item of a list. */
   isLineEmpty: boolean
   /** Line breaks before the next text. */
@@ -35,10 +42,15 @@ interface Writing {
 
 /** HTML as text: with its paragraphs, lists, quotations and the targets of its links. Linear, and never throws. */
 export function htmlToText(html: string): string {
+  return doAtOnce(htmlToTextSteps(html))
+}
+
+/** The same in steps. */
+export function* htmlToTextSteps(html: string): Steps<string> {
   const writing: Writing = {
     html,
     done: [],
-    line: '',
+    line: [],
     isLineEmpty: true,
     gap: 0,
     isSpaced: false,
@@ -48,17 +60,40 @@ export function htmlToText(html: string): string {
     lists: [],
     link: null,
   }
-  for (let position = 0; position < html.length;) {
-    const open = html.indexOf('<', position)
-    writeText(writing, decodeEntities(html.slice(position, open < 0 ? html.length : open)))
-    const tag = open < 0 ? null : readTag(html, open)
+  for (let position = 0, tags = 0; position < html.length;) {
+    const open = findTag(html, position)
+    for (let end; position < open; position = end) {
+      end = endOfStep(html, position, open)
+      writeText(writing, decodeEntities(html.slice(position, end)))
+      if (end < open) yield
+    }
+    const tag = open < html.length ? readTag(html, open) : null
     if (!tag) break
     if (tag.name === '') writeText(writing, tag.text)
     else writeTag(writing, tag)
     position = tag.end
+    if (++tags % STEP_TAGS === 0) yield
   }
-  writing.done.push(writing.line)
+  writing.done.push(writing.line.join(''))
   return writing.done.join('\n').trimEnd()
+}
+
+/** The position of the next sign that begins a tag, a comment or a declaration; the length if there is none. */
+function findTag(html: string, from: number): number {
+  TAG_START.lastIndex = from
+  return TAG_START.exec(html)?.index ?? html.length
+}
+
+/** What `readTag` does not take to be text. */
+const TAG_START = /<(?:[a-z0-9:!?]|\/[a-z0-9:!?])/gi
+
+/** The end of a piece of text, which is not within a reference of a character or between CR and LF. */
+function endOfStep(html: string, from: number, textEnd: number): number {
+  const end = from + STEP_LENGTH
+  if (end >= textEnd) return textEnd
+  const reference = html.lastIndexOf('&', end - 1)
+  if (reference > end - ENTITY_LENGTH_MAX && reference > from) return reference
+  return html[end - 1] === '\r' ? end - 1 : end
 }
 
 function writeText(writing: Writing, text: string): void {
@@ -80,23 +115,27 @@ function writeText(writing: Writing, text: string): void {
 }
 
 function put(writing: Writing, text: string): void {
-  const isBlank = writing.done.length === 0 && writing.isLineEmpty && writing.line === ''
+  const isBlank = writing.done.length === 0 && writing.isLineEmpty && writing.line.length === 0
   if (writing.gap > 0 && !isBlank) {
-    if (!writing.isLineEmpty || writing.line !== '') writing.done.push(writing.line)
+    if (!writing.isLineEmpty || writing.line.length > 0) writing.done.push(writing.line.join(''))
     if (writing.gap === 2) writing.done.push(prefix(Math.min(writing.quotes, writing.lastQuotes)).trimEnd())
-    begin(writing, '')
+    beginLine(writing)
   }
   writing.gap = 0
-  if (writing.line === '' && writing.isLineEmpty) writing.line = prefix(writing.quotes)
-  if (writing.isSpaced && !writing.isLineEmpty) writing.line += ' '
+  if (writing.line.length === 0 && writing.isLineEmpty) add(writing, prefix(writing.quotes))
+  if (writing.isSpaced && !writing.isLineEmpty) add(writing, ' ')
   writing.isSpaced = false
   writing.isLineEmpty = false
   writing.lastQuotes = writing.quotes
-  writing.line += text
+  add(writing, text)
 }
 
-function begin(writing: Writing, line: string): void {
-  writing.line = line
+function add(writing: Writing, text: string): void {
+  if (text !== '') writing.line.push(text)
+}
+
+function beginLine(writing: Writing): void {
+  writing.line = []
   writing.isLineEmpty = true
   writing.isSpaced = false
 }
@@ -108,15 +147,14 @@ function prefix(quotes: number): string {
 function breakLine(writing: Writing): void {
   // What was due before comes first.
   if (writing.gap > 0) put(writing, '')
-  writing.done.push(
-    writing.isLineEmpty && writing.line === '' ? prefix(writing.quotes).trimEnd() : writing.line,
-  )
-  begin(writing, '')
+  const isEmpty = writing.isLineEmpty && writing.line.length === 0
+  writing.done.push(isEmpty ? prefix(writing.quotes).trimEnd() : writing.line.join(''))
+  beginLine(writing)
 }
 
 function askForGap(writing: Writing, gap: 1 | 2): void {
   // The text of an item follows its mark, whatever elements it is in.
-  if (writing.isLineEmpty && writing.line !== '') return
+  if (writing.isLineEmpty && writing.line.length > 0) return
   if (gap > writing.gap) writing.gap = gap
 }
 
@@ -127,7 +165,7 @@ function writeTag(writing: Writing, tag: Tag): void {
     return
   }
   const isApart = BLOCKS.get(name)
-  if (name === 'li' && writing.line !== '') writing.isLineEmpty = false
+  if (name === 'li' && writing.line.length > 0) writing.isLineEmpty = false
   const isListEnd = !isOpening && (name === 'ul' || name === 'ol')
   const depth = writing.lists.length - (isListEnd ? 1 : 0)
   if (isApart !== undefined) askForGap(writing, isApart && depth <= 0 ? 2 : 1)
@@ -166,10 +204,20 @@ function writeLink(writing: Writing, tag: Tag): void {
   writing.link = null
   if (!link || !/^(?:https?|mailto|tel):/i.test(link.href)) return
   const target = link.href.replace(/^(?:mailto|tel):/i, '')
-  const shown = writing.line.trimEnd()
+  const shown = lineEnd(writing, target.length + BLANKS_MAX).trimEnd()
   if (shown.endsWith(target) || shown.endsWith(target.replace(/\/$/, ''))) return
   writing.isSpaced = true
   put(writing, `(${target})`)
+}
+
+/** Blanks after the text of a link. */
+const BLANKS_MAX = 64
+
+/** The end of the line, with at least so many characters. */
+function lineEnd({ line }: Writing, length: number): string {
+  let from = line.length
+  for (let left = length; left > 0 && from > 0;) left -= line[--from]!.length
+  return line.slice(from).join('')
 }
 
 const ATTRIBUTES_LENGTH_MAX = 8192

@@ -30,6 +30,7 @@ const script = new URL(
         if (params.do === 'die') process.exit(1)
         if (params.do === 'eat') for (let all = []; ; ) all.push(new Array(100000).fill(at))
         if (params.do === 'rest') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+        if (params.do === 'hold') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
         if (params.do === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30)
         return ${JSON.stringify(RENDERED)}
       }))
@@ -111,6 +112,16 @@ describe('the renderer', () => {
     await Promise.all([...greedy, ...modest])
     expect(done.indexOf('modest')).toBeLessThan(8)
     expect(done.indexOf('humble')).toBeLessThan(8)
+  })
+
+  test('keeps a thread for parties that render little', async () => {
+    await using renderer = openRenderer({ script, workMsMax: 600_000 })
+    await act(renderer, 'greedy', 'rest')
+    const held = Promise.allSettled(['hold', 'hold', 'hold'].map(doing => act(renderer, 'greedy', doing)))
+    expect(await act(renderer, 'modest', 'wait')).toEqual([RENDERED])
+    await renderer[Symbol.asyncDispose]()
+    for (const outcome of await held)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(RendererBusy) })
   })
 
   test('refuses more of one party than may wait, and still serves others', async () => {

@@ -126,6 +126,7 @@ function openThreads(script: URL): Threads {
   })
   const open = new Set<Thread>()
   const idle: Thread[] = []
+  let isClosed = false
 
   async function startThread(): Promise<Thread> {
     const progress = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
@@ -145,6 +146,7 @@ function openThreads(script: URL): Threads {
   }
 
   async function askNow(request: RendererRequest, budget: WorkBudget): Promise<RendererAnswer | Stuck> {
+    if (isClosed) throw new RendererBusy('The renderer is closed')
     const thread = idle.pop() ?? (await startThread())
     try {
       return await thread.work.ask(request, budget)
@@ -172,6 +174,7 @@ function openThreads(script: URL): Threads {
       }
     },
     async [Symbol.asyncDispose]() {
+      isClosed = true
       await Promise.all([...open].map(({ work }) => work[Symbol.asyncDispose]()))
     },
   }

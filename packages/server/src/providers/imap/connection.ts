@@ -128,7 +128,11 @@ export class ImapConnection implements AsyncDisposable {
   /** Runs one command to its end. Throws `ProviderFailure`. */
   async run(command: Command): Promise<ImapResponse> {
     const { name, answers = {}, silenceMsMax = SILENCE_MS, literal } = command
-    if (this.isClosed) throw restate(this.#failed(new Error('it is closed')), { isBeforeAcceptance: true })
+    if (this.isClosed)
+      throw restate(
+        this.#failed(new ProviderFailure('unavailable', 'The connection to the server has ended.')),
+        { isBeforeAcceptance: true },
+      )
     const values = [...(command.arguments ?? []), ...(literal ? [literalSize(literal)] : [])]
     const sender: LiteralSender | null = literal
       ? openLiteralSender({

@@ -95,4 +95,55 @@ describe('toFailure', () => {
     expect(message.length).toBeLessThan(250)
     expect(message).not.toMatch(/[\u0000-\u001f]/)
   })
+  const coded = (message: string, code: string, more = {}) =>
+    Object.assign(new Error(message), { code, ...more })
+
+  test.each([
+    [new TypeError('prefix.charAt is not a function'), /sent something that cannot be understood\.$/],
+    [coded('Unexpected char at position 3 [E16: "x"]', 'ParserError16'), /cannot be understood\.$/],
+    [coded('Failed to process server response', 'ResponseProcessingFailed'), /cannot be understood\.$/],
+    [
+      coded('Line length 9 exceeds maximum allowed size of 8 bytes', 'LineTooLarge'),
+      /more than an answer may/,
+    ],
+    [coded('connect ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED'), /failed: it was refused\.$/],
+    [
+      new AggregateError([coded('connect EHOSTUNREACH ::1:1', 'EHOSTUNREACH')], 'All failed'),
+      /no way to the server\.$/,
+    ],
+    [coded('read ECONNRESET', 'ECONNRESET'), /failed: the server ended it\.$/],
+    [coded('Socket timeout', 'ETIMEOUT'), /did not answer in time\.$/],
+    [coded('Connection not available', 'NoConnection'), /failed: it has ended\.$/],
+    [coded('x', 'NoConnection', { reason: 'Server is shutting down' }), /failed: Server is shutting down$/],
+    [
+      Object.assign(new Error('Command failed'), { authenticationFailed: true, responseStatus: 'NO' }),
+      /^The server refused the login\.$/,
+    ],
+    ['what', /cannot be understood\.$/],
+  ])('says in words of its own what a library throws: %s', (error, message) => {
+    expect(toFailure(error).message).toMatch(message)
+  })
+
+  test.each([
+    [
+      'Hostname/IP does not match certificate: altnames: x',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      'for another name',
+    ],
+    ['certificate has expired', 'CERT_HAS_EXPIRED', 'has expired'],
+    ['self-signed certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'WAXWING_CA_FILE'],
+    ['error:0A000102:SSL routines::unsupported protocol', 'ERR_SSL_UNSUPPORTED_PROTOCOL', 'TLS 1.2'],
+    [
+      'error:0A00010B:SSL routines::wrong version number',
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'security starttls',
+    ],
+    ['error:0A000410:SSL routines::ssl/tls alert handshake failure', 'ERR_SSL_X', 'no way of encryption'],
+    ['error:0A00018F:SSL routines::ee key too small', 'ERR_SSL_EE_KEY_TOO_SMALL', 'the handshake failed'],
+  ])('says in words of its own why there is no secure connection: %s', (text, code, words) => {
+    const { message } = toFailure(coded(text, code))
+    expect(message).toMatch(/^No secure connection to the server: /)
+    expect(message).toContain(words)
+    expect(message).not.toMatch(/error:|SSL routines|altnames/)
+  })
 })

@@ -1,4 +1,5 @@
 import type { ImapResponse } from 'imapflow/lib/handler/types.js'
+import { connectionReason } from '../connection-reason.ts'
 import { type FailureKind, ProviderFailure } from '../failure.ts'
 import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
@@ -66,36 +67,30 @@ export function toFailure(error: unknown): ProviderFailure {
 }
 
 function tlsFailure(imap: ImapError, cause: unknown): ProviderFailure {
-  const text = textOf(imap.message)
-  if (/does not support STARTTLS/i.test(text)) {
+  if (/does not support STARTTLS/i.test(textOf(imap.message))) {
     return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause })
   }
-  return new ProviderFailure('unavailable', describe('No secure connection to the server', tlsReason(text)), {
+  return new ProviderFailure('unavailable', `No secure connection to the server: ${tlsReason(cause)}`, {
     cause,
   })
 }
 
 /** Only a plain refusal counts against the password; what may be temporary does not. */
 function loginFailure(imap: ImapError, cause: unknown): ProviderFailure {
-  const text =
-    textOf(imap.responseText) || textOf(imap.response) || textOf(imap.reason) || textOf(imap.message)
+  const said = textOf(imap.responseText) || textOf(imap.response) || textOf(imap.reason)
+  const text = said || textOf(imap.message)
   const byCode = KIND_BY_CODE[textOf(imap.serverResponseCode).toUpperCase()]
-  if (byCode) return new ProviderFailure(byCode, describe('The server refused the login', text), { cause })
-  if (THROTTLED.test(text))
-    return new ProviderFailure('throttled', describe('The server refused the login', text), { cause })
-  if (TRANSIENT.test(text))
-    return new ProviderFailure('unavailable', describe('The server refused the login', text), { cause })
-  if (/login is disabled|no matching authentication/i.test(text)) {
-    return new ProviderFailure('unsupported', describe('The server offers no login by password', text), {
+  const refused = (kind: FailureKind) =>
+    new ProviderFailure(kind, describe('The server refused the login', said), { cause })
+  if (byCode) return refused(byCode)
+  if (THROTTLED.test(text)) return refused('throttled')
+  if (TRANSIENT.test(text)) return refused('unavailable')
+  if (/login is disabled|no matching authentication/i.test(text))
+    return new ProviderFailure('unsupported', describe('The server offers no login by password', said), {
       cause,
     })
-  }
   const isRefusal = imap.responseStatus === 'NO' || imap.response !== undefined
-  return new ProviderFailure(
-    isRefusal ? 'login_failed' : 'unavailable',
-    describe('The server refused the login', text),
-    { cause },
-  )
+  return refused(isRefusal ? 'login_failed' : 'unavailable')
 }
 
 function refusal(imap: ImapError, cause: unknown): ProviderFailure {
@@ -123,8 +118,8 @@ function refusal(imap: ImapError, cause: unknown): ProviderFailure {
 function lostConnection(imap: ImapError, cause: unknown): ProviderFailure {
   const reason = textOf(imap.reason)
   const kind = THROTTLED.test(reason) ? 'throttled' : 'unavailable'
-  const detail = reason || [textOf(imap.code), textOf(imap.message)].filter(Boolean).join(': ')
-  return new ProviderFailure(kind, describe('The connection to the server failed', detail), { cause })
+  const detail = serverText(reason) || connectionReason(cause)
+  return new ProviderFailure(kind, `The connection to the server failed: ${detail}`, { cause })
 }
 
 function codeOf({ serverResponseCode, response }: ImapError): string {

@@ -1,5 +1,4 @@
 import { summarize } from '../../kit/mime/summary.ts'
-import { ProviderFailure } from '../failure.ts'
 import type { KnownMessage, MessageKey, RemoteMessage, SourceCursor } from '../mail.ts'
 import { readCursor } from './cursor.ts'
 import { type FetchPlace, fetchItems, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
@@ -73,8 +72,8 @@ export async function findOthers(
   const wireName = wireNameOf(following, source)
   const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   const cursor = readCursor(stored)
-  if (!cursor || isRenumbered(cursor, opened))
-    throw new ProviderFailure('conflict', 'The mailbox was renumbered in the meantime.')
+  // Then all of them are gone.
+  if (!cursor || isRenumbered(cursor, opened)) return []
   return (await recogniseMessages(placeOf(following, source, opened), numbered(known))).others
 }
 

@@ -1,7 +1,7 @@
 import { EgressRefused } from '../../kit/egress/guard.ts'
+import { connectionReason } from '../connection-reason.ts'
 import { ProviderFailure, restate } from '../failure.ts'
 import type { Refusal } from '../sending.ts'
-import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
 import { NotSmtp, type Reply, statusOf, wordsOf } from './reply.ts'
 
@@ -12,14 +12,18 @@ export function toFailure(error: unknown): ProviderFailure {
     return new ProviderFailure('unavailable', 'The server sent something that is not SMTP.', { cause: error })
   if (error instanceof EgressRefused)
     return new ProviderFailure('not_allowed', error.message, { cause: error })
-  const text = serverText(error instanceof Error ? error.message : '')
-  return new ProviderFailure('unavailable', `The connection to the server failed: ${text}`, { cause: error })
+  return new ProviderFailure(
+    'unavailable',
+    `The connection to the server failed: ${connectionReason(error)}`,
+    { cause: error },
+  )
 }
 
 export function toTlsFailure(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
-  const reason = tlsReason(serverText(error instanceof Error ? error.message : ''))
-  return new ProviderFailure('unavailable', `No secure connection to the server: ${reason}`, { cause: error })
+  return new ProviderFailure('unavailable', `No secure connection to the server: ${tlsReason(error)}`, {
+    cause: error,
+  })
 }
 
 /** The server certainly accepted nothing. */

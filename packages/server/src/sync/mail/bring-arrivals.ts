@@ -129,13 +129,11 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
     const { provider, db, owned } = session
     const cursor = await findCursor(db, owned.id, source)
     const at = { source, cursor }
-    const { found, gone } = await provider.locate(
-      at,
-      group.map(({ uid }) => uid),
-    )
+    const known = new Map(group.map(candidate => [candidate.uid, candidate.known]))
+    const others = (await provider.findOthers?.(at, known)) ?? []
     session.progressed()
-    const there = group.flatMap(({ uid, known }) => (found.has(uid) ? [[uid, known] as const] : []))
-    const others = there.length > 0 ? ((await provider.findOthers?.(at, new Map(there))) ?? []) : []
+    // Last, as a message may move at any time; one that is another stays so.
+    const { gone } = await provider.locate(at, [...known.keys()])
     session.progressed()
     const place = { source, mailboxes: [mailbox] }
     if (others.length > 0) await suspectNumbers(session)

@@ -10,6 +10,7 @@ import {
 import { tablesWith } from '../../../../test/database-text.ts'
 import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
 import type { TestApp, TestAppOptions } from '../../../../test/open-app.ts'
+import { findFreePorts } from '../../../../test/servers/daemon.ts'
 import { assignPlan } from '../plans/assign.ts'
 import { createPlan } from '../../tenancy/plans/store.ts'
 import { NO_LIMITS, type PlanLimits } from '../../tenancy/plans/plan.ts'
@@ -17,6 +18,14 @@ import { setPastDue, setSuspended } from '../../tenancy/tenants/store.ts'
 
 const mail = useImapAccounts()
 const openApp = (options?: TestAppOptions) => mail.openApp(behindProxy(options))
+
+/** A form for a server on this machine. */
+const loginAt = (port: number) => ({
+  email: 'ada@example.com',
+  password: 'x',
+  imap: { host: 'localhost', port },
+  smtp: null,
+})
 
 async function endRows(app: TestApp) {
   const { rows } = await sql<Record<string, unknown>>`
@@ -162,13 +171,9 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('allows 5 logins a session, and 20 an hour for a client address', async () => {
-    await using app = await openApp({ egressAllow: [] })
-    const body = {
-      email: 'ada@example.com',
-      password: 'x',
-      imap: { host: '127.0.0.1', port: 993 },
-      smtp: null,
-    }
+    await using app = await openApp()
+    const [port = 0] = await findFreePorts(1)
+    const body = loginAt(port)
     const forms = await Promise.all(Array.from({ length: 6 }, () => openForm(app)))
     const [first, ...others] = forms
     const codes = async (form: HostedForm | undefined, times: number, client?: string) => {
@@ -176,18 +181,23 @@ describe('the form for an IMAP mailbox', () => {
       return answers.map(answer => answer?.body['code']).toSorted()
     }
     const failed = (count: number) => Array<string>(count).fill('login_failed')
-    expect(await codes(first, 8, '203.0.113.1')).toEqual([
-      ...failed(5),
-      'rate_limited',
-      'rate_limited',
-      'rate_limited',
-    ])
-    // The other three tries of that client count, too.
-    for (const form of others.slice(0, 3)) await codes(form, 4, '203.0.113.1')
+    const limited = (count: number) => Array<string>(count).fill('rate_limited')
+    // Those that the session refuses reach no server, and do not count for the client.
+    expect(await codes(first, 8, '203.0.113.1')).toEqual([...failed(5), ...limited(3)])
+    for (const form of others.slice(0, 3)) expect(await codes(form, 5, '203.0.113.1')).toEqual(failed(5))
     const refused = await others[3]?.post(body, '203.0.113.1')
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await codes(others[3], 1, '203.0.113.2')).toEqual(failed(1))
+  })
+
+  test('counts no login for a client address whose server may not be asked', async () => {
+    await using app = await openApp({ egressAllow: [] })
+    const forms = await Promise.all(Array.from({ length: 5 }, () => openForm(app)))
+    const tries = await Promise.all(
+      forms.flatMap(form => Array.from({ length: 5 }, () => form.post(loginAt(993)))),
+    )
+    expect(new Set(tries.map(({ body: { code } }) => code))).toEqual(new Set(['login_failed']))
   })
 
   test('ends the session with what a finished login meets', async () => {

@@ -1,6 +1,7 @@
 import type { HostedImapInput } from '@waxwing/contract/accounts/connect-sessions.ts'
 import { wholeSecondsSince } from '../../../kit/egress/discreet-guard.ts'
 import type { FoundServers } from '../../../providers/discovery.ts'
+import type { ServerCheck } from '../../../providers/mail-server.ts'
 import type { ChangeUnit } from '../../context.ts'
 import { Refusal, refuse } from '../../refuse.ts'
 import { findTenantPlan } from '../../tenancy/plans/store.ts'
@@ -71,7 +72,7 @@ async function connect(flow: FormFlow): Promise<FormAnswer> {
   if (broken) return renew(flow, broken)
   if (!input.imap || input.smtp === undefined) await countSearch(session.id, call.step)
   const servers = await completeServers(mail, input)
-  const mailbox = await logIn(flow, () => logInToMailbox(logging(flow), mail, servers, input))
+  const mailbox = await logIn(flow, counted => logInToMailbox(logging(flow), counted, servers, input))
   return record(flow, async unit => {
     const { email, displayName = null } = input
     const override = await affordableSettings(unit.sql, tenantId, settingsOfImap(session.settings))
@@ -103,7 +104,7 @@ async function renew(flow: FormFlow, account: AccountRow): Promise<FormAnswer> {
   const { password, smtpPassword } = input
   const passwords = { password, ...(smtpPassword !== undefined && { smtpPassword }) }
   const context = { ...logging(flow), db: parts.db, tenantId }
-  const change = await logIn(flow, () => checkImapChange(context, parts.mail, account.id, passwords))
+  const change = await logIn(flow, counted => checkImapChange(context, counted, account.id, passwords))
   return record(flow, unit => recordImapChange(unit, parts.mail, change))
 }
 
@@ -111,18 +112,34 @@ function logging({ parts, call }: FormFlow) {
   return { requestId: call.requestId, log: parts.log }
 }
 
-/** Counts a login and tries it. It takes at least a second, and its failures cannot be told apart. */
-async function logIn<T>({ parts, session, call }: FormFlow, tryLogin: () => Promise<T>): Promise<T> {
-  await parts.logins.count(call.client)
+/**
+ * Tries a login, which counts for the session, and for the client when a server is asked. It takes at least a second, and
+ * its failures cannot be told apart.
+ */
+async function logIn<T>(
+  { parts, session, call }: FormFlow,
+  tryLogin: (counted: FlowParts['mail']) => Promise<T>,
+): Promise<T> {
+  await parts.logins.require(call.client)
   if (!(await call.step(unit => countUse(unit, session.id, 'logins')))) refuse('rate_limited')
   const startedAt = performance.now()
   try {
-    return await tryLogin()
+    return await tryLogin({ ...parts.mail, servers: countingCheck(parts, call.client) })
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof Refusal) || error.reason === 'rate_limited') throw error
     throw new Refusal('login_failed', undefined, { cause: error })
   } finally {
     await wholeSecondsSince(startedAt)
+  }
+}
+
+/** Counts one login of the client when it asks the first server. */
+function countingCheck({ mail: { servers }, logins }: FlowParts, client: string): ServerCheck {
+  let counted: Promise<void> | null = null
+  const onAsked = () => (counted ??= logins.count(client))
+  return {
+    imap: (server, password) => servers.imap(server, password, onAsked),
+    smtp: (server, password) => servers.smtp(server, password, onAsked),
   }
 }
 

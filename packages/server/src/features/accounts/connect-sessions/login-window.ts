@@ -7,19 +7,19 @@ const CLIENTS_MAX = 100_000
 
 /** Limits how many logins a client tries by the form, in whatever sessions. */
 export interface LoginWindow {
-  /** Counts a login, or refuses it. */
+  /** Refuses a client that has no login left. */
+  require(client: string): Promise<void>
+  /** Counts a login, or refuses it. Called when a server is asked. */
   count(client: string): Promise<void>
 }
 
 /** Counts in windows of one hour. */
 export function createLoginWindow(openWindows: OpenWindows): LoginWindow {
   const logins = openWindows({ windowsMax: CLIENTS_MAX, minutes: WINDOW_MINUTES })
-  return {
-    async count(client) {
-      const { isAccepted, resetSeconds } = await logins.count([
-        { name: `login:${client}`, limit: LOGINS_MAX },
-      ])
-      if (!isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: resetSeconds })
-    },
+  async function ask(client: string, isOnlyChecked: boolean): Promise<void> {
+    const window = { name: `login:${client}`, limit: LOGINS_MAX, isOnlyChecked }
+    const { isAccepted, resetSeconds } = await logins.count([window])
+    if (!isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: resetSeconds })
   }
+  return { require: client => ask(client, true), count: client => ask(client, false) }
 }

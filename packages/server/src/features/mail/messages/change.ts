@@ -151,7 +151,11 @@ async function changeEachSet(
       for await (const notFound of run(set, provider)) {
         const others = notFound.others ?? []
         for (const key of [...notFound.gone, ...others]) gone.add(set.idOf(key))
-        if (others.length > 0) await step(unit => noteOther(unit, account))
+        if (others.length === 0) continue
+        await step(async unit => {
+          await noteOther(unit, account)
+          unit.wake(account.id)
+        })
       }
     }
     const beginsUntil = AbortSignal.timeout(Math.ceil(left))

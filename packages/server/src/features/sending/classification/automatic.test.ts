@@ -131,6 +131,24 @@ describe('an absence that thanks first', () => {
   })
 
   test.each([
+    ['Hi, I am OOO this week.'],
+    ['I am on PTO and will respond when I can.'],
+    ['I am traveling on business with limited access.'],
+    ['Our office is closed until January 4. We will respond then.'],
+    ['Sie erreichen mich wieder ab Montag.'],
+    ['Unser Büro ist bis Neujahr geschlossen.'],
+  ])('in other words: %s', text => {
+    expect(classify(text, AUTO)).toMatchObject({ autoReplyCategory: 'out_of_office' })
+  })
+
+  test.each([
+    ['left_company', 'Ich habe das Unternehmen zum 28.02. verlassen.'],
+    ['address_changed', 'This mailbox is no longer monitored. Please write to max@example.org.'],
+  ])('is told from %s: %s', (category, text) => {
+    expect(classify(text, AUTO)).toMatchObject({ autoReplyCategory: category })
+  })
+
+  test.each([
     ['Automatic reply: Offer', 'Thank you for your message. We have received it.'],
     ['Automatische Antwort: Angebot', 'Vielen Dank für Ihre Nachricht. Wir melden uns.'],
     ['Réponse automatique : offre', 'Nous avons bien reçu votre message.'],

@@ -7,6 +7,8 @@ const FUTURE_DAYS_MAX = 400
 /** Between the words for a return and its date: a weekday, an article, a comma. */
 const GAP = String.raw`[\s:,(]{1,3}(?:(?:on|the|den|der|dem|le|el|il|o|op|dnia|ce|am|vom|mon|dia|day|w|we|v|ve)\s+){0,2}`
 const TEXT_LENGTH_MAX = 4_000
+/** What is read behind a day to see what begins on it. */
+const CLAUSE_LENGTH = 60
 
 /** A day without a time. */
 interface Day {
@@ -21,9 +23,11 @@ interface Day {
  */
 export function findReturnDate(text: string, receivedAt: Date): string | null {
   const begun = text.slice(0, TEXT_LENGTH_MAX).replaceAll(/\s+/g, ' ')
-  for (const which of ['back', 'until'] as const) {
-    for (const { language, patterns } of PATTERNS) {
+  for (const which of ['back', 'since', 'until'] as const) {
+    for (const { language, patterns, absence } of PATTERNS) {
       for (const match of patterns[which].flatMap(pattern => [...begun.matchAll(pattern)])) {
+        const end = match.index + match[0].length
+        if (which === 'since' && absence.test(clauseFrom(begun, end))) continue
         const found = readDay(match.groups ?? {}, language, receivedAt)
         if (found) return found
       }
@@ -32,17 +36,29 @@ export function findReturnDate(text: string, receivedAt: Date): string | null {
   return null
 }
 
+/** The rest of a clause. A dot behind a number ends it only before a capital letter. */
+function clauseFrom(text: string, start: number): string {
+  return text.slice(start, start + CLAUSE_LENGTH).replace(/^\.(?= \p{Ll})/u, '')
+}
+
 interface LanguagePatterns {
   language: Language
-  patterns: Record<'back' | 'until', readonly RegExp[]>
+  patterns: Record<'back' | 'since' | 'until', readonly RegExp[]>
+  /** What follows the first day of an absence: its last day, or the absence. */
+  absence: RegExp
 }
 
 const PATTERNS: readonly LanguagePatterns[] = LANGUAGES.map(language => ({
   language,
   patterns: {
     back: patternsOf(language, language.back, language.backBehind),
+    since: patternsOf(language, language.since, null),
     until: patternsOf(language, language.until, language.untilBehind),
   },
+  absence: new RegExp(
+    String.raw`^[^.!?;]*(?<!\p{L})(?:${[language.until, language.outOfOffice].filter(Boolean).join('|')})(?!\p{L})`,
+    'iu',
+  ),
 }))
 
 /** Days with words before them, or behind them. */

@@ -20,6 +20,8 @@ export interface Language {
   /** Words before the day of the return, and before the last day of the absence. */
   back: string
   until: string | null
+  /** Words before a day from which on something is so: the return, unless an absence follows. */
+  since: string | null
   /** Words behind those days. */
   backBehind: string | null
   untilBehind: string | null
@@ -37,15 +39,16 @@ export const LANGUAGES: readonly Language[] = [
     commonSubjects: 'away from|vacation|on (?:vacation|holiday|leave)',
     firstPerson: 'i|i.m|i.ve|i.ll',
     outOfOffice:
-      'i(?: a|.)m (?:currently |temporarily |presently )?(?:away|off (?:work|sick)|out (?:of town|today|until|till|from|on))|be away\\b|i(?: will|.ll| shall)? (?:be back|return)|out of (?:the )?office|on (?:\\w+ )?(?:vacation|holidays?|leave)|(?:parental|maternity|paternity|annual|sick|medical) leave|away (?:from|until|on)|currently (?:away|travell?ing|unavailable)|limited access to (?:my )?e-?mail|not in the office|away till',
+      'i(?: a|.)m (?:currently |temporarily |presently )?(?:away|off (?:work|sick)|out (?:of town|today|until|till|from|on))|be away\\b|i(?: will|.ll| shall)? (?:be back|return)|out of (?:the )?office|on (?:\\w+ )?(?:vacation|holidays?|leave)|(?:parental|maternity|paternity|annual|sick|medical) leave|away (?:from|until|on)|ooo\\b|on pto\\b|office (?:is|will be) closed|i(?: a|.)m travell?ing|currently (?:away|travell?ing|unavailable)|limited access to (?:my )?e-?mail|not in the office|away till',
     leftCompany:
       'no longer (?:with|work(?:s|ing)?|employed|part of|at)|(?:has|have) left (?:the |our )?(?:company|organi[sz]ation|firm|team|business|university)|left the company|is not with (?:us|the company) any ?more|has retired|i have retired|ceased to work',
     addressChanged:
-      'e-?mail address (?:has )?(?:been )?changed|new e-?mail address|my new address is|address is no longer (?:in use|monitored|active|valid)|please (?:update|use) (?:my|our|the) new|moved to a new (?:e-?mail )?address|changed (?:my|our) e-?mail',
+      'e-?mail address (?:has )?(?:been )?changed|new e-?mail address|my new address is|(?:address|mailbox|inbox) is no longer (?:in use|monitored|active|valid)|address is changing to|please (?:update|use) (?:my|our|the) new|moved to a new (?:e-?mail )?address|changed (?:my|our) e-?mail',
     acknowledgement:
       '(?:have |has been |was )?received your|your (?:message|e-?mail|request|enquiry|inquiry|ticket|application)\\b.{0,40}\\b(?:has been |was )?received|thank(?:s| you) for (?:contacting|reaching|getting|writing|your (?:message|e-?mail|interest|enquiry|inquiry|request|application|order))|ticket (?:has been|was|number|id)|will (?:get back|respond|reply|be in touch)',
     back: 'back (?:in the office |at work |at my desk )?(?:on|from|by)|back|return(?:ing)? (?:to (?:the office|work) )?(?:on|by)|return(?:ing)?(?: to (?:the office|work))?|in the office again (?:on|from)|available again (?:on|from)',
     until: 'until|till|through|thru|up to and including|to',
+    since: null,
     backBehind: '(?:i|we)(?: am| are|.m|.re| will be|.ll be) back',
     untilBehind: null,
     months: [
@@ -82,15 +85,16 @@ export const LANGUAGES: readonly Language[] = [
     commonSubjects: 'abwesend|abwesenheit|urlaub',
     firstPerson: 'ich',
     outOfOffice:
-      '(?:derzeit|momentan|zurzeit|gerade|aktuell) nicht da|unterwegs|ich (?:kehre|komme) .{1,40} zur(?:ü|ue)ck|ich bin .{1,40} (?:wieder (?:da|im|erreichbar)|zur(?:ü|ue)ck)|nicht im (?:b(?:ü|ue)ro|haus|dienst)|abwesend|im urlaub|au(?:ß|ss)er haus|abwesenheit|in elternzeit|nicht erreichbar|auf (?:dienst|gesch(?:ä|ae)fts)reise|krankgeschrieben|im mutterschutz',
+      '(?:derzeit|momentan|zurzeit|gerade|aktuell) nicht da|unterwegs|ich (?:kehre|komme) .{1,40} zur(?:ü|ue)ck|ich bin .{1,40} (?:wieder (?:da|im|erreichbar)|zur(?:ü|ue)ck)|nicht im (?:b(?:ü|ue)ro|haus|dienst)|abwesend|im urlaub|au(?:ß|ss)er haus|abwesenheit|in elternzeit|nicht erreichbar|erreichen (?:sie )?mich (?:wieder|erst)|b(?:ü|ue)ro (?:ist|bleibt) .{0,60}geschlossen|betriebsferien|auf (?:dienst|gesch(?:ä|ae)fts)reise|krankgeschrieben|im mutterschutz',
     leftCompany:
-      'nicht mehr (?:(?:bei|für|fuer|in|im|an) .{0,60})?(?:t(?:ä|ae)tig|besch(?:ä|ae)ftigt|angestellt)|(?:hat|habe) (?:das|unser|die) (?:unternehmen|firma|haus) verlassen|(?:ist|bin) (?:aus dem unternehmen )?ausgeschieden|arbeitet nicht mehr|im ruhestand',
+      'nicht mehr (?:(?:bei|für|fuer|in|im|an) .{0,60})?(?:t(?:ä|ae)tig|besch(?:ä|ae)ftigt|angestellt)|(?:hat|habe) (?:das|unser|die) (?:unternehmen|firma|haus)(?: .{1,30})? verlassen|(?:ist|bin) (?:aus dem unternehmen )?ausgeschieden|arbeitet nicht mehr|im ruhestand',
     addressChanged:
       'neue (?:e-?mail-?)?adresse|(?:e-?mail-?)?adresse hat sich ge(?:ä|ae)ndert|(?:e-?mail-?)?adresse (?:ist|wird) nicht mehr (?:aktiv|g(?:ü|ue)ltig|verwendet|abgerufen|genutzt)|unter der neuen adresse',
     acknowledgement:
       'haben (?:ihre|deine) .{0,40} erhalten|(?:vielen |herzlichen )?dank f(?:ü|ue)r (?:ihre|deine) (?:nachricht|anfrage|e-?mail|mail|bewerbung|bestellung)|ist bei uns eingegangen|melden uns|ticketnummer|vorgangsnummer',
-    back: '(?:bin|sind) (?:ich )?(?:wieder )?(?:ab|am)(?: dem)?|wieder (?:(?:im b(?:ü|ue)ro|da|erreichbar|zur(?:ü|ue)ck|f(?:ü|ue)r sie da)(?: am| ab(?: dem)?)?|ab(?: dem)?|am)|zur(?:ü|ue)ck (?:am|ab(?: dem)?)|ab(?: dem)?',
+    back: '(?:bin|sind) (?:ich )?wieder (?:ab|am)(?: dem)?|wieder (?:(?:im b(?:ü|ue)ro|da|erreichbar|zur(?:ü|ue)ck|f(?:ü|ue)r sie da)(?: am| ab(?: dem)?)?|ab(?: dem)?|am)|zur(?:ü|ue)ck (?:am|ab(?: dem)?)',
     until: 'bis(?: zum| einschlie(?:ß|ss)lich| inkl\\.?)*',
+    since: 'ab(?: dem)?|(?:bin|sind) (?:ich )?am',
     backBehind: '(?:(?:bin|sind) )?(?:(?:ich|wir) )?(?:wieder|zur(?:ü|ue)ck)',
     untilBehind: null,
     months: [
@@ -125,8 +129,9 @@ export const LANGUAGES: readonly Language[] = [
       'nouvelle adresse|adresse (?:e-?mail |(?:é|e)lectronique |mail )?(?:a chang(?:é|e)|n.est plus (?:valide|utilis(?:é|e)e|active|consult(?:é|e)e))|chang(?:é|e) d.adresse',
     acknowledgement:
       'avons bien re(?:ç|c)u|bien re(?:ç|c)u votre|accus(?:é|e) de r(?:é|e)ception|accusons r(?:é|e)ception|merci (?:de nous avoir|pour votre|de votre) ?(?:contact(?:é|e)s?|message|e-?mail|demande|courriel|mail)?|num(?:é|e)ro de (?:ticket|dossier)',
-    back: '(?:de retour|reviens|reviendrai|rentre|rentrerai|serai de retour|retour)(?: au bureau)?(?: (?:le|(?:à|a) partir du|d(?:è|e)s le|ce))?|joignable (?:(?:à|a) partir du|d(?:è|e)s le)',
+    back: '(?:de retour|reviens|reviendrai|rentre|rentrerai|serai de retour|retour)(?: au bureau)?(?: (?:le|(?:à|a) (?:partir|compter) du|d(?:è|e)s le|ce))?|joignable (?:(?:à|a) partir du|d(?:è|e)s le)',
     until: 'jusqu.(?:au|(?:à|a))(?: (?:le|inclus))?|au',
+    since: null,
     backBehind: null,
     untilBehind: null,
     months: [
@@ -163,6 +168,7 @@ export const LANGUAGES: readonly Language[] = [
       'hemos recibido|he recibido su|gracias por (?:contactar|ponerse|su (?:mensaje|correo|consulta|inter(?:é|e)s|solicitud)|escribir)|acuse de recibo|n(?:ú|u)mero de (?:ticket|incidencia)|nos pondremos en contacto',
     back: '(?:de vuelta|regreso|regresar(?:é|e)|volver(?:é|e)|vuelvo|reincorporar(?:é|e)|incorporo|estar(?:é|e) de (?:vuelta|nuevo))(?: (?:a|en) la oficina)?(?: (?:el|a partir del|desde el))?',
     until: 'hasta(?: el)?|al',
+    since: null,
     backBehind: null,
     untilBehind: null,
     months: [
@@ -199,6 +205,7 @@ export const LANGUAGES: readonly Language[] = [
       'abbiamo ricevuto|ho ricevuto (?:la )?(?:tua|sua|vostra)|grazie per (?:averci|aver|il (?:tuo|suo|vostro)|la (?:tua|sua|vostra))|numero di (?:ticket|richiesta)|(?:ti|la|vi) risponderemo',
     back: '(?:rientro|rientrer(?:ò|o)|torner(?:ò|o)|torno|sar(?:ò|o) di (?:nuovo|ritorno)|sar(?:ò|o) nuovamente|di ritorno)(?: in (?:ufficio|sede))?(?: (?:il(?: giorno)?|dal|l.|a partire dal))?',
     until: 'fino (?:al|a)|sino al|al',
+    since: null,
     backBehind: null,
     untilBehind: null,
     months: [
@@ -243,6 +250,7 @@ export const LANGUAGES: readonly Language[] = [
       'recebemos (?:o )?(?:seu|sua|a sua)|recebi (?:o )?(?:seu|sua)|obrigad[oa] (?:por|pel[oa]) (?:nos )?(?:contat|contact|seu|sua|entrar|mensagem)|n(?:ú|u)mero (?:do|de) (?:chamado|ticket|protocolo)|retornaremos|responderemos',
     back: '(?:de volta|retorno|retornarei|regresso|regressarei|voltarei|volto|estarei de volta)(?: ao (?:escrit(?:ó|o)rio|trabalho))?(?: (?:n?o dia|em|a partir de(?: dia)?|a|no|na|dia))?',
     until: 'at(?:é|e)(?: (?:ao? |o )?(?:dia)?)?|a',
+    since: null,
     backBehind: null,
     untilBehind: null,
     months: [
@@ -285,8 +293,9 @@ export const LANGUAGES: readonly Language[] = [
       'nieuw(?:e)? (?:e-?mail-?)?adres|(?:e-?mail-?)?adres (?:is )?(?:gewijzigd|veranderd|niet (?:meer|langer) (?:in gebruik|actief))',
     acknowledgement:
       '(?:hebben|heb) (?:uw|je|jouw) .{0,40} ontvangen|(?:dank|bedankt) (?:u )?voor (?:uw|je|jouw|het)|ontvangstbevestiging|nemen (?:zo spoedig mogelijk |snel )?contact|ticketnummer',
-    back: '(?:ben (?:ik )?)?(?:weer )?(?:terug|aanwezig|bereikbaar|op kantoor)(?: op kantoor)?(?: (?:op|vanaf|per))?|vanaf',
+    back: '(?:ben (?:ik )?)?(?:weer )?(?:terug|aanwezig|bereikbaar|op kantoor)(?: op kantoor)?(?: (?:op|vanaf|per))?',
     until: 'tot(?: en met)?|t/m',
+    since: 'vanaf',
     backBehind: '(?:(?:ben|zijn) (?:ik|wij|we) (?:er )?)?(?:weer|terug)',
     untilBehind: null,
     months: [
@@ -323,6 +332,7 @@ export const LANGUAGES: readonly Language[] = [
       'otrzymali(?:ś|s)my|dzi(?:ę|e)kuj(?:ę|e|emy) za (?:wiadomo(?:ść|sc)|kontakt|zg(?:ł|l)oszenie|przes(?:ł|l)anie|e-?mail)|potwierdz(?:amy|enie) (?:otrzymani|odbior)|numer zg(?:ł|l)oszenia',
     back: '(?:wracam|wr(?:ó|o)c(?:ę|e)|powr(?:ó|o)t|b(?:ę|e)d(?:ę|e) (?:ponownie |znowu |z powrotem )?(?:dost(?:ę|e)pn[ya]|w biurze)?)(?: do (?:biura|pracy))?(?: (?:od|dnia|w dniu|w|z))?',
     until: 'do(?: dnia)?',
+    since: null,
     backBehind: null,
     untilBehind: null,
     months: [
@@ -367,6 +377,7 @@ export const LANGUAGES: readonly Language[] = [
       'tack f(?:ö|o)r (?:ditt|din|ert|att du)|(?:vi )?har (?:tagit )?emot(?:tagit)? (?:ditt|din|ert)|mottagit (?:ditt|din|ert)|(?:ä|a)rendenummer|(?:å|a)terkommer',
     back: '(?:(?:å|a)ter|tillbaka|(?:å|a)terkommer)(?: (?:p(?:å|a) (?:kontoret|plats|jobbet)|i tj(?:ä|a)nst))?(?: (?:den|fr(?:å|a)n(?: och med)?(?: den)?|p(?:å|a)))?',
     until: '(?:fram )?till?(?: och med)?(?: den)?|t\\.?o\\.?m\\.?(?: den)?',
+    since: null,
     backBehind: '(?:(?:ä|a)r|kommer) (?:jag|vi) (?:tillbaka|(?:å|a)ter)',
     untilBehind: null,
     months: [
@@ -403,6 +414,7 @@ export const LANGUAGES: readonly Language[] = [
       'tak(?:k)? for (?:din|dit|deres|henvendelsen|at du)|(?:vi )?har modtaget (?:din|dit)|(?:vi )?har mottatt (?:din|ditt|e-?posten)|sagsnummer|saksnummer|vender tilbage|svarer (?:deg|dig)',
     back: '(?:er |v(?:æ|ae)re )?(?:tilbage|tilbake|retur)(?: (?:p(?:å|a) (?:kontoret|arbejde|jobb|jobben)|igen))?(?: (?:den|fra(?: den)?|p(?:å|a)|igen))?',
     until: '(?:frem )?(?:til|indtil)(?: og med)?(?: den)?|t\\.?o\\.?m\\.?(?: den)?',
+    since: null,
     backBehind: 'er (?:jeg|vi) (?:tilbage|tilbake)',
     untilBehind: null,
     months: [
@@ -438,6 +450,7 @@ export const LANGUAGES: readonly Language[] = [
       'kiitos (?:viestist|yhteydenotost|s(?:ä|a)hk(?:ö|o)postist)|olemme vastaanottaneet|vastaamme',
     back: '(?:palaan|takaisin|tavoitettavissa|(?:taas|j(?:ä|a)lleen) (?:t(?:ö|o)iss(?:ä|a)|toimistolla|tavoitettavissa))(?: (?:toimisto(?:on|lle|lla)|t(?:ö|o)ihin|t(?:ö|o)iss(?:ä|a)|taas|j(?:ä|a)lleen))?',
     until: null,
+    since: null,
     backBehind: '(?:palaan|olen (?:taas|j(?:ä|a)lleen|takaisin))',
     untilBehind: 'asti|saakka',
     months: [
@@ -481,6 +494,7 @@ export const LANGUAGES: readonly Language[] = [
       'd(?:ě|e)kujeme za|obdr(?:ž|z)eli jsme|va(?:š|s)e zpr(?:á|a)va byla p(?:ř|r)ijata|(?:č|c)(?:í|i)slo po(?:ž|z)adavku',
     back: '(?:vr(?:á|a)t(?:í|i)m (?:se|sa)|zp(?:ě|e)t|sp(?:ä|a)(?:ť|t)|bud(?:u|em) (?:zp(?:ě|e)t|sp(?:ä|a)(?:ť|t)|op(?:ě|e|ä|a)(?:t|ť)))(?: (?:do (?:kancel(?:á|a)(?:ř|r)(?:e|ie)|pr(?:á|a)c[ei])|v (?:kancel(?:á|a)(?:ř|r)i{1,2}|pr(?:á|a)ci)))?(?: (?:dne|d(?:ň|n)a|od|v|ve|vo))?',
     until: 'do(?: dne)?',
+    since: null,
     backBehind: null,
     untilBehind: null,
     months: [

@@ -1,4 +1,5 @@
-import { htmlToText } from '../../../kit/mime/html-to-text.ts'
+import { htmlToTextSteps } from '../../../kit/mime/html-to-text.ts'
+import { type InSlices, oneStep } from '../../../kit/sliced-work.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import {
   encloseEntity,
@@ -41,7 +42,7 @@ export interface Composition {
   text: string | null
   html: string | null
   /** Makes the HTML as its recipients get it from the signed one, which the filed copy keeps; null: the same. */
-  wireHtml: ((html: string) => string) | null
+  wireHtml: ((html: string) => Promise<string>) | null
   /** Null: the message is not signed. */
   signature: Signature | null
   attachments: readonly AttachedFile[]
@@ -91,19 +92,27 @@ export interface Tail {
   open(): AsyncGenerator<Buffer>
 }
 
+/** A text of this length is encoded in about a millisecond. */
+const LARGE_TEXT_LENGTH = 64 * 1024
+
 /** Writes a message. An attached message is read here once, to see whether it can be sent as it is. */
-export async function composeMessage({ attachments, ...composition }: Composition): Promise<Composed> {
-  return composeWith(composition, await prepareFiles(attachments))
+export async function composeMessage(
+  { attachments, ...composition }: Composition,
+  inSlices: InSlices,
+): Promise<Composed> {
+  return composeWith(composition, await prepareFiles(attachments), inSlices)
 }
 
 /** Writes one of several messages with the same files. */
-export function composeWith(
+export async function composeWith(
   composition: Omit<Composition, 'attachments'>,
   files: PreparedFiles,
-): ComposedInParts {
-  const body = signedBody(composition)
-  const html = body.html === null ? null : htmlEntity(body.html, composition.wireHtml)
-  const root = structure(body, html?.entity ?? null, files)
+  inSlices: InSlices,
+): Promise<ComposedInParts> {
+  const body = await signedBody(composition, inSlices)
+  const text = await writeText('text/plain', body.text, inSlices)
+  const html = body.html === null ? null : await htmlEntity(body.html, composition.wireHtml, inSlices)
+  const root = structure({ ...body, text }, html?.entity ?? null, files)
   const { header, layout: places } = writeHeader(cleanNames(composition))
   const head: Segment[] = [header, ...root.segments]
   const ranges = [...places.ranges, ...rangesOf(head, html?.forms ?? new Map())]
@@ -138,12 +147,16 @@ interface Body {
 }
 
 /** The body with its signature, and the text that goes with HTML. */
-function signedBody({ text, html, signature }: Pick<Composition, 'text' | 'html' | 'signature'>): Body {
+async function signedBody(
+  { text, html, signature }: Pick<Composition, 'text' | 'html' | 'signature'>,
+  inSlices: InSlices,
+): Promise<Body> {
+  const toText = (markup: string) => inSlices(htmlToTextSteps(markup))
   const hasHtml = html !== null && html !== ''
-  const plain = text !== null && text !== '' ? text : hasHtml ? htmlToText(html) : ''
+  const plain = text !== null && text !== '' ? text : hasHtml ? await toText(html) : ''
   const signed = signature && (signature.text || signature.html) ? signature : null
   if (!signed) return { text: plain, html: hasHtml ? html : null }
-  const textSignature = signed.text || htmlToText(signed.html ?? '')
+  const textSignature = signed.text || (await toText(signed.html ?? ''))
   const htmlSignature = signed.html || textToHtml(signed.text ?? '')
   return {
     text: signText(plain, textSignature),
@@ -157,15 +170,14 @@ function isShownInHtml({ isInline, contentId }: AttachedFile, html: string | nul
 
 /** RFC 2046 and RFC 2387: mixed(related(alternative(text, html), shown files), other files), as far as they exist. */
 function structure(
-  body: Body,
+  { text, html: shownHtml }: Omit<Body, 'text'> & { text: Entity },
   html: Entity | null,
   { entities, files, boundaries }: PreparedFiles,
 ): OpenEntity {
-  const text = textEntity('text/plain', body.text)
   const content = html === null ? text : multipartEntity('alternative', [text, html])
   let root: OpenEntity = { ...content, tail: [] }
-  const shown = entities.filter((_, index) => isShownInHtml(files[index]!, body.html))
-  const others = entities.filter((_, index) => !isShownInHtml(files[index]!, body.html))
+  const shown = entities.filter((_, index) => isShownInHtml(files[index]!, shownHtml))
+  const others = entities.filter((_, index) => !isShownInHtml(files[index]!, shownHtml))
   if (shown.length > 0) root = encloseEntity('related', root, shown, boundaries.related)
   if (others.length > 0) root = encloseEntity('mixed', root, others, boundaries.mixed)
   return root
@@ -174,14 +186,25 @@ function structure(
 type SegmentForms = ReadonlyMap<Segment, FormRange['of']>
 
 /** The HTML part: one after the other for each form of the message, if they differ. */
-function htmlEntity(
+/** Writes a text. A large one waits until it is the turn of its tenant. */
+async function writeText(
+  type: 'text/plain' | 'text/html',
+  text: string,
+  inSlices: InSlices,
+): Promise<Entity> {
+  const isLarge = text.length > LARGE_TEXT_LENGTH
+  return isLarge ? inSlices(oneStep(() => textEntity(type, text))) : textEntity(type, text)
+}
+
+async function htmlEntity(
   html: string,
   wireHtml: Composition['wireHtml'],
-): { entity: Entity; forms: SegmentForms } {
-  const copy = textEntity('text/html', html)
-  const onWire = wireHtml?.(html) ?? html
+  inSlices: InSlices,
+): Promise<{ entity: Entity; forms: SegmentForms }> {
+  const copy = await writeText('text/html', html, inSlices)
+  const onWire = (await wireHtml?.(html)) ?? html
   if (onWire === html) return { entity: copy, forms: new Map() }
-  const wire = textEntity('text/html', onWire)
+  const wire = await writeText('text/html', onWire, inSlices)
   const forms = new Map<Segment, FormRange['of']>([
     ...copy.segments.map(segment => [segment, 'copy'] as const),
     ...wire.segments.map(segment => [segment, 'wire'] as const),

@@ -1,4 +1,5 @@
 import { isMailAddress } from '@waxwing/contract/mail/address-input.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
 import { readAddresses } from '../../../kit/mime/addresses.ts'
 import { decodeWords } from '../../../kit/mime/encoded-words.ts'
 import { type FieldName, fieldText, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'
@@ -55,14 +56,17 @@ export interface DraftSend {
   unsubscribeUrlOf: ((people: ForeignDraft['people']) => string) | null
   date: Date
   /** Makes the HTML as its recipients get it; null: it stays as it is. Not called if the HTML cannot be changed. */
-  wireHtml: ((html: string) => string) | null
+  wireHtml: ((html: string) => Promise<string>) | null
   /** Becomes From if the draft has none. */
   from: Mailbox
+  /** The addresses that Sender may name, as they are compared. */
+  ownAddresses: ReadonlySet<string>
 }
 
 /**
  * Prepares a draft that another client wrote. It is sent as it is: only Date, Message-ID, Bcc and our own fields change,
- * and parts that SMTP cannot carry are encoded. Null if it cannot be sent at all: a header is endless, or something
+ * fields of another transmission and a Sender who is not the account are left out, and parts that SMTP cannot carry are
+ * encoded. Null if it cannot be sent at all: a header is endless, or something
  * signed has lines that are too long.
  * @param openDraft called three times, once more if the HTML changes; one reading ends after the header
  */
@@ -103,10 +107,10 @@ export async function prepareForeignDraft(
 
 async function changeHtml(
   content: AsyncIterable<Buffer>,
-  wireHtml: (html: string) => string,
+  wireHtml: (html: string) => Promise<string>,
 ): Promise<WireHtml | null> {
   const part = await findHtmlPart(content)
-  return part && { part, bytes: writeHtmlPart(part, wireHtml(part.html.text)) }
+  return part && { part, bytes: writeHtmlPart(part, await wireHtml(part.html.text)) }
 }
 
 /** The part as it was is for the copy, and what stands after it for the wire. */
@@ -175,7 +179,8 @@ function readPeople(block: Buffer): Pick<ForeignDraft, 'people' | 'unreadable'> 
   return { people, unreadable }
 }
 
-const REPLACED = /^(?:date|message-id|(?:resent-)?bcc|x-waxwing-[^:]*)[ \t]*:/i
+/** RFC 5321 section 4.4 and RFC 5322 section 3.6.6: what says how a message came before is not true of this send. */
+const REPLACED = /^(?:date|message-id|bcc|return-path|resent-[^:]*|x-waxwing-[^:]*)[ \t]*:/i
 const FIELD = /^([!-9;-~]+)[ \t]*:/
 
 /** The fields as they stand, with ours in place of the draft's. */
@@ -188,7 +193,7 @@ function changedHeader(
   const writing = newHeader()
   const fields = fieldsOf(block)
   const has = (name: string) => fields.some(field => nameOf(field) === name)
-  for (const field of fields) if (/^(?:resent-)?bcc$/.test(nameOf(field))) add(writing, field, 'bcc')
+  for (const field of fields) if (nameOf(field) === 'bcc') add(writing, field, 'bcc')
   addDate(writing, send.date)
   add(writing, wordsField('Message-ID', [send.internetMessageId]))
   addUnsubscribing(writing, send.unsubscribeUrlOf?.(people) ?? null)
@@ -197,6 +202,7 @@ function changedHeader(
   if (!has('to') && !has('cc') && people.bcc.length > 0) add(writing, 'To: undisclosed-recipients:;\r\n')
   for (const field of fields) {
     if (REPLACED.test(field.toString('latin1'))) continue
+    if (nameOf(field) === 'sender' && !isOwn(field, send.ownAddresses)) continue
     if (isEncoded && nameOf(field) === 'content-transfer-encoding') add(writing, field, 'copy')
     else keepField(writing, field)
   }
@@ -219,6 +225,16 @@ function nameOf(field: Buffer): string {
   return FIELD.exec(field.toString('latin1'))?.[1]?.toLowerCase() ?? ''
 }
 
+/** Whether a field names addresses of the account, and nobody else. */
+function isOwn(field: Buffer, ownAddresses: DraftSend['ownAddresses']): boolean {
+  const named = readAddresses(valueOf(field.toString('utf8')))
+  return named.length > 0 && named.every(({ address }) => ownAddresses.has(comparedAddress(address)))
+}
+
+function valueOf(raw: string): string {
+  return raw.slice(raw.indexOf(':') + 1).replaceAll(/\r?\n/g, '')
+}
+
 const ADDRESS_FIELD_NAMES: ReadonlySet<string> = new Set([...Object.values(ADDRESS_FIELDS), 'sender'])
 
 /** A field beyond ASCII stays as it is for servers with SMTPUTF8, and is encoded for the others. */
@@ -230,7 +246,7 @@ function keepField(writing: HeaderWriting, field: Buffer): void {
     return
   }
   const raw = field.toString('utf8')
-  const value = raw.slice(raw.indexOf(':') + 1).replaceAll(/\r?\n/g, '')
+  const value = valueOf(raw)
   const label = raw.slice(0, raw.indexOf(':')).trim()
   add(writing, field, 'utf8')
   const encoded = ADDRESS_FIELD_NAMES.has(name)

@@ -1,5 +1,6 @@
 import { hasInlineContent, type RenderInput } from '@waxwing/contract/sending/send-body.ts'
-import { htmlToText } from '../../../kit/mime/html-to-text.ts'
+import { htmlToTextSteps } from '../../../kit/mime/html-to-text.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import { withoutPreview } from '../../../kit/templating/preview.ts'
 import type { Rendered, TemplateField, TemplateFields } from '../../../kit/templating/template.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
@@ -55,14 +56,16 @@ export async function requireContentTemplate(
 /** @param rcpt only on sends that name a suppression list */
 export async function renderContent(
   context: RequestContext,
-  { renderer }: Rendering,
+  { renderer, slicesOf }: Rendering,
   account: AccountView,
   { fields, params }: ContentTemplate,
   rcpt?: Rcpt,
 ): Promise<RenderedContent> {
   const variables = variablesOf({ params, account, rcpt }) ?? refuse('params_too_large')
   const [result] = await renderEach(renderer, context.tenantId, fields, [variables])
-  return !result || 'failure' in result ? refuseFailure(result!) : toContent(result)
+  return !result || 'failure' in result
+    ? refuseFailure(result!)
+    : toContent(result, slicesOf(context.tenantId))
 }
 
 /** The body of a draft with the content that its template renders, if it names one. */
@@ -82,7 +85,7 @@ export async function renderedBody<Body extends ContentBody>(
  */
 export async function renderContents(
   context: RequestContext,
-  { renderer }: Rendering,
+  { renderer, slicesOf }: Rendering,
   account: AccountView,
   template: ContentTemplate,
   entries: ReadonlyArray<{ params?: Params | undefined; rcpt?: Rcpt | undefined }>,
@@ -93,18 +96,23 @@ export async function renderContents(
   )
   const fitting = variables.filter(json => json !== null)
   const results = (await renderEach(renderer, context.tenantId, template.fields, fitting, budget)).values()
-  return variables.map(json => {
-    if (json === null) return { failure: 'params_too_large', field: null, message: null }
-    const result = results.next().value!
-    if (!('failure' in result)) return toContent(result)
-    if (result.failure === 'invalid') refuseFailure(result)
-    const { field, message } = result
-    return { failure: 'template_render_failed', field, message }
-  })
+  const contents: Array<RenderedContent | ContentFailure> = []
+  for (const json of variables) {
+    const result = json === null ? null : results.next().value!
+    if (result === null) contents.push({ failure: 'params_too_large', field: null, message: null })
+    else if (!('failure' in result)) contents.push(await toContent(result, slicesOf(context.tenantId)))
+    else if (result.failure === 'invalid') refuseFailure(result)
+    else contents.push({ ...result, failure: 'template_render_failed' })
+  }
+  return contents
 }
 
 /** The text that goes with HTML is made here if there is a preview, which is no part of the text. */
-function toContent({ subject, html, text, previewText }: Rendered): RenderedContent {
+async function toContent(
+  { subject, html, text, previewText }: Rendered,
+  inSlices: InSlices,
+): Promise<RenderedContent> {
   const isLacking = text === null && html !== null && previewText
-  return { subject, html, text: isLacking ? htmlToText(withoutPreview(html, previewText)) : text }
+  if (!isLacking) return { subject, html, text }
+  return { subject, html, text: await inSlices(htmlToTextSteps(withoutPreview(html, previewText))) }
 }

@@ -49,7 +49,10 @@ export async function writeDraft(
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
   const inDrafts = { outboxId: null, unsubscribeUrl: null, draftMark: draftMark(mark), wireHtml: null }
-  const composed = await composeMessage({ ...composition, ...inDrafts }).catch(refuseContent)
+  const composed = await composeMessage(
+    { ...composition, ...inDrafts },
+    services.slicesOf(account.tenant_id),
+  ).catch(refuseContent)
   const to = contentTarget(context, services, account)
   const { sealingOf } = to
   const written = await writeContent(composed, to).catch(refuseContent)

@@ -8,6 +8,7 @@ import type { RequestContext } from '../../context.ts'
 import { openSource } from '../../mail/content/source.ts'
 import { requireSender, type Sender } from '../../mail/identities/access.ts'
 import { refreshIdentities } from '../../mail/identities/refresh.ts'
+import { listOwnAddresses } from '../../mail/identities/store.ts'
 import { presentEtag } from '../../mail/messages/present.ts'
 import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
@@ -52,7 +53,15 @@ export async function sendDraft(
     async function* open() {
       yield* await openSource(content, account, draft)
     },
-    { internetMessageId, outboxId: id, unsubscribeUrlOf, wireHtml, date: new Date(), from: sender },
+    {
+      internetMessageId,
+      outboxId: id,
+      unsubscribeUrlOf,
+      wireHtml,
+      date: new Date(),
+      from: sender,
+      ownAddresses: await listOwnAddresses(context.db, account),
+    },
   )
   if (!prepared) return refuse('provider_rejected', undefined, UNSENDABLE)
   if (listId !== null && prepared.hasUnsubscribing) refuse('invalid_input', { issues: [UNSUBSCRIBABLE] })

@@ -1,7 +1,8 @@
 import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { newId } from '../../../kit/ids.ts'
-import { htmlToText } from '../../../kit/mime/html-to-text.ts'
+import { htmlToTextSteps } from '../../../kit/mime/html-to-text.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
 import { refreshIdentities } from '../../mail/identities/refresh.ts'
@@ -86,6 +87,7 @@ async function prepareMerge(
   const { tenantId } = context
   const { content, links } = services
   const { listId = null } = body
+  const inSlices = services.slicesOf(tenantId)
   const template = await requireContentTemplate(context, services, account, body)
   const originals = await requireOriginals(content, account, body)
   const isRefreshed = await refreshIdentities(services.content, account)
@@ -93,18 +95,19 @@ async function prepareMerge(
   const sender = await requireSender(context.db, account, body.from ?? null, known)
   const isSigned = body.sign ?? signByDefault
   const composing = { ...originals, sender, isSigned, kept: null }
-  const shared = template ? body : { ...body, text: textOf(body) }
+  const shared = template ? body : { ...body, text: await textOf(body, inSlices) }
   const { attachments, ...composition } = await planComposition(content, account, shared, composing)
   // What a template makes of its HTML is known later.
   const hasHtml = template ? (template.fields.html ?? '') !== '' : isTrackable(composition.html)
   const tracking = await requireTracking(context, services, account, { asked: body, hasHtml })
-  const placesOf = placesFinder(TRACKED_LENGTH_MAX)
+  const placesOf = placesFinder(TRACKED_LENGTH_MAX, inSlices)
   return {
     id: newId(),
     listId,
     templateId: template?.templateId ?? null,
     undoSendSeconds: body.undoSendSeconds ?? 0,
     composition,
+    inSlices,
     files: await prepareFiles(attachments).catch(refuseContent),
     recipientOf: ({ to, outboxId }) =>
       listId === null ? null : listRecipient(links, { tenantId, listId, outboxId }, to),
@@ -116,7 +119,7 @@ async function prepareMerge(
 }
 
 /** The text of all messages: made from the HTML once, not for each of them. */
-function textOf({ text, html }: MergeBody): string | null {
+async function textOf({ text, html }: MergeBody, inSlices: InSlices): Promise<string | null> {
   if (text || !html) return text ?? null
-  return htmlToText(html)
+  return inSlices(htmlToTextSteps(html))
 }

@@ -18,6 +18,7 @@ import {
   writeDown,
   writeTail,
 } from '../outbox/write-content.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { SendTracker, SendTracking } from '../tracking/track-send.ts'
 import { type EntryError, entryError, type PlannedEntry, renderError } from './rules.ts'
 
@@ -41,6 +42,7 @@ export interface Merge {
   templateId: string | null
   undoSendSeconds: number
   composition: Omit<PlannedComposition, 'to' | 'attachments'>
+  inSlices: InSlices
   files: PreparedFiles
   /** The recipient of an entry as a template names it, who can leave the list; null without a list. */
   recipientOf(entry: NewEntry): Rcpt | null
@@ -121,7 +123,7 @@ export class WrittenEntries {
 
   async #writeEntry(entry: NewEntry & RenderedEntry, content: RenderedContent): Promise<void> {
     const { index, to, reference, sendAt, outboxId: id } = entry
-    const { composition, files, listId, templateId } = this.#merge
+    const { composition, files, inSlices, listId, templateId } = this.#merge
     const tracker = this.#merge.trackerOf(entry)
     const message = {
       ...composition,
@@ -136,7 +138,7 @@ export class WrittenEntries {
       // Replaced by the time of the first attempt.
       date: new Date(),
     }
-    const composed = composeWith(message, files)
+    const composed = await composeWith(message, files, inSlices)
     const tracking = tracker.result()
     this.#countLinks(tracking)
     const written = await this.#writeContent(composed)

@@ -71,7 +71,7 @@ export async function sendMessage(
     // Replaced by the time of the first attempt.
     date: new Date(),
   }
-  const composed = await composeMessage(composition).catch(refuseContent)
+  const composed = await composeMessage(composition, services.slicesOf(context.tenantId)).catch(refuseContent)
   requireTracked(tracker, body)
   const send = newSend(id, composition, {
     inReplyTo: originals.replied?.id ?? null,

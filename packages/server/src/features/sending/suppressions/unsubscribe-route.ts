@@ -25,6 +25,7 @@ export function unsubscribeRoute(services: UnsubscribeServices): PublicRoute {
     path: '/u/{token}',
     isLink: true,
     form: { bytesMax: FORM_BYTES_MAX, origin: null },
+    isPossible: token => openUnsubscribeToken(services.links, token) !== null,
     async serve(request) {
       const link = openUnsubscribeToken(services.links, request.token)
       return link && serveLink(services, link, request)

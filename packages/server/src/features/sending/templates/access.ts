@@ -6,6 +6,7 @@ import {
   type TemplateFields,
 } from '../../../kit/templating/template.ts'
 import { type Renderer, RendererBusy } from '../../../kit/templating/renderer.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
@@ -29,6 +30,8 @@ export async function requireTemplate(
 export interface Rendering {
   renderer: Renderer
   templates: TemplateReads
+  /** Reads HTML on the event loop, a slice at a time. */
+  slicesOf(tenantId: string): InSlices
 }
 
 /** The template that a body names, for an account if there is one. A shared template is for every account. */

@@ -1,4 +1,5 @@
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
+import { doAtOnce, type Steps } from '../../../kit/sliced-work.ts'
 
 /** A link of a text in HTML. */
 export interface HtmlLink {
@@ -17,6 +18,8 @@ export interface HtmlPlaces {
   bodyEnd: number
 }
 
+/** Characters of one step. */
+const STEP_LENGTH = 8192
 /** Longer ones are left alone: a redirect would not fit into the header of an answer. */
 const URL_LENGTH_MAX = 4096
 
@@ -47,6 +50,11 @@ const BREAKOUT_TAGS = new Set(
  * character where a tag has thousands of attributes, much less otherwise.
  */
 export function findPlaces(html: string): HtmlPlaces {
+  return doAtOnce(findPlacesSteps(html))
+}
+
+/** The same in steps. */
+export function* findPlacesSteps(html: string): Steps<HtmlPlaces> {
   const links: HtmlLink[] = []
   /** The innermost SVG image or formula; links in it are those of another language. */
   let foreign: string | null = null
@@ -92,7 +100,11 @@ export function findPlaces(html: string): HtmlPlaces {
       onEof: () => undefined,
     },
   )
-  tokenizer.write(html, true)
+  for (let at = 0; at < html.length; at += STEP_LENGTH) {
+    tokenizer.write(html.slice(at, at + STEP_LENGTH), false)
+    yield
+  }
+  tokenizer.write('', true)
   return { links, bodyEnd: lastBodyEnd ?? openSince ?? html.length }
 }
 

@@ -1,6 +1,6 @@
 import fc from '../../../../test/property.ts'
 import { type DefaultTreeAdapterTypes, parse } from 'parse5'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createLinkTokens } from '../../../kit/link-token.ts'
 import { planLinkBase } from '../../../kit/link-base.ts'
 import { newId } from '../../../kit/ids.ts'
@@ -13,6 +13,8 @@ import {
   TRACKED_HTML_LENGTH_MAX,
   TRACKED_URLS_MAX,
 } from './track-html.ts'
+import { findPlaces, findPlacesSteps } from './html-links.ts'
+import { openSlicedWork } from '../../../kit/sliced-work.ts'
 
 const base = planLinkBase({ linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null })
 const tokens = createLinkTokens(Buffer.alloc(32, 1))
@@ -264,22 +266,47 @@ test('a link is read in time that grows with its length', () => {
   expect(trackHtml(html, CLICKS, options)).toEqual({ html, urls: [] })
 })
 
+const inSlices = openSlicedWork()('a')
+
 describe('the HTML of several messages', () => {
   const link = (name: string) => `<a href="https://example.org/${name}">x</a>`
 
-  test('is read once while it is the same, and up to a length in all', () => {
-    const placesOf = placesFinder(link('a').length * 2)
-    const first = placesOf(link('a'))
+  test('is read once while it is the same, and up to a length in all', async () => {
+    const placesOf = placesFinder(link('a').length * 2, inSlices)
+    const first = await placesOf(link('a'))
     expect(first?.links).toHaveLength(1)
-    expect(placesOf(link('a'))).toBe(first)
-    expect(placesOf(link('b'))?.links).toHaveLength(1)
-    expect(placesOf(link('c'))).toBeNull()
-    expect(placesOf(link('b'))?.links).toHaveLength(1)
+    expect(await placesOf(link('a'))).toBe(first)
+    expect((await placesOf(link('b')))?.links).toHaveLength(1)
+    expect(await placesOf(link('c'))).toBeNull()
+    expect((await placesOf(link('b')))?.links).toHaveLength(1)
   })
 
-  test('is not read where one is too long', () => {
+  test('is not read where one is too long', async () => {
     const long = 'x'.repeat(TRACKED_HTML_LENGTH_MAX + 1)
-    const placesOf = placesFinder(Infinity)
-    expect([placesOf(long), placesOf(long.slice(1))?.links]).toEqual([null, []])
+    const placesOf = placesFinder(Infinity, inSlices)
+    expect([await placesOf(long), (await placesOf(long.slice(1)))?.links]).toEqual([null, []])
+  })
+})
+
+describe('long HTML', () => {
+  test('is read in steps, across which links stay where they are', () => {
+    const link = '<a href="https://example.org/">x</a>'
+    for (let length = 8140; length < 8200; length++) {
+      const html = `${'x'.repeat(length)}${link}\r\n\u{1f600}${link}`
+      const [first, second] = findPlaces(html).links
+      expect(html.slice(first?.start, first?.end)).toBe('https://example.org/')
+      expect(html.slice(second?.start, second?.end)).toBe('https://example.org/')
+    }
+    let count = 0
+    for (const _ of findPlacesSteps(link.repeat(10_000))) count++
+    expect(count).toBeGreaterThanOrEqual(40)
+  })
+
+  test('has one token for each URL, however often it is linked', () => {
+    const make = vi.fn<typeof tokens.make>((...given) => tokens.make(...given))
+    const counting = { ...options, links: { ...options.links, tokens: { ...tokens, make } } }
+    const { urls } = trackHtml('<a href="https://example.org/">x</a>'.repeat(10_000), CLICKS, counting)
+    expect(urls).toHaveLength(1)
+    expect(make.mock.calls.length).toBeLessThanOrEqual(3)
   })
 })

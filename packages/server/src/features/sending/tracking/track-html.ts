@@ -1,6 +1,7 @@
 import type { LinkTokens } from '../../../kit/link-token.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { Links } from '../links.ts'
-import { findPlaces, type HtmlPlaces } from './html-links.ts'
+import { findPlaces, findPlacesSteps, type HtmlPlaces } from './html-links.ts'
 
 /** What of a message is tracked. */
 export interface Tracking {
@@ -26,7 +27,7 @@ export interface TrackHtmlOptions {
 
 /** Different URLs of one message; the links of further ones are left alone. */
 export const TRACKED_URLS_MAX = 1000
-/** Longer HTML is not tracked: to read it would hold up other requests. */
+/** Longer HTML is not tracked: to read it would take too long. */
 export const TRACKED_HTML_LENGTH_MAX = 512 * 1024
 /** The index of the link that only machines follow. */
 export const HONEYPOT = 0xffff
@@ -40,21 +41,22 @@ export function isTrackable(html: string | null | undefined): html is string {
 }
 
 /** Finds what of texts matters; null for one that is not tracked. */
-export type PlacesFinder = (html: string) => HtmlPlaces | null
+export type PlacesFinder = (html: string) => Promise<HtmlPlaces | null>
 
 /**
  * Reads texts of several messages, and each that follows itself once.
  * @param lengthMax of all that is read; what comes beyond is not tracked
  */
-export function placesFinder(lengthMax: number): PlacesFinder {
+export function placesFinder(lengthMax: number, inSlices: InSlices): PlacesFinder {
   let lengthLeft = lengthMax
   let last: { html: string; places: HtmlPlaces } | null = null
-  return html => {
+  return async html => {
     if (last?.html === html) return last.places
     if (!isTrackable(html) || html.length > lengthLeft) return null
     lengthLeft -= html.length
-    last = { html, places: findPlaces(html) }
-    return last.places
+    const places = await inSlices(findPlacesSteps(html))
+    last = { html, places }
+    return places
   }
 }
 
@@ -70,18 +72,20 @@ export function trackHtml(
   if (!base) return { html, urls: [] }
   const { links, bodyEnd } = places
   const isOwn = (url: string) => url.startsWith(`${base.url}/u/`) || url.startsWith(`${base.url}/t/`)
-  const indexes = new Map<string, number>()
+  /** The link that replaces each URL, in the order of their indexes. */
+  const tracked = new Map<string, string>()
   const edits: Array<{ start: number; end: number; text: string }> = []
   for (const { start, end, url } of tracking.clicks ? links : []) {
-    if (isOwn(url) || (!indexes.has(url) && indexes.size >= TRACKED_URLS_MAX)) continue
-    const index = indexes.get(url) ?? indexes.size
-    indexes.set(url, index)
-    edits.push({ start, end, text: clickUrl(outboxId, index, { base, tokens }) })
+    const known = tracked.get(url)
+    if (isOwn(url) || (!known && tracked.size >= TRACKED_URLS_MAX)) continue
+    const text = known ?? clickUrl(outboxId, tracked.size, { base, tokens })
+    tracked.set(url, text)
+    edits.push({ start, end, text })
   }
   const added = addedHtml(tracking, outboxId, { base, tokens })
   const before = edits.filter(({ start }) => start < bodyEnd).length
   edits.splice(before, 0, { start: bodyEnd, end: bodyEnd, text: added })
-  return { html: applyEdits(html, edits), urls: [...indexes.keys()] }
+  return { html: applyEdits(html, edits), urls: [...tracked.keys()] }
 }
 
 function applyEdits(

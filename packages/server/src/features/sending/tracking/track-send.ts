@@ -1,6 +1,7 @@
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
@@ -19,6 +20,8 @@ import {
 export interface TrackingServices {
   accountKeys: AccountKeys
   links: Links
+  /** Reads HTML on the event loop, a slice at a time. */
+  slicesOf(tenantId: string): InSlices
 }
 
 /** What a request says of tracking. */
@@ -61,26 +64,26 @@ export const UNTRACKED: SendTracking = { opens: false, clicks: false, links: nul
 /** Tracks one message while it is composed. */
 export interface SendTracker {
   /** Makes the HTML as its recipients get it; null: nothing is tracked. */
-  wireHtml: ((html: string) => string) | null
+  wireHtml: ((html: string) => Promise<string>) | null
   /** Known once the message is composed. One without HTML, or with too much of it, is not tracked. */
   result(): SendTracking
 }
 
 export function createSendTracker(
-  { accountKeys, links }: TrackingServices,
+  { accountKeys, links, slicesOf }: TrackingServices,
   account: AccountView,
   tracking: Tracking,
   {
     outboxId,
-    placesOf = placesFinder(TRACKED_HTML_LENGTH_MAX),
+    placesOf = placesFinder(TRACKED_HTML_LENGTH_MAX, slicesOf(account.tenant_id)),
   }: { outboxId: string; placesOf?: PlacesFinder },
 ): SendTracker {
   const { opens, clicks } = tracking
   if (!opens && !clicks) return { wireHtml: null, result: () => UNTRACKED }
   let urls: readonly string[] | null = null
   return {
-    wireHtml(html) {
-      const places = placesOf(html)
+    async wireHtml(html) {
+      const places = await placesOf(html)
       if (!places) return html
       const tracked = trackHtml(html, tracking, { outboxId, links, places })
       ;({ urls } = tracked)

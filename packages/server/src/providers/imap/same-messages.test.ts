@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { openProxiedMailbox } from '../../../test/changing/proxied-mailbox.ts'
+import { startDovecot } from '../../../test/servers/dovecot.ts'
+import { useServer } from '../../../test/servers/shared-server.ts'
+import { identityOf } from '../../kit/mime/identity.ts'
+import type { MessageSet } from '../changing.ts'
+import { letter, letters } from '../conformance/arrangement.ts'
+import { all, failureOf } from '../conformance/changing-steps.ts'
+import type { KnownMessage, MessageKey } from '../mail.ts'
+import { readCursor } from './cursor.ts'
+
+const server = useServer(() => startDovecot())
+const WHOLE = { part: null, isHeader: false, offset: 0, end: null, size: null }
+
+const idOf = (number: number) => /^Message-ID: (.*)$/im.exec(letter(number))![1]!.trim()
+
+function knownAs(number: number, isSuspect = false): KnownMessage {
+  return {
+    internetMessageId: idOf(number),
+    identity: '00000000-0000-0000-0000-000000000000',
+    isSuspect,
+  }
+}
+
+/** An inbox with letters, and how often a header was asked for. */
+async function openLetters(count: number) {
+  const arranged = await openProxiedMailbox(server())
+  const uids = await arranged.world.deliver(letters(count))
+  const at = async (known: ReadonlyMap<MessageKey, KnownMessage>): Promise<MessageSet> => ({
+    ...(await arranged.inInbox([...known.keys()].map(Number))),
+    known,
+  })
+  const asked = () => arranged.proxy.stats.lines.filter(line => /^UID FETCH.*MESSAGE-ID/.test(line)).length
+  return { ...arranged, uids, at, asked }
+}
+
+describe('before messages are marked', () => {
+  test('a mailbox that was opened for that is asked about once', async () => {
+    await using inbox = await openLetters(3)
+    const { uids, at, asked, world } = inbox
+    await using account = await inbox.connect()
+    const mark = async (number: number, uid: number) =>
+      all(account.changing.changeFlags(await at(new Map([[uid, knownAs(number)]])), { isRead: true }))
+    await mark(3, uids[2]!)
+    expect(asked()).toBe(1)
+    await mark(1, uids[0]!)
+    const [later] = await world.deliver({ raw: letter(4) })
+    await mark(4, later!)
+    expect(asked()).toBe(1)
+  })
+
+  test.each<[string, boolean, number]>([
+    ['whose numbers are under suspicion', true, 1],
+    ['that is behind its cursor', false, 1_000],
+  ])('a mailbox %s is asked about each of them', async (_, isSuspect, uidNext) => {
+    await using inbox = await openLetters(2)
+    await using account = await inbox.connect()
+    for (const number of [2, 1]) {
+      const set = await inbox.at(new Map([[inbox.uids[number - 1]!, knownAs(number, isSuspect)]]))
+      const cursor = { ...readCursor(set.cursor)!, uidNext }
+      await all(account.changing.changeFlags({ ...set, cursor }, { isRead: true }))
+    }
+    expect(inbox.asked()).toBe(2)
+  })
+})
+
+describe('a message of another Message-ID than the index knows', () => {
+  test.each(['flags', 'move', 'move without MOVE', 'remove'] as const)(
+    'is left alone by a change: %s',
+    async change => {
+      await using inbox = await openLetters(3)
+      if (change === 'move without MOVE') inbox.proxy.faults = { hiddenCapabilities: ['MOVE'] }
+      await inbox.world.createMailbox('Kept')
+      await using account = await inbox.connect()
+      const [first, second, third] = inbox.uids as [number, number, number]
+      const set = await inbox.at(
+        new Map([
+          [first, knownAs(1)],
+          [second, knownAs(9)],
+          [third, knownAs(3)],
+        ]),
+      )
+      const { changing } = account
+      const batches =
+        change === 'flags'
+          ? await all(changing.changeFlags(set, { isFlagged: true }))
+          : change === 'remove'
+            ? await all(changing.remove(set))
+            : await all(changing.move(set, 'Kept'))
+      expect(batches.flatMap(({ others = [] }) => others)).toEqual([second])
+      expect(batches.flatMap(({ gone }) => gone)).toEqual([])
+      if (change === 'flags') {
+        const [found] = await changing.find('INBOX', idOf(2))
+        expect(found?.flags.isFlagged).toBe(false)
+      } else expect(await inbox.raws('INBOX')).toEqual([letter(2)])
+    },
+  )
+
+  test('is not removed as a draft', async () => {
+    await using inbox = await openLetters(1)
+    await using account = await inbox.connect()
+    const { source, cursor } = await inbox.inInbox([])
+    const former = { source, cursor, key: inbox.uids[0]!, known: knownAs(9) }
+    const draft = { mailboxKey: 'INBOX', draftKey: null, internetMessageId: null, others: [] }
+    await account.changing.removeDraft({ ...draft, former })
+    expect(await inbox.raws('INBOX')).toEqual([letter(1)])
+    await account.changing.removeDraft({ ...draft, former: { ...former, known: knownAs(1) } })
+    expect(await inbox.raws('INBOX')).toEqual([])
+  })
+
+  test.each([
+    ['from its beginning', {}],
+    ['from the middle', { offset: 20 }],
+    ['in part', { part: '1' }],
+  ])('is not read %s', async (_, range) => {
+    await using inbox = await openLetters(1)
+    await using account = await inbox.connect()
+    const { source, cursor } = await inbox.inInbox([])
+    const at = { source, cursor, key: inbox.uids[0]! }
+    const read = (known: KnownMessage) =>
+      Array.fromAsync(account.content.open({ ...at, known }, { ...WHOLE, ...range }))
+    expect(await failureOf(read(knownAs(9)))).toMatchObject({ kind: 'not_found', isOther: true })
+    expect(Buffer.concat(await read(knownAs(1))).length).toBeGreaterThan(0)
+  })
+
+  test('is left out of what is read together', async () => {
+    await using inbox = await openLetters(3)
+    await using account = await inbox.connect()
+    const [first, second, third] = inbox.uids as [number, number, number]
+    const set = await inbox.at(
+      new Map([
+        [first, knownAs(1)],
+        [second, knownAs(9)],
+        [third, knownAs(3)],
+      ]),
+    )
+    const sources = await account.content.readSources(set, 1_000_000)
+    expect([...sources.keys()].toSorted()).toEqual([first, third])
+  })
+})
+
+describe('a message without a Message-ID', () => {
+  const raw = 'From: Ada <ada@a.test>\r\nTo: you@b.test\r\nSubject: nameless\r\n\r\nHello\r\n'
+  const receivedAt = new Date(Date.UTC(2026, 0, 1))
+  const facts = {
+    internetMessageId: null,
+    from: { address: 'ada@a.test' },
+    subject: 'nameless',
+    sentAt: null,
+    size: raw.length,
+    receivedAt,
+  }
+
+  test.each([
+    ['the same', facts, true],
+    ['of another subject', { ...facts, subject: 'other' }, false],
+    ['of another time', { ...facts, receivedAt: new Date(Date.UTC(2026, 0, 2)) }, false],
+    ['known by a Message-ID', { ...facts, internetMessageId: '<9@a.test>' }, false],
+  ])('is recognised by everything else: %s', async (_, indexed, isSame) => {
+    await using inbox = await openLetters(0)
+    const [uid] = await inbox.world.deliver({ raw, internalDate: receivedAt })
+    await using account = await inbox.connect()
+    const { internetMessageId } = indexed
+    const known = { internetMessageId, identity: identityOf(indexed), isSuspect: false }
+    const set = await inbox.at(new Map([[uid!, known]]))
+    expect(await account.mail.findOthers!(set, new Map([[uid!, known]]))).toEqual(isSame ? [] : [uid])
+  })
+})
