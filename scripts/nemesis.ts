@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect, parseArgs } from 'node:util'
+import { FAULT_KINDS, type FaultKind } from '../packages/server/test/nemesis/fault-plan.ts'
 import { LAYOUTS, type Layout } from '../packages/server/test/nemesis/processes.ts'
 import { runNemesis } from '../packages/server/test/nemesis/run.ts'
 import { STORES, type StoresKind } from '../packages/server/test/nemesis/stores.ts'
@@ -20,6 +21,7 @@ Usage: npm run nemesis -- [options]
   --stores <kind>      redis-and-s3: the processes share both; none: only the database and a folder; by default, the
                        seed decides, and of both layouts one has them and the other has not
   --accounts <number>  mailboxes, 60 by default
+  --only <kinds>       only faults of these kinds, such as database_failover,clock_ahead; docs/nemesis.md lists them
   --help               this text
 
 The exit code is 0 if every promise was kept, 1 if not, 2 if it could not be found out. The folder with the history and
@@ -33,6 +35,7 @@ interface Options {
   seed: number
   runs: Array<{ layout: Layout; stores: StoresKind }>
   accounts: number
+  only: ReadonlySet<FaultKind> | undefined
 }
 
 function readOptions(): Options | null {
@@ -43,6 +46,7 @@ function readOptions(): Options | null {
       layout: { type: 'string', default: 'both' },
       stores: { type: 'string' },
       accounts: { type: 'string', default: '60' },
+      only: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
@@ -61,7 +65,15 @@ function readOptions(): Options | null {
       stores: given ?? ((Math.floor(seed) + index) % 2 === 0 ? 'redis-and-s3' : 'none'),
     })),
     accounts: readNumber('accounts', values.accounts, 6, 500),
+    only: values.only === undefined ? undefined : readKinds(values.only),
   }
+}
+
+function readKinds(text: string): ReadonlySet<FaultKind> {
+  const names = text.split(',')
+  const kinds = FAULT_KINDS.filter(kind => names.includes(kind))
+  if (kinds.length === names.length) return new Set(kinds)
+  throw new WrongUsage(`--only must be kinds of faults, separated by commas: ${FAULT_KINDS.join(', ')}`)
 }
 
 function readNumber(name: string, text: string, least: number, most: number): number {
@@ -70,13 +82,13 @@ function readNumber(name: string, text: string, least: number, most: number): nu
   throw new WrongUsage(`--${name} must be a number from ${least} to ${most}`)
 }
 
-async function runAll({ minutes, seed, runs, accounts }: Options): Promise<boolean> {
+async function runAll({ minutes, seed, runs, accounts, only }: Options): Promise<boolean> {
   await installServers()
   let isKept = true
   for (const { layout, stores } of runs) {
     const folder = await mkdtemp(join(tmpdir(), `waxwing-nemesis-${seed}-${layout}-`))
     const say = (line: string) => void process.stdout.write(`${line}\n`)
-    const common = { seed, layout, stores, accounts, folder, isShort: false, say }
+    const common = { seed, layout, stores, accounts, folder, only, isShort: false, say }
     try {
       const { violations, unsettled } = await runNemesis({ ...common, seconds: minutes * 60 })
       if (violations.length === 0 && unsettled.length === 0) {
@@ -91,7 +103,7 @@ async function runAll({ minutes, seed, runs, accounts }: Options): Promise<boole
     say(`The history and the logs: ${folder}`)
     say(
       `To repeat it: npm run nemesis -- --seed ${seed} --layout ${layout} --stores ${stores} --minutes ${minutes} ` +
-        `--accounts ${accounts}`,
+        `--accounts ${accounts}${only ? ` --only ${[...only].join(',')}` : ''}`,
     )
   }
   return isKept

@@ -18,11 +18,16 @@ export async function query<Row extends object>(address: DatabaseAddress, text: 
   }
 }
 
-/** A standby that follows a primary. */
-export function startStandby(primary: PostgresServer, backup: BaseBackup): Promise<PostgresServer> {
+/** A standby that follows a primary. `more` are settings besides. */
+export function startStandby(
+  primary: PostgresServer,
+  backup: BaseBackup,
+  more: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const { socketFolder, password } = primary
   const settings = {
     ...LASTING,
+    ...more,
     primary_conninfo: `host=${socketFolder} user=${SUPERUSER} password=${password}`,
   }
   return startPostgresServer(VERSION, settings, { backup, as: 'standby' })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Db, openDatabase } from '../src/database/pool.ts'
+import { type Database, type DatabaseAddress, type Db, openDatabase } from '../src/database/pool.ts'
 import { openTestDatabase } from './open-database.ts'
 
 export interface TurnedClock extends AsyncDisposable {
@@ -20,11 +20,24 @@ const FUNCTIONS = [
 export async function openTurnedClock(): Promise<TurnedClock> {
   await using opened = new AsyncDisposableStack()
   const database = opened.use(await openTestDatabase())
-  await using setup = openDatabase({
-    address: database.address,
-    applicationName: 'waxwing test',
-    connectionsMax: 1,
-  })
+  await makeClockTurnable(database.address)
+  const owned = opened.move()
+  return {
+    database,
+    db: database.db,
+    turn: interval => turnClock(database.db, interval),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Sets the clock of a database ahead by this interval, or back where it is negative. */
+export function turnClock(db: Db, interval: string): Promise<unknown> {
+  return sql`update clock set turned = ${interval}::interval`.execute(db)
+}
+
+/** Lets the clock of a database that was migrated be turned, for connections that are opened from now on. */
+export async function makeClockTurnable(address: DatabaseAddress): Promise<void> {
+  await using setup = openDatabase({ address, applicationName: 'waxwing test', connectionsMax: 1 })
   await sql`create table clock (turned interval not null)`.execute(setup.db)
   await sql`insert into clock values ('0')`.execute(setup.db)
   for (const [name, volatility] of FUNCTIONS)
@@ -44,11 +57,4 @@ export async function openTurnedClock(): Promise<TurnedClock> {
   end $$`.execute(setup.db)
   await sql`set search_path = public, pg_catalog`.execute(setup.db)
   for (const { change } of defaults) await sql.raw(change).execute(setup.db)
-  const owned = opened.move()
-  return {
-    database,
-    db: database.db,
-    turn: interval => sql`update clock set turned = ${interval}::interval`.execute(database.db),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
 }

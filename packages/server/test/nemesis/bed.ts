@@ -5,15 +5,17 @@ import { fileURLToPath } from 'node:url'
 import { SUPERUSER } from '../../src/database/embedded/cluster.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { type Database, openDatabase } from '../../src/database/pool.ts'
-import { type PostgresServer, startPostgresServer } from '../postgres-server.ts'
 import type { Random } from '../seeded.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { type FaultProxy, startFaultProxy } from '../servers/fault-proxy.ts'
 import type { MailServer } from '../servers/mail-server.ts'
 import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { makeDataFolder } from '../service-process.ts'
+import { makeClockTurnable } from '../turned-clock.ts'
 import { waitUntil } from '../wait-until.ts'
 import { startCapture } from './capture.ts'
+import { type DatabasePair, openDatabasePair } from './database-pair.ts'
+import { HANGING_HOSTS } from './hangers.ts'
 import type { History } from './history.ts'
 import { LAYOUTS, type Layout, openPlace, type Place } from './processes.ts'
 import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
@@ -23,7 +25,7 @@ import { openStores, type Stores, type StoresKind } from './stores.ts'
 /** Everything in which the service lives during a run, and what can be done to it. */
 export interface Bed extends AsyncDisposable {
   places: readonly Place[]
-  postgres: PostgresServer
+  databases: DatabasePair
   /** Past all proxies, for what the run itself reads. */
   database: Database
   mail: MailServer
@@ -48,8 +50,6 @@ export interface Bed extends AsyncDisposable {
 
 const PLACE_NAMES = ['one', 'two', 'three'] as const
 const DISTRUSTFUL_SERVICE = fileURLToPath(new URL('./distrustful-service.ts', import.meta.url))
-/** Commits reach the disk before they are acknowledged, as in production. */
-const DURABLE = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
 
 export async function openBed(
   { layout, stores: kind, isShort }: { layout: Layout; stores: StoresKind; isShort: boolean },
@@ -57,12 +57,18 @@ export async function openBed(
   history: History,
 ): Promise<Bed> {
   await using opened = new AsyncDisposableStack()
-  const postgres = opened.use(await startPostgresServer(undefined, DURABLE))
-  await migrate(postgres.address('postgres'))
+  const databases = opened.use(await openDatabasePair())
+  const { primary } = databases
+  await migrate(primary.address('postgres'))
+  const databaseUrl = ({ host, port }: { host: string; port: number }) =>
+    `postgres://${SUPERUSER}:${primary.password}@${host}:${port}/postgres`
+  if (!isShort) await makeClockTurnable(primary.address('postgres'))
+  const ownProxy = opened.use(await startFaultProxy(databases.target))
   const database = opened.use(
-    openDatabase({ address: postgres.address('postgres'), applicationName: 'nemesis' }),
+    openDatabase({ address: { url: databaseUrl(ownProxy) }, applicationName: 'nemesis' }),
   )
   await startCapture(database.db)
+  if (!isShort) await databases.addStandby()
   const mail = opened.use(await startDovecot({ connectionsPerUserMax: 50 }))
   const sink = opened.use(await startSmtpSink())
   const endpoints = new Map(TEMPERS.map((temper, number) => [`e${number}-${temper}`, temper]))
@@ -84,20 +90,18 @@ export async function openBed(
   const env = {
     WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
     WAXWING_DATA_DIR: folder.path,
-    WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+    WAXWING_EGRESS_ALLOW: ['127.0.0.1', ...HANGING_HOSTS].map(host => `${host}/32`).join(','),
     WAXWING_ALLOW_PLAINTEXT: 'true',
     WAXWING_WEBHOOK_ALLOW: '127.0.0.1/32',
     WAXWING_WEBHOOK_ALLOW_HTTP: 'true',
     WAXWING_CONNECTIONS_PER_HOST: '500',
     WAXWING_LINKS_URL: 'https://links.example.com',
+    ...(isShort ? {} : { WAXWING_DATABASE_FAILOVER: 'synchronous' }),
     ...stores?.env,
   }
-  const databaseUrl = ({ host, port }: { host: string; port: number }) =>
-    `postgres://${SUPERUSER}:${postgres.password}@${host}:${port}/postgres`
-  const socket = { path: join(postgres.socketFolder, '.s.PGSQL.5432') }
   const program = isShort ? {} : { program: DISTRUSTFUL_SERVICE }
   for (const [number, roles] of LAYOUTS[layout].entries()) {
-    const databaseProxy = opened.use(await startFaultProxy(socket))
+    const databaseProxy = opened.use(await startFaultProxy(databases.target))
     const name = PLACE_NAMES[number] ?? `${number}`
     places.push(
       opened.use(await openPlace({ ...program, name, roles, folder, databaseProxy, databaseUrl, env })),
@@ -115,7 +119,7 @@ export async function openBed(
   const owned = opened.move()
   return {
     places,
-    postgres,
+    databases,
     database,
     mail,
     sink,
@@ -129,7 +133,7 @@ export async function openBed(
     key: firstKey,
     env: {
       ...env,
-      DATABASE_URL: `${databaseUrl({ host: 'localhost', port: 5432 })}?host=${encodeURIComponent(postgres.socketFolder)}`,
+      DATABASE_URL: databaseUrl(ownProxy),
     },
     listStored: () => (stores ? stores.listObjects() : listFiles(join(folder.path, 'blobs'))),
     addresses: () => places.flatMap(({ address }) => address ?? []),
@@ -145,9 +149,9 @@ async function listFiles(folder: string): Promise<string[]> {
 }
 
 /** Starts the database server again. The memory that its processes shared may be in use for a moment longer. */
-export async function restartDatabase({ postgres }: Pick<Bed, 'postgres'>): Promise<void> {
+export async function restartDatabase({ databases: { primary } }: Pick<Bed, 'databases'>): Promise<void> {
   await waitUntil('the database to start', () =>
-    postgres.start().then(
+    primary.start().then(
       () => true,
       () => false,
     ),

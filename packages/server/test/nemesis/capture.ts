@@ -19,7 +19,7 @@ const STATEMENTS = [
   'create schema nemesis',
   'create table nemesis.instance (id uuid primary key, process text)',
   `create table nemesis.owner (
-    number bigint generated always as identity, at timestamptz default clock_timestamp(), account_id uuid,
+    number bigint generated always as identity, at timestamptz default pg_catalog.clock_timestamp(), account_id uuid,
     instance_id uuid, writer text, epoch bigint, lease_seconds float8)`,
   'create table nemesis.stale_write (account_id uuid, writer text, owner text)',
   `create table nemesis.transition (

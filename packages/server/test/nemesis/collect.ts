@@ -40,6 +40,7 @@ export async function collectEnd(
     leavers,
     countedKey,
     before,
+    neighbours,
     bounds,
     history,
   }: {
@@ -49,6 +50,7 @@ export async function collectEnd(
     /** A key of a tenant with a limit that it is far from. */
     countedKey: string
     before: Snapshot
+    neighbours: EndState['neighbours']
     bounds: Bounds
     history: History
   },
@@ -96,6 +98,7 @@ export async function collectEnd(
     deleted,
     windows: await readWindows(bed, countedKey),
     loneFollower: followers.length === 1 ? (followers[0]?.name ?? null) : null,
+    neighbours,
     bounds,
   }
 }
@@ -165,7 +168,7 @@ async function readDeliveries({ database: { db } }: Bed, endpoints: readonly Run
 async function readOutbox({ database: { db }, tenantId }: Bed): Promise<OutboxState[]> {
   const { rows } = await sql<OutboxState>`
     select id, coalesce(subject, '') as key, internet_message_id as "internetMessageId", status,
-      error_reason as reason, task is not null or due_at is not null as "isBusy"
+      error_reason as reason, handed_over_at is not null as "wasHandedOver", task is not null or due_at is not null as "isBusy"
     from outbox where tenant_id = ${tenantId} order by created_at
   `.execute(db)
   return rows
@@ -206,6 +209,9 @@ async function readResources(bed: Bed, countedKey: string): Promise<Resources> {
       where state like 'idle in transaction%' and state_change < clock_timestamp() - interval '5 seconds'`),
     deadClaims: dead.map(({ place }) => `a row of ${place}`),
     orphanFiles: await findOrphanFiles(bed),
+    activeAccounts: await count(
+      `select count(*) from account where status = 'active' and deleted_at is null`,
+    ),
     processes: await Promise.all(bed.places.map(place => place.state())),
     inFlight,
     leftInRedis: await leastOf(async () => (await bed.stores?.countInProgress()) ?? 0),

@@ -3,12 +3,14 @@ import { sql } from 'kysely'
 import type { Random } from '../seeded.ts'
 import type { LinkFaults } from '../servers/fault-proxy.ts'
 import type { SinkAnswer, SinkMoment } from '../servers/smtp-sink.ts'
+import { turnClock } from '../turned-clock.ts'
 import { type Bed, restartDatabase } from './bed.ts'
 import type { FaultKind, PlannedFault } from './fault-plan.ts'
 import type { History } from './history.ts'
 import type { Place } from './processes.ts'
 import type { Stores } from './stores.ts'
 
+const CLOCK_AHEAD = '2 hours'
 const SLOW_MILLISECONDS = 300
 const SHORT_BYTES = [200, 20_000] as const
 const RUDE_SHARE = 0.3
@@ -36,18 +38,28 @@ const FAULTS: Record<FaultKind, (doing: Doing) => Promise<unknown>> = {
   cut_database: ({ place, last }) => withLink(place.databaseProxy, { stalled: 'both' }, last),
   cut_database_one_way: ({ place, last, random }) =>
     withLink(place.databaseProxy, { stalled: random.pick(['to_server', 'to_client'] as const) }, last),
-  database_fast: doing => restart(doing, () => doing.bed.postgres.stop('fast')),
-  database_immediate: doing => restart(doing, () => doing.bed.postgres.stop('immediate')),
-  database_kill: doing => restart(doing, () => doing.bed.postgres.kill()),
+  database_fast: doing => restart(doing, () => doing.bed.databases.primary.stop('fast')),
+  database_immediate: doing => restart(doing, () => doing.bed.databases.primary.stop('immediate')),
+  database_kill: doing => restart(doing, () => doing.bed.databases.primary.kill()),
   async database_stopped({ bed, last }) {
-    await bed.postgres.freeze()
+    await bed.databases.primary.freeze()
     await last()
-    await bed.postgres.thaw()
+    await bed.databases.primary.thaw()
   },
   async database_slow({ bed, last }) {
     await setCommitDelay(bed, 100_000)
     await last()
     await setCommitDelay(bed, 0)
+  },
+  async database_failover({ bed, last }) {
+    await bed.databases.failOver()
+    await last()
+    await bed.databases.addStandby()
+  },
+  async clock_ahead({ bed, last }) {
+    await turnClock(bed.database.db, CLOCK_AHEAD)
+    await last()
+    await turnClock(bed.database.db, '0')
   },
   imap_cut: async ({ bed }) => bed.imapProxy.cutAll(),
   imap_stalled: ({ bed, last }) => withLink(bed.imapProxy, { stalled: 'both' }, last),

@@ -33,8 +33,16 @@ export interface EndState {
   windows: WindowsState
   /** The only place whose processes follow accounts; null if there are several. */
   loneFollower: string | null
+  /** Sends of a tenant while all that other tenants sent hung at the dot. */
+  neighbours: NeighbourSend[]
   /** What is allowed to take time. */
   bounds: Bounds
+}
+
+export interface NeighbourSend {
+  id: string
+  /** How long it took to leave; null if it did not. */
+  seconds: number | null
 }
 
 export interface Bounds {
@@ -42,6 +50,8 @@ export interface Bounds {
   shared: number
   /** Seconds for which an account may have no living owner; null where the machine is too busy to judge it. */
   unowned: number | null
+  /** Seconds in which a send leaves although other tenants' servers hang. */
+  neighbour: number
 }
 
 /** Where requests of a minute are counted, and whether they are at the end. */
@@ -88,6 +98,7 @@ export interface OutboxState {
   internetMessageId: string
   status: string
   reason: string | null
+  wasHandedOver: boolean
   /** Whether something is still to be done for it. */
   isBusy: boolean
 }
@@ -135,6 +146,8 @@ export interface Resources {
   deadClaims: string[]
   /** Files of the blob store that are neither whole nor named by a row. */
   orphanFiles: string[]
+  /** Number of accounts that are followed, of all tenants. */
+  activeAccounts: number
   processes: Array<{ name: string; openFiles: number; openFilesAtFirst: number; exitedBy: string | null }>
   /** For each key that was used, how many requests a process let be in flight at the end, of those that are allowed. */
   inFlight: Array<{ process: string; allowed: number; accepted: number }>

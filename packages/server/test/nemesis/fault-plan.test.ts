@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { seeded } from '../seeded.ts'
-import { planFaults, PROCESS_FAULTS, STORE_FAULTS, WORLD_FAULTS } from './fault-plan.ts'
+import { LONG_WORLD_FAULTS, planFaults, PROCESS_FAULTS, STORE_FAULTS, WORLD_FAULTS } from './fault-plan.ts'
 
 const LONG = { seconds: 1_800, processes: 3, hasStores: true, isShort: false }
 
@@ -12,7 +12,7 @@ test('the same seed plans the same faults, and another seed others', () => {
 test('a long plan has every kind of fault, does each to every process, and ends in time', () => {
   const faults = planFaults(seeded(1), LONG)
   expect(new Set(faults.map(({ kind }) => kind))).toEqual(
-    new Set([...PROCESS_FAULTS, ...WORLD_FAULTS, ...STORE_FAULTS]),
+    new Set([...PROCESS_FAULTS, ...WORLD_FAULTS, ...LONG_WORLD_FAULTS, ...STORE_FAULTS]),
   )
   expect(new Set(faults.map(({ process }) => process))).toEqual(new Set([0, 1, 2, null]))
   for (const { atSeconds, seconds } of faults) {

@@ -24,6 +24,8 @@ export const WORLD_FAULTS = [
   'smtp_one_way',
   'smtp_rude',
 ] as const
+/** Faults of the world that only long runs have. */
+export const LONG_WORLD_FAULTS = ['database_failover', 'clock_ahead'] as const
 /** Faults of Redis and of the object store. */
 export const STORE_FAULTS = [
   'redis_stopped',
@@ -38,10 +40,13 @@ export const STORE_FAULTS = [
   's3_short',
   's3_cut',
 ] as const
-export type FaultKind =
-  | (typeof PROCESS_FAULTS)[number]
-  | (typeof WORLD_FAULTS)[number]
-  | (typeof STORE_FAULTS)[number]
+export const FAULT_KINDS = [
+  ...PROCESS_FAULTS,
+  ...WORLD_FAULTS,
+  ...LONG_WORLD_FAULTS,
+  ...STORE_FAULTS,
+] as const
+export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** Faults of different tracks overlap; those of one track come one after the other. */
 export type FaultTrack = 'processes' | 'world' | 'stores'
@@ -66,11 +71,15 @@ export interface PlanOptions {
   hasStores: boolean
   /** Faults last shorter, and come sooner one after the other. */
   isShort: boolean
+  /** Only faults of these kinds, if given. */
+  only?: ReadonlySet<FaultKind> | undefined
 }
 
 const PAUSE_SECONDS = { long: [4, 14], short: [1, 4] } as const
 const STOP_SECONDS = { long: [5, 60], short: [5, 14] } as const
 const DATABASE_STOPPED_SECONDS = { long: [10, 30], short: [5, 8] } as const
+/** A server of time that is wrong is noticed and mended soon. */
+const CLOCK_AHEAD_SECONDS = [45, 45] as const
 const OTHER_SECONDS = { long: [3, 25], short: [2, 6] } as const
 
 /** Decides what happens when. The same seed makes the same plan. */
@@ -90,9 +99,10 @@ const KINDS: Record<FaultTrack, readonly FaultKind[]> = {
 }
 
 function planTrack(parent: Random, track: FaultTrack, options: PlanOptions): PlannedFault[] {
-  const { seconds, processes, isShort } = options
+  const { seconds, processes, isShort, only } = options
   const random = parent.fork(track)
-  const kinds = KINDS[track]
+  const all = track === 'world' && !isShort ? [...KINDS.world, ...LONG_WORLD_FAULTS] : KINDS[track]
+  const kinds = only ? all.filter(kind => only.has(kind)) : all
   const pace = isShort ? 'short' : 'long'
   const faults: PlannedFault[] = []
   let waiting: FaultKind[] = []
@@ -117,6 +127,7 @@ function planTrack(parent: Random, track: FaultTrack, options: PlanOptions): Pla
 function durationOf(random: Random, kind: FaultKind, pace: 'long' | 'short'): number {
   if (kind === 'stop_process') return between(random, STOP_SECONDS[pace])
   if (kind === 'database_stopped') return between(random, DATABASE_STOPPED_SECONDS[pace])
+  if (kind === 'clock_ahead') return between(random, CLOCK_AHEAD_SECONDS)
   return between(random, OTHER_SECONDS[pace])
 }
 

@@ -9,6 +9,7 @@ import { checkLimits } from './checks/limits.ts'
 import { checkMailboxes } from './checks/mailboxes.ts'
 import { checkOwners } from './checks/owners.ts'
 import { checkResources } from './checks/resources.ts'
+import { checkNeighbours } from './checks/neighbours.ts'
 import { checkNoDoubleSend, checkNoLostSend } from './checks/sends.ts'
 import { checkStatuses } from './checks/statuses.ts'
 import { checkUnowned } from './checks/unowned.ts'
@@ -20,6 +21,7 @@ const CHECKS: readonly Check[] = [
   checkDeliveries,
   checkNoDoubleSend,
   checkNoLostSend,
+  checkNeighbours,
   checkMailboxes,
   checkBodies,
   checkEvents,

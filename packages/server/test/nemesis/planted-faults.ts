@@ -88,6 +88,12 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
   ],
   [
     'I4',
+    'a send of unknown outcome that nobody had begun to send',
+    ({ end }) => void (end.outbox[1]!.wasHandedOver = false),
+    /the outcome of the send send-2 is unknown, and it was never handed over/,
+  ],
+  [
+    'I4',
     'a sent message that no server accepted',
     ({ end }) => void end.accepted.shift(),
     /send-1 is sent, and the server never accepted it/,
@@ -326,6 +332,18 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
     /\(r2, answered 200\) has 1 rows, not 0/,
   ],
   ['I13', 'a broken chain', ({ end }) => void (end.audit.findings = 1), /the chain has 1 findings/],
+  [
+    'I15',
+    'a send that waited for those that hang',
+    ({ end }) => void (end.neighbours[0]!.seconds = 31),
+    /the send neighbour-1 took 31\.0 s while others hung at the dot/,
+  ],
+  [
+    'I15',
+    'a send that never left beside those that hang',
+    ({ end }) => void (end.neighbours[0]!.seconds = null),
+    /the send neighbour-1 did not leave/,
+  ],
   [
     'I14',
     'a lock that is still held',

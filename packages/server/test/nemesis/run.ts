@@ -14,11 +14,13 @@ import { collectEnd } from './collect.ts'
 import { doFault } from './do-fault.ts'
 import type { Bounds } from './evidence.ts'
 import { type Failover, measureFailovers, percentile } from './failovers.ts'
-import { type PlannedFault, planFaults } from './fault-plan.ts'
+import { type FaultKind, type PlannedFault, planFaults } from './fault-plan.ts'
 import { entriesOf, type History, openHistory } from './history.ts'
+import { openHangers } from './hangers.ts'
 import { judge } from './judge.ts'
 import { openLeavers } from './leavers.ts'
 import type { Layout } from './processes.ts'
+import { probeNeighbours } from './probe-neighbours.ts'
 import { settle, type Unsettled } from './settle.ts'
 import { takeSnapshot } from './snapshot.ts'
 import type { StoresKind } from './stores.ts'
@@ -36,6 +38,8 @@ export interface RunOptions {
   folder: string
   /** Shorter faults, less load, and no promise of speed is judged: for a run that is part of the tests. */
   isShort: boolean
+  /** Only faults of these kinds, if given. */
+  only?: ReadonlySet<FaultKind> | undefined
   say: (line: string) => void
 }
 
@@ -58,8 +62,8 @@ const LOAD: Record<'short' | 'long', Load> = {
 const CALLS_PER_MINUTE = { limited: 57, counted: 100_000 } as const
 const COUNTED_SECONDS_MAX = 60
 const BOUNDS: Record<'short' | 'long', Bounds> = {
-  short: { shared: 30, unowned: null },
-  long: { shared: 10, unowned: 30 },
+  short: { shared: 30, unowned: null, neighbour: 60 },
+  long: { shared: 10, unowned: 30, neighbour: 20 },
 }
 
 /** Runs the service under faults and judges what came of it. */
@@ -79,9 +83,11 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
   try {
     await using accounts = await openAccounts(bed, options.accounts, random.fork('accounts'))
     const leaving = await openLeavers(bed, LEAVERS[pace])
+    await using hangers = isShort ? null : await openHangers(bed)
     const keys = await openLimitedTenants(bed)
     const endpoints = await openEndpoints(bed)
     const before = await takeSnapshot(bed, accounts.all)
+    await hangers?.fill()
     say(`ready: ${accounts.all.length} accounts are followed, ${endpoints.length} endpoints`)
 
     await using clients = startClients({
@@ -99,9 +105,19 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
       processes: bed.places.length,
       hasStores: bed.stores !== null,
       isShort,
+      only: options.only,
     })
     await doFaults({ bed, faults, seconds, random: random.fork('doing'), history, say })
     bed.receivers.calm()
+    const neighbours = hangers
+      ? await probeNeighbours(bed, {
+          hangers,
+          accounts: accounts.sending,
+          history,
+          random: random.fork('probing'),
+        })
+      : []
+    hangers?.release()
     await clients.end()
     say('the faults are over, coming to rest')
 
@@ -115,6 +131,7 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
       leavers: leaving.leavers,
       countedKey: keys.counted,
       before,
+      neighbours,
       bounds: BOUNDS[pace],
       history,
     })

@@ -97,6 +97,7 @@ export function sampleEvidence(): SampleEvidence {
         openTransactions: 0,
         deadClaims: [],
         orphanFiles: [],
+        activeAccounts: 2,
         processes: [{ name: 'one', openFiles: 80, openFilesAtFirst: 50, exitedBy: null }],
         inFlight: [{ process: 'one', allowed: 16, accepted: 16 }],
         leftInRedis: 0,
@@ -104,7 +105,8 @@ export function sampleEvidence(): SampleEvidence {
       deleted: [sampleDeleted()],
       windows: { keeper: 'redis', isCounted: true },
       loneFollower: null,
-      bounds: { shared: 10, unowned: 30 },
+      neighbours: [{ id: 'neighbour-1', seconds: 2 }],
+      bounds: { shared: 10, unowned: 30, neighbour: 20 },
     },
   }
 }
@@ -166,7 +168,16 @@ export function sampleMessage(id: string, given: Partial<MessageSummary> = {}): 
 }
 
 function sampleSend(id: string, key: string, given: Partial<EndState['outbox'][number]>) {
-  return { id, key, internetMessageId: `<${id}>`, status: 'sent', reason: null, isBusy: false, ...given }
+  return {
+    id,
+    key,
+    internetMessageId: `<${id}>`,
+    status: 'sent',
+    reason: null,
+    wasHandedOver: true,
+    isBusy: false,
+    ...given,
+  }
 }
 
 export function sampleBody(given: Partial<BodyEntry> = {}): BodyEntry {

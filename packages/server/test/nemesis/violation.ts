@@ -1,7 +1,20 @@
 import type { Evidence } from './evidence.ts'
 
 /** The promise that a check watches; docs/nemesis.md says each in words. */
-export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I12' | 'I13' | 'I14'
+export type Invariant =
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I8'
+  | 'I9'
+  | 'I12'
+  | 'I13'
+  | 'I14'
+  | 'I15'
 
 export interface Violation {
   invariant: Invariant

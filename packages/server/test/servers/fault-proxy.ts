@@ -47,9 +47,12 @@ export interface FaultProxy extends AsyncDisposable {
   cutAll(): void
 }
 
-/** @param target a TCP address, or the path of a unix socket */
+/** A TCP address, or the path of a unix socket. */
+export type ProxyTarget = { host: string; port: number } | { path: string }
+
+/** @param target called with each connection if it is a function */
 export async function startFaultProxy(
-  target: { host: string; port: number } | { path: string },
+  target: ProxyTarget | (() => ProxyTarget),
   options: FaultProxyOptions = {},
 ): Promise<FaultProxy> {
   const links = new Set<FaultLink>()
@@ -60,7 +63,7 @@ export async function startFaultProxy(
     const [clientPort, serverPort] = [client.remotePort ?? 0, client.localPort ?? 0]
     const connection = { number: ++connections, clientPort, serverPort }
     options.onConnect?.(connection)
-    const link = new FaultLink(client, connectTo(target), {
+    const link = new FaultLink(client, connectTo(typeof target === 'function' ? target() : target), {
       faults: () => faults,
       onClientBytes: bytes => options.onClientBytes?.(connection, bytes),
       onClientClosed: () => options.onClientClosed?.(connection),
@@ -95,6 +98,6 @@ export async function startFaultProxy(
   return proxy
 }
 
-function connectTo(target: { host: string; port: number } | { path: string }): Socket {
+function connectTo(target: ProxyTarget): Socket {
   return connect({ ...target, allowHalfOpen: true })
 }

@@ -8,8 +8,15 @@ const SLACK_MS = 3_000
 /** Faults after which the keeper of the windows knows no more what was counted before. The table is not logged. */
 const FORGETTING: Record<WindowsState['keeper'], ReadonlySet<string>> = {
   redis: new Set(['redis_killed', 'redis_flushed']),
-  table: new Set(['database_immediate', 'database_kill']),
-  memory: new Set(['kill_process', 'restart_process', 'database_immediate', 'database_kill']),
+  table: new Set(['database_immediate', 'database_kill', 'database_failover', 'clock_ahead']),
+  memory: new Set([
+    'kill_process',
+    'restart_process',
+    'database_immediate',
+    'database_kill',
+    'database_failover',
+    'clock_ahead',
+  ]),
 }
 /** A process that has waited this long for Redis in vain takes it to be gone. */
 const NOTICE_MS = 2_000

@@ -4,6 +4,8 @@ import type { Check, Violation } from '../violation.ts'
 
 /** A process whose lease is valid keeps its accounts, but for the moment between two clocks. */
 const LEASE_SECONDS_SPARE = 0.5
+/** No lease lasts this long: a later end was set while the clock was ahead, and is void. */
+const LEASE_SECONDS_MAX = 60
 
 /** I7: one process at a time follows an account, and only the owner writes. */
 export const checkOwners: Check = ({ history, end }) => [
@@ -48,7 +50,9 @@ function findEarlyChanges(owners: readonly OwnerChange[]): Violation[] {
         return [broken(`${name}: the epoch went from ${before.epoch} to ${change.epoch}`)]
       const isLeft = before.instanceId !== null && change.instanceId !== before.instanceId
       // Nobody but its owner lets go of an account before the owner's lease has ended.
-      if (isLeft && change.writer !== before.owner && (change.leaseSeconds ?? 0) > LEASE_SECONDS_SPARE)
+      const left = change.leaseSeconds ?? 0
+      const isValid = left > LEASE_SECONDS_SPARE && left < LEASE_SECONDS_MAX
+      if (isLeft && change.writer !== before.owner && isValid)
         return [
           broken(`${name} was taken from ${before.owner}, whose lease had ${change.leaseSeconds} s left`),
         ]

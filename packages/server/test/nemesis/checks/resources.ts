@@ -4,9 +4,9 @@ import type { Check, Violation } from '../violation.ts'
 const OPEN_FILES_SPARE = 60
 
 /** I14: nothing is left behind: locks, transactions, claims of the dead, files, connections. */
-export const checkResources: Check = ({ end: { resources, mailboxes } }) => {
-  const { advisoryLocks, preparedTransactions, openTransactions, deadClaims, orphanFiles, processes } =
-    resources
+export const checkResources: Check = ({ end: { resources } }) => {
+  const { advisoryLocks, preparedTransactions, openTransactions, deadClaims, orphanFiles } = resources
+  const { processes, activeAccounts } = resources
   const counts: Array<[number, string]> = [
     [advisoryLocks, 'advisory locks are held'],
     [preparedTransactions, 'transactions are prepared'],
@@ -18,7 +18,7 @@ export const checkResources: Check = ({ end: { resources, mailboxes } }) => {
     ...deadClaims.map(what => broken(`${what} is claimed by a process that is dead`)),
     ...processes.flatMap(({ name, openFiles, openFilesAtFirst, exitedBy }) => [
       ...(exitedBy === null ? [] : [broken(`${name} ended by itself: ${exitedBy}`)]),
-      ...(openFiles > openFilesAtFirst + mailboxes.length + OPEN_FILES_SPARE
+      ...(openFiles > openFilesAtFirst + activeAccounts + OPEN_FILES_SPARE
         ? [broken(`${name} has ${openFiles} files open, at first ${openFilesAtFirst}`)]
         : []),
     ]),

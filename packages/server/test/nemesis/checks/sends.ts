@@ -46,9 +46,12 @@ function accountOf(path: string): string {
   return /^\/v1\/accounts\/([^/]+)\//.exec(path)?.[1] ?? ''
 }
 
-function judge({ id, status, reason, isBusy }: OutboxState, accepted: number): Violation[] {
+function judge({ id, status, reason, isBusy, wasHandedOver }: OutboxState, accepted: number): Violation[] {
   if (!ENDS.has(status)) return [broken('I4', `the send ${id} is still ${status}`)]
   if (isBusy) return [broken('I4', `something is still to be done for the send ${id}`)]
+  // No run loses a commit, so nothing has to be held that no process had begun to send.
+  if (reason === 'outcome_unknown' && status === 'failed' && !wasHandedOver)
+    return [broken('I4', `the outcome of the send ${id} is unknown, and it was never handed over`)]
   if (status === 'sent' && accepted === 0)
     return [broken('I4', `the send ${id} is sent, and the server never accepted it`)]
   const mayBeAccepted = status === 'sent' || reason === 'outcome_unknown'

@@ -3,6 +3,8 @@ import type { ClientRun } from './client-run.ts'
 
 const ANSWER_SECONDS_MAX = 15
 const AGAIN_MILLISECONDS = 200
+/** The status of a cursor or an id from before a failover (`invalid_cursor`). */
+const REFUSED = 400
 
 /** How far a reader has come. */
 export interface Position {
@@ -18,12 +20,14 @@ const poll: ReadOnce = (run, address, position) => readPage(run, address, positi
 const wait: ReadOnce = (run, address, position) => readPage(run, address, position, '&waitSeconds=5')
 
 /** Reads the stream of events until it breaks. */
-const stream: ReadOnce = async ({ bed, signal, history, name }, address, position) => {
+const stream: ReadOnce = async (run, address, position) => {
+  const { bed, signal, history, name } = run
   const { lastId } = position
   const answer = await fetch(`${address}/v1/changes/stream`, {
     headers: { authorization: `Bearer ${bed.key}`, ...(lastId === null ? {} : { 'last-event-id': lastId }) },
     signal,
   })
+  if (answer.status === REFUSED) return readAgain(run, address, position)
   if (!answer.ok || !answer.body) throw new Error(`not streamed: ${answer.status}`)
   let text = ''
   const events = answer.body.pipeThrough(new TextDecoderStream())
@@ -44,6 +48,16 @@ const stream: ReadOnce = async ({ bed, signal, history, name }, address, positio
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Reads from the beginning what came after the last event, since a failover began a new history of the feed. */
+async function readAgain(run: ClientRun, address: string, position: Position): Promise<void> {
+  position.cursor = null
+  let before: string | null
+  do {
+    before = position.cursor
+    await readPage(run, address, position, '')
+  } while (position.cursor !== before)
 }
 
 async function* withSignal(chunks: ReadableStream<string>, signal: AbortSignal): AsyncGenerator<string> {
@@ -72,9 +86,11 @@ async function readPage(
     headers: { authorization: `Bearer ${bed.key}` },
     signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_SECONDS_MAX * 1_000)]),
   })
+  if (answer.status === REFUSED) position.cursor = null
   if (!answer.ok) throw new Error(`not read: ${answer.status}`)
   const page = (await answer.json()) as { items: Array<{ id: string }>; nextCursor: string }
-  const ids = page.items.map(({ id }) => id)
+  const { lastId } = position
+  const ids = page.items.map(({ id }) => id).filter(id => lastId === null || BigInt(id) > BigInt(lastId))
   position.lastId = ids.at(-1) ?? position.lastId
   position.cursor = page.nextCursor
   if (ids.length > 0) history.add({ type: 'page', reader: name, from, at: Date.now(), ids })
