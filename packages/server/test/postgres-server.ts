@@ -137,7 +137,7 @@ async function chooseParent({ fsync }: Readonly<Record<string, string>>): Promis
   if (room === null || room.bavail * room.bsize < MEMORY_BYTES_MIN) return tmpdir()
   for (const name of await readdir(MEMORY_FOLDER)) {
     const [, pid] = /^waxwing-test-(\d+)-/.exec(name) ?? []
-    if (pid !== undefined && !signalOne(Number(pid), 0))
+    if (pid !== undefined && !isAlive(Number(pid)))
       await rm(path.join(MEMORY_FOLDER, name), { recursive: true, force: true })
   }
   return MEMORY_FOLDER
@@ -211,12 +211,19 @@ async function childrenOf(pid: number): Promise<number[]> {
   return children.split(' ').filter(Boolean).map(Number)
 }
 
-/** @returns whether there is such a process */
-function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
+/** Whether there is such a process. That of another user may not be signalled. */
+function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, signal)
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function signalOne(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
   } catch {
     // It ended meanwhile.
-    return false
   }
 }
