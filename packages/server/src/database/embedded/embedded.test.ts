@@ -290,9 +290,13 @@ describe('openEmbedded', () => {
     await using folder = await makeFolder()
     const dataDir = path.join(folder.path, 'data')
     const socket = socketOf((await useOnce(dataDir)).address)
+    // A server that runs removes files while they are copied. Its lock file is copied with the others.
+    await run('cp', ['--archive', dataDir, `${dataDir}.copy`])
     const left = await leaveServer(dataDir, socket)
+    const lock = path.join('postgres', 'cluster', 'postmaster.pid')
+    await run('cp', ['--archive', path.join(dataDir, lock), path.join(`${dataDir}.copy`, lock)])
     await rename(dataDir, `${dataDir}.old`)
-    await run('cp', ['--archive', `${dataDir}.old`, dataDir])
+    await rename(`${dataDir}.copy`, dataDir)
 
     await using copy = await openService(dataDir)
     expect(await requirePid(dataDir)).not.toBe(left)
