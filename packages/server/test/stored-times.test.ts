@@ -35,6 +35,8 @@ const LEFT_ALONE = {
     'outbox.send_at',
   ],
   'whoever reads it expects that it may be ahead': [
+    // `holdAfterRestore`: what is due now is held at most.
+    'feed_epoch.noticed_at',
     // `isLive`: no lease is a minute ahead.
     'instance.heartbeat_at',
     'instance.heartbeat_until',
@@ -52,6 +54,8 @@ const LEFT_ALONE = {
     'grant_revocation.expires_at',
     'outbox.ended_at',
     'suppression_list.deleted_at',
+    // Only compared with another reading of it.
+    'sync_cursor.suspected_at',
     'webhook_endpoint.previous_secret_expires_at',
   ],
   'it is shown, sorted by or counted by, and nothing waits for it': [
@@ -110,7 +114,7 @@ test('every time in the tables is either mended after the clock was ahead, or le
   const columns = tables.flatMap(([, table, body = '']) =>
     [...body.matchAll(/^ {2}"?(\w+)"? timestamp/gm)].map(([, column]) => `${table}.${column}`),
   )
-  const mended = TIMES.flatMap(({ table, waits = {}, past = [] }) => {
+  const mended = TIMES.flatMap(({ table, waits = {}, past = [], since = {} }) => {
     const setAt = Object.values(waits).flatMap(wait => ('setAt' in wait ? [wait.setAt] : []))
     return [...Object.keys(waits), ...setAt, ...past].map(column => `${table}.${column}`)
   })
@@ -148,7 +152,7 @@ test('nothing waits for longer, or happened later, than it should once a clock i
 
 /** What makes something wait for the row of a table. */
 const PENDING: Record<string, Record<string, RawBuilder<unknown>>> = {
-  outbox: { task: sql`'look_up'`, phase: sql`'pre'`, filed_copy: sql`'{}'` },
+  outbox: { task: sql`'look_up'`, phase: sql`'pre'`, filed_copy: sql`'{}'`, held_since: sql`now()` },
   message: { missing_look: sql`0` },
 }
 /** Columns with the moment at which a time was set that no trigger writes. */
@@ -185,18 +189,18 @@ function anyOf(type: string): RawBuilder<unknown> {
 }
 
 /** Sets all times of a table as the service would now. */
-async function setTimes(db: Db, { table, waits = {}, past = [] }: StoredTimes): Promise<void> {
+async function setTimes(db: Db, { table, waits = {}, past = [], since = {} }: StoredTimes): Promise<void> {
   const waiting = Object.entries(waits).map(([column, wait]) => {
     const seconds = 'seconds' in wait ? wait.seconds : WAIT_SECONDS
     return sql`${sql.ref(column)} = clock_timestamp() + make_interval(secs => ${seconds})`
   })
   const beside = SET_BESIDE.filter(name => name.startsWith(`${table}.`)).map(name => name.split('.')[1]!)
-  const happened = [...past, ...beside].map(column => sql`${sql.ref(column)} = clock_timestamp()`)
+  const happened = [...past, ...Object.keys(since), ...beside].map(column => sql`${sql.ref(column)} = clock_timestamp()`)
   await sql`update ${sql.table(table)} set ${sql.join([...waiting, ...happened])}`.execute(db)
 }
 
 /** How many seconds each of its times may lie ahead. */
-function boundsOf({ table, waits = {}, past = [] }: StoredTimes) {
+function boundsOf({ table, waits = {}, past = [], since = {} }: StoredTimes) {
   const waiting = Object.entries(waits).flatMap(([column, wait]) =>
     'seconds' in wait
       ? [{ column, seconds: wait.seconds }]
@@ -205,7 +209,7 @@ function boundsOf({ table, waits = {}, past = [] }: StoredTimes) {
           { column: wait.setAt, seconds: 0 },
         ],
   )
-  const bounds = [...waiting, ...past.map(column => ({ column, seconds: 0 }))]
+  const bounds = [...waiting, ...[...past, ...Object.keys(since)].map(column => ({ column, seconds: 0 }))]
   return bounds.map(({ column, seconds }) => ({ name: `${table}.${column}`, table, column, seconds }))
 }
 

@@ -19,6 +19,11 @@ export interface StoredTimes {
   waits?: Readonly<Record<string, Wait>>
   /** Columns with the time at which something happened. One that lies ahead counts as now. */
   past?: readonly string[]
+  /**
+   * The same, for columns from which on something is looked for: one that lies ahead counts as this many seconds before
+   * now, since what came before it would not be found.
+   */
+  since?: Readonly<Record<string, number>>
 }
 
 /**
@@ -65,25 +70,28 @@ export async function startVoidingTimes(options: VoidTimesOptions): Promise<Asyn
   return loop
 }
 
-/** Returns false if rows that are locked are left. */
+/** Returns false if rows that are locked are left. A table that fails does not keep the others from being looked at. */
 async function voidTimes({ db, log, times }: VoidTimesOptions, signal: AbortSignal): Promise<boolean> {
   const counts = new Map<string, number>()
+  const failures: unknown[] = []
   let isDone = true
-  for (const stored of times) {
+  const voidAll = async (stored: StoredTimes) => {
     for (;;) {
-      if (signal.aborted) return true
+      if (signal.aborted) return
       const { found, changed } = await voidBatch(db, stored)
       if (changed > 0) counts.set(stored.table, (counts.get(stored.table) ?? 0) + changed)
       if (found > changed) isDone = false
-      if (changed === 0) break
+      if (changed === 0) return
     }
   }
+  for (const stored of times) await voidAll(stored).catch((error: unknown) => failures.push(error))
   if (counts.size > 0) {
     const count = [...counts.values()].reduce((sum, each) => sum + each)
     const message =
       'The clock of the database was ahead. What was set to wait meanwhile waits for its time from now on'
     log.warn({ names: [...counts.keys()], count }, message)
   }
+  if (failures.length > 0) throw failures[0]
   return isDone
 }
 
@@ -122,7 +130,7 @@ interface Column {
 
 const NOW = sql`(select now from moment)`
 
-function columnsOf({ waits = {}, past = [] }: StoredTimes): Column[] {
+function columnsOf({ waits = {}, past = [], since = {} }: StoredTimes): Column[] {
   const waiting = Object.entries(waits)
   const setAt = new Set(waiting.flatMap(([, wait]) => ('setAt' in wait ? [wait.setAt] : [])))
   return [
@@ -132,6 +140,11 @@ function columnsOf({ waits = {}, past = [] }: StoredTimes): Column[] {
       name,
       isVoid: sql<boolean>`${sql.ref(name)} > ${NOW}`,
       value: NOW,
+    })),
+    ...Object.entries(since).map(([name, seconds]) => ({
+      name,
+      isVoid: sql<boolean>`${sql.ref(name)} > ${NOW}`,
+      value: sql`${NOW} - make_interval(secs => ${seconds})`,
     })),
   ]
 }

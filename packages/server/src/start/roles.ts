@@ -99,8 +99,11 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     async drain(drain) {
       // A server that does not answer must not hold up the end: what it was given is looked up by the next process.
       const timer = setTimeout(endSending, drain.handedOverSeconds * 1_000)
-      await Promise.all([api?.close(drain), ...workers.map(worker => worker[Symbol.asyncDispose]())])
-      clearTimeout(timer)
+      try {
+        await Promise.all([api?.close(drain), ...workers.map(worker => worker[Symbol.asyncDispose]())])
+      } finally {
+        clearTimeout(timer)
+      }
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }

@@ -229,6 +229,34 @@ test('a process that survived brings the outcome of what it had claimed before',
   expect((await release(entry)).status).toBe(409)
 })
 
+test('a process that survived brings the outcome of what it had claimed, although the claim was lost, too', async () => {
+  const accountId = await connectSender(app, opened)
+  const entry = await send(app, accountId)
+  const atDot = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<null>()
+  opened.sink.behave = ({ step }) => {
+    if (step !== 'dot') return null
+    atDot.resolve()
+    return answer.promise
+  }
+  await withJobs(async () => {
+    await atDot.promise
+    await app.db.transaction().execute(async tx => {
+      await sql`
+        update outbox set status = 'queued', phase = null, claim = null, claimed_by = null, handed_over_at = null,
+          due_at = send_at
+        where id = ${entry.id}
+      `.execute(tx)
+      await recordRestore(tx)
+    })
+    answer.resolve(null)
+    await waitForStatus(app, entry, 'sent')
+  })
+  opened.sink.behave = () => null
+  expect(await sentTo(entry)).toBe(1)
+  expect((await release(entry)).status).toBe(409)
+})
+
 async function runCommand(...words: string[]): Promise<string> {
   const program = new Command().exitOverride()
   const { db, keyRing } = app

@@ -153,9 +153,7 @@ describe('the number of endpoints', () => {
   async function createAtOnce(): Promise<unknown[]> {
     const keys = await Promise.all(Array.from({ length: 20 }, () => app.createKey({ tenantId })))
     const answers = await Promise.all(
-      keys.flatMap(({ text }) =>
-        Array.from({ length: 10 }, () => createPatiently(app.as(text))),
-      ),
+      keys.flatMap(({ text }) => Array.from({ length: 10 }, () => createPatiently(app.as(text)))),
     )
     return answers.map(({ status, body }) => (status === 200 ? 'created' : body['code'])).toSorted()
   }

@@ -1,6 +1,10 @@
 import { sql } from 'kysely'
 import type { StoredTimes } from '../../jobs/stored-times.ts'
 import { HELD_SECONDS } from './drafts/record-change.ts'
+import { LOOK_UP_HOURS_MAX } from './outbox/tasks.ts'
+
+/** As long as the rest of the time in which a message is looked for. */
+const SEARCHED_SECONDS = (LOOK_UP_HOURS_MAX / 2) * 3_600
 
 /** Entries come before their accounts and merges, which are looked at in time for them. */
 export const SENDING_TIMES: readonly StoredTimes[] = [
@@ -11,6 +15,8 @@ export const SENDING_TIMES: readonly StoredTimes[] = [
     past: ['dated_at'],
   },
   { table: 'outbox', among: sql`task is not null`, waits: { task_at: { setAt: 'task_set_at' } } },
+  // Look-ups search the sent mail from then on.
+  { table: 'outbox', among: sql`task = 'look_up'`, since: { handed_over_at: SEARCHED_SECONDS } },
   { table: 'outbox', among: sql`(task is not null or phase is not null)`, past: ['handed_over_at'] },
   // A merge keeps a time after its last hand-over.
   {
@@ -18,6 +24,7 @@ export const SENDING_TIMES: readonly StoredTimes[] = [
     among: sql`mail_merge_id in (select id from mail_merge_pace)`,
     past: ['handed_over_at'],
   },
+  { table: 'outbox', among: sql`held_since is not null`, past: ['held_since'] },
   { table: 'outbox', among: sql`filed_copy is not null`, past: ['copy_filed_at'] },
   {
     table: 'sending_account',

@@ -7,6 +7,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordSuppressed } from '../suppressions/record-suppressed.ts'
 import type { ClaimedEntry } from './claims.ts'
+import { holdAfterRestore } from './held.ts'
 import {
   type HandOver,
   type HandOverResult,
@@ -84,8 +85,9 @@ export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void
       ...options,
       keyOf: ({ entry }: EndedAttempt) => entry.tenantId,
       async work(tenantId, all) {
-        const { names, counts } = await recordEnds(db, tenantId, all)
+        const { names, counts, accepted } = await recordEnds(db, tenantId, all)
         onBounced(counts)
+        if (accepted.length > 0) onBounced(await recordLateAcceptance(db, tenantId, accepted))
         return names
       },
     }),
@@ -97,13 +99,13 @@ function recordEnds(
   db: Db,
   tenantId: string,
   all: readonly EndedAttempt[],
-): Promise<{ names: AttemptOutcome[]; counts: BounceCounts }> {
+): Promise<{ names: AttemptOutcome[]; counts: BounceCounts; accepted: Outcome[] }> {
   return inTransaction(db, tenantId, async unit => {
     // Rows of accounts are locked in the same order each time, so that no two groups wait for each other.
     const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
     const now = inOrder.some(isTimed) ? await readClock(unit.sql) : UNREAD
     const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
-    const { counts, suppressions } = await recordOutcomes(
+    const { counts, suppressions, lost } = await recordOutcomes(
       unit,
       [...outcomes.values()].filter(outcome => outcome !== null),
     )
@@ -118,7 +120,28 @@ function recordEnds(
     }
     // Lists are locked after everything that another group may hold while it waits for them.
     await recordSuppressed(unit, suppressions)
-    return { names: all.map(ended => nameOf(ended, outcomes.get(ended) ?? null)), counts }
+    return {
+      names: all.map(ended => nameOf(ended, outcomes.get(ended) ?? null)),
+      counts,
+      accepted: lost.filter(({ next }) => next.status === 'sent'),
+    }
+  })
+}
+
+/**
+ * Writes down that messages were accepted whose claims are lost. If the database went back, this may come before they are
+ * held, so they are held first.
+ */
+async function recordLateAcceptance(
+  db: Db,
+  tenantId: string,
+  accepted: readonly Outcome[],
+): Promise<BounceCounts> {
+  await holdAfterRestore(db)
+  return inTransaction(db, tenantId, async unit => {
+    const { counts, suppressions } = await recordOutcomes(unit, accepted)
+    await recordSuppressed(unit, suppressions)
+    return counts
   })
 }
 

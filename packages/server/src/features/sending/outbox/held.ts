@@ -28,12 +28,13 @@ export async function holdAfterRestore(db: Db): Promise<void> {
       returning feed_epoch.noticed_epoch is not distinct from feed_epoch.epoch as is_described,
         before.epoch = any(feed_epoch.continues) as is_continued, feed_epoch.noticed_at
     ), restored as (
-      select case when is_described then noticed_at else clock_timestamp() end as at
+      -- The clock may have been ahead when it was noticed.
+      select case when is_described then least(noticed_at, clock_timestamp()) else clock_timestamp() end as at
       from noticed where not (is_described and is_continued)
     ), held as (
-      -- The claim stays: a process that survived may still bring its outcome.
+      -- A claim stays: a process that survived may still bring its outcome.
       update outbox set status = 'sending', phase = 'unknown', claim = coalesce(claim, gen_random_uuid()),
-        claimed_by = null, due_at = null, 
+        claimed_by = null, due_at = null,
         dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
         held_since = clock_timestamp(), task = 'look_up', task_at = clock_timestamp(), task_tries = 0, task_by = null,
         updated_at = clock_timestamp()

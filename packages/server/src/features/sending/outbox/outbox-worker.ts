@@ -158,6 +158,8 @@ export class OutboxWorker implements AsyncDisposable {
     const progress = {
       onHandedOver: () => {
         clearTimeout(timer)
+        // It may have been handed over before, on a connection that was lost.
+        if (sending.isHanging) change({ isHanging: false })
         timer = setTimeout(() => change({ isHanging: true }), HANGS_AFTER_SECONDS * 1_000)
       },
       onOver: () => change({ isHanging: false, isOver: true }),

@@ -90,12 +90,20 @@ export interface Outcome {
   answered: { bytesMax: number | null } | null
 }
 
-/** Writes the outcomes of attempts of one tenant, but for those whose claim is lost. */
+export interface RecordedOutcomes extends RecordedRefusals {
+  /** Those that were not written, since their claim is lost. */
+  lost: readonly Outcome[]
+}
+
+/**
+ * Writes the outcomes of attempts of one tenant, but for those whose claim is lost. That a message was accepted is true
+ * without a claim, too, of what was held after a restore: the claim may have been lost with the history.
+ */
 export async function recordOutcomes(
   unit: UnitOfWork,
   outcomes: readonly Outcome[],
-): Promise<RecordedRefusals> {
-  if (outcomes.length === 0) return NO_REFUSALS
+): Promise<RecordedOutcomes> {
+  if (outcomes.length === 0) return { ...NO_REFUSALS, lost: [] }
   const { rows } = await sql<EntryRow & { draft_version: number | null }>`
     with given as (
       select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (
@@ -115,7 +123,10 @@ export async function recordOutcomes(
         task_tries = case when is_first then 0 else task_tries end
       from given
       where outbox.id = any(${outcomes.map(({ attempt }) => attempt.id)}::uuid[])
-        and outbox.id = given.id and outbox.claim = given.claim
+        and outbox.id = given.id and (
+          outbox.claim = given.claim or (given.status = 'sent' and outbox.held_since is not null and (
+            outbox.phase = 'unknown' or (outbox.status = 'failed' and outbox.error_reason = 'outcome_unknown')))
+        )
         -- After a send was given up as unknown, only its acceptance is news: its content is gone.
         and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))
       returning outbox.*
@@ -151,10 +162,11 @@ export async function recordOutcomes(
     unit,
     again.map(({ id }) => id),
   )
-  return recordRefusals(
+  const refusals = await recordRefusals(
     unit,
     outcomes.filter(({ attempt }) => ended.has(attempt.id)),
   )
+  return { ...refusals, lost: outcomes.filter(({ attempt }) => !ended.has(attempt.id)) }
 }
 
 const isFirst = (attempt: Claim, next: NextState) => next.status === 'sent' && !attempt.isSent

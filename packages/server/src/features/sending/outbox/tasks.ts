@@ -44,7 +44,7 @@ export interface TaskServices {
 const COPY_HOURS_MAX = 48
 const MARK_TRIES_MAX = 5
 /** If nothing answers for this long after a hand-over, the look-ups count nevertheless. */
-const LOOK_UP_HOURS_MAX = 24
+export const LOOK_UP_HOURS_MAX = 24
 /** A provider that asks to slow down without naming a time is asked again after this one. */
 const THROTTLED_SECONDS = 60
 /** An account that cannot be used now is asked for again after this time. */
