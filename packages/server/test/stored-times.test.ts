@@ -116,7 +116,9 @@ test('every time in the tables is either mended after the clock was ahead, or le
   )
   const mended = TIMES.flatMap(({ table, waits = {}, past = [], since = {} }) => {
     const setAt = Object.values(waits).flatMap(wait => ('setAt' in wait ? [wait.setAt] : []))
-    return [...Object.keys(waits), ...setAt, ...past].map(column => `${table}.${column}`)
+    return [...Object.keys(waits), ...setAt, ...past, ...Object.keys(since)].map(
+      column => `${table}.${column}`,
+    )
   })
   const leftAlone = Object.values(LEFT_ALONE).flat()
   expect(columns.length).toBeGreaterThan(100)
@@ -195,7 +197,9 @@ async function setTimes(db: Db, { table, waits = {}, past = [], since = {} }: St
     return sql`${sql.ref(column)} = clock_timestamp() + make_interval(secs => ${seconds})`
   })
   const beside = SET_BESIDE.filter(name => name.startsWith(`${table}.`)).map(name => name.split('.')[1]!)
-  const happened = [...past, ...Object.keys(since), ...beside].map(column => sql`${sql.ref(column)} = clock_timestamp()`)
+  const happened = [...past, ...Object.keys(since), ...beside].map(
+    column => sql`${sql.ref(column)} = clock_timestamp()`,
+  )
   await sql`update ${sql.table(table)} set ${sql.join([...waiting, ...happened])}`.execute(db)
 }
 
