@@ -143,6 +143,32 @@ describe('a number that a restored server gave again', () => {
   })
 })
 
+test('another message that a comparison finds has the other mailboxes compared by their headers', async () => {
+  const { raw, internalDate } = shortMessage('B')
+  await using account = await openRestored({
+    async arrange(world) {
+      await world.createMailbox('Work')
+      await world.deliver([shortMessage(1), shortMessage(2)])
+      await world.deliver(shortMessage(3), 'Work')
+    },
+    async lost(world) {
+      await world.deliver(shortMessage('A'))
+      await world.deliver(shortMessage('C'), 'Work')
+    },
+    async after(world) {
+      await world.deliver({ raw: `${raw}and more\r\n`, internalDate })
+      await world.deliver(shortMessage('D'), 'Work')
+    },
+  })
+  await readIntegrity(account.accountId, '?refresh=true')
+  const expected = ['B', 'D'].map(name => `message.created message ${name}`)
+  expected.push(...['A', 'C'].map(name => `message.deleted message ${name}`))
+  expect((await waitForEvents(account, expected)).toSorted()).toEqual(expected)
+  await waitUntil('the account to be verified', async () =>
+    (await readIntegrity(account.accountId)).state === 'verified' ? true : null,
+  )
+})
+
 test.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
   ['next number', world => world.deliver(shortMessage('gone')), ['message.deleted message gone']],
   ['mod-sequence', world => world.flag('INBOX', [1], '\\Flagged'), ['message.updated message 1']],
