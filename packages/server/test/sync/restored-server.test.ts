@@ -1,5 +1,6 @@
 import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'
 import type { Faults } from '../servers/chaos-faults.ts'
@@ -143,6 +144,32 @@ describe('a number that a restored server gave again', () => {
   })
 })
 
+test('another message that a comparison finds has the other mailboxes compared by their headers', async () => {
+  const { raw, internalDate } = shortMessage('B')
+  await using account = await openRestored({
+    async arrange(world) {
+      await world.createMailbox('Work')
+      await world.deliver([shortMessage(1), shortMessage(2)])
+      await world.deliver(shortMessage(3), 'Work')
+    },
+    async lost(world) {
+      await world.deliver(shortMessage('A'))
+      await world.deliver(shortMessage('C'), 'Work')
+    },
+    async after(world) {
+      await world.deliver({ raw: `${raw}and more\r\n`, internalDate })
+      await world.deliver(shortMessage('D'), 'Work')
+    },
+  })
+  await readIntegrity(account.accountId, '?refresh=true')
+  const expected = ['B', 'D'].map(name => `message.created message ${name}`)
+  expected.push(...['A', 'C'].map(name => `message.deleted message ${name}`))
+  expect((await waitForEvents(account, expected)).toSorted()).toEqual(expected)
+  await waitUntil('the account to be verified', async () =>
+    (await readIntegrity(account.accountId)).state === 'verified' ? true : null,
+  )
+})
+
 test.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
   ['next number', world => world.deliver(shortMessage('gone')), ['message.deleted message gone']],
   ['mod-sequence', world => world.flag('INBOX', [1], '\\Flagged'), ['message.updated message 1']],
@@ -165,6 +192,22 @@ test.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
     expect((await waitForEvents(account, expected)).toSorted()).toEqual(expected.toSorted())
   },
 )
+
+test('a message without a Message-ID is read though another identity was indexed', async () => {
+  const user = await server().addUser()
+  await using world = await openWorld(server(), user)
+  const raw =
+    'From: Ada <ada@a.test>\r\nDate: Thu, 1 Jan 2026 10:00:01 +0100\r\nSubject: nameless\r\n\r\nHello\r\n'
+  await world.deliver({ raw, internalDate: new Date(Date.UTC(2026, 0, 1)) })
+  const accountId = await connectMailbox(app, server(), user)
+  await waitForFirstSync(app, accountId)
+  await sql`update message set identity = gen_random_uuid() where account_id = ${accountId}`.execute(app.db)
+  const [message] = await readMessages(app, accountId)
+  expect(await app.get(`/v1/accounts/${accountId}/messages/${message?.id}/raw`)).toMatchObject({
+    status: 200,
+  })
+  await app.delete(`/v1/accounts/${accountId}`)
+})
 
 test('a message whose number was given again keeps its id where it is found', async () => {
   await using account = await openRestored({

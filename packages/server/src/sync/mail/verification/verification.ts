@@ -7,6 +7,7 @@ import {
 import { findSchedule } from '../../../features/integrity/comparisons/store.ts'
 import { recordChangedKeys } from '../../../features/mail/messages/record-changed-keys.ts'
 import { markMissing, missUnplaced } from '../../../features/mail/messages/record-missing.ts'
+import { recordSuspicion } from '../../../features/mail/messages/record-suspicion.ts'
 import type { FollowedSource, MailAccount } from '../../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
@@ -233,6 +234,8 @@ export class Verification {
         differing.map(({ key }) => ({ source, key })),
       )
       const { suspectedAt, isCapped } = comparison
+      // The other sources come from the same backup, and this one asked only for the headers of what differed.
+      if (suspectedAt === null && settled.others.length > 0) await recordSuspicion(unit, account.id)
       if (suspectedAt !== null && !isCapped) await clearSuspicion(unit, account.id, source, suspectedAt)
       isSuspect = (await listSuspected(unit.sql, account.id)).has(source)
       const isDoubtful = settled.unanswered.length > 0
