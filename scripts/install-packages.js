@@ -2,6 +2,7 @@
 // of package-lock.json. Plain JavaScript, since the Node.js that runs it may be older than the one that it brings, on
 // which the script of package.json then goes on.
 import {
+  appendFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -17,9 +18,12 @@ import { fileURLToPath } from 'node:url'
 const NODE_MAJOR = 24
 const root = realpathSync(fileURLToPath(new URL('..', import.meta.url)))
 const modules = join(root, 'node_modules')
-/** Exists while packages are installed. Holds the installing process's id, and the packages from before. */
+/** Exists while packages are installed. Holds the ids of this process and of npm, and the packages from before. */
 const work = join(root, '.npm-ci')
+const pids = join(work, 'pid')
+/** The packages that come back if the installation does not succeed. */
 const earlier = join(work, 'node_modules')
+const replaced = join(work, 'replaced')
 const OFFLINE =
   /code (?:ENOTFOUND|EAI_AGAIN|ECONN\w+|E\w*TIMEDOUT|E(?:NET|HOST)UNREACH|ENOTCACHED|ERR_SOCKET\w*)/
 const NAMED_MAX = 3
@@ -84,7 +88,7 @@ async function install(unlike) {
   begin()
   say(`Packages are missing or outdated (${listed(unlike)}). Running "npm ci" in ${root}`)
   const { code, complaint } = await runNpm()
-  if (code === 0) return rmSync(work, { recursive: true })
+  if (code === 0) return finish()
   const hadPackages = existsSync(earlier)
   restore()
   const reason = OFFLINE.test(complaint)
@@ -98,16 +102,28 @@ async function install(unlike) {
 
 function begin() {
   mkdirSync(work)
-  writeFileSync(join(work, 'pid'), String(process.pid))
+  writeFileSync(pids, `${process.pid}\n`)
   if (existsSync(modules)) renameSync(modules, earlier)
+}
+
+/** Takes away the packages from before. If that is interrupted, those that are half gone do not come back. */
+function finish() {
+  if (existsSync(earlier)) renameSync(earlier, replaced)
+  rmSync(work, { recursive: true })
 }
 
 /** Brings back what an interrupted installation put aside. */
 function recover() {
-  const pid = Number(readFileSync(join(work, 'pid'), { encoding: 'utf8', flag: 'a+' }))
-  if (pid > 0 && isRunning(pid)) {
+  const [script = 0, npm = 0] = readFileSync(pids, { encoding: 'utf8', flag: 'a+' }).split('\n').map(Number)
+  if (script > 0 && isRunning(script)) {
     throw new Refused(
-      `Process ${pid} installs packages in ${root}. Begin again when it is done; if it does something else, remove ${work}.`,
+      `Process ${script} installs packages in ${root}. Begin again when it is done; if it does something else, remove ${work}.`,
+    )
+  }
+  if (npm > 0 && isRunning(npm)) {
+    throw new Refused(
+      `Process ${npm} ("npm ci") still writes packages in ${root}, although what started it has ended. Begin again ` +
+        `when it is done, or end it with "kill ${npm}"; if it does something else, remove ${work}.`,
     )
   }
   restore()
@@ -125,6 +141,8 @@ async function runNpm() {
   const { spawn } = await import('node:child_process')
   return new Promise(resolve => {
     const npm = spawn('npm', ['ci'], { cwd: root, stdio: ['ignore', 'inherit', 'pipe'] })
+    // It goes on if only this process is killed.
+    if (npm.pid !== undefined) appendFileSync(pids, `${npm.pid}\n`)
     let complaint = ''
     npm.stderr.setEncoding('utf8').on('data', text => {
       complaint += text
@@ -196,9 +214,18 @@ function requireNode() {
 function isRunning(pid) {
   try {
     process.kill(pid, 0)
-    return true
+    return !hasEnded(pid)
   } catch (error) {
     return error.code === 'EPERM'
+  }
+}
+
+/** A process that has ended keeps its number until its parent asks, which the first process of a container may never do. */
+function hasEnded(pid) {
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
   }
 }
 

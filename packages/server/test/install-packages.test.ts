@@ -1,10 +1,13 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { guardProcess } from './guard/guard.ts'
 import { findFreePorts } from './servers/daemon.ts'
+import { until } from './service-process.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 /** Without the Node.js of this clone: what a newcomer has. */
@@ -46,9 +49,10 @@ async function makeClone({ wanted, installed }: Given) {
   await writeFile(inClone('programs/npm'), `#!/bin/sh\ntest "$1" = ci && cp -R registry/node_modules .\n`)
   await chmod(inClone('programs/npm'), 0o755)
 
+  const basic = { PATH: `${inClone('programs')}:${PATH}`, HOME: root }
   const run = (file: string, args: string[] = [], env: Record<string, string> = {}) =>
     new Promise<{ code: unknown; output: string }>(resolve => {
-      const options = { cwd: root, env: { PATH: `${inClone('programs')}:${PATH}`, HOME: root, ...env } }
+      const options = { cwd: root, env: { ...basic, ...env } }
       execFile(file, args, options, (error, stdout, stderr) =>
         resolve({ code: error?.code ?? 0, output: stdout + stderr }),
       )
@@ -56,6 +60,7 @@ async function makeClone({ wanted, installed }: Given) {
   return {
     inClone,
     run,
+    start: () => spawn(process.execPath, ['scripts/install-packages.js'], { cwd: root, env: basic }),
     check: (...args: string[]) => run(process.execPath, ['scripts/install-packages.js', ...args]),
     isThere: (place: string) => existsSync(inClone('node_modules', place)),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
@@ -171,4 +176,55 @@ test.concurrent('an interrupted installation loses nothing', async () => {
   const { code, output } = await clone.check()
   expect({ code, output }).toMatchObject({ code: 1 })
   expect(output).toContain(`Process ${process.pid} installs packages`)
+})
+
+/** Makes the script die where it has begun to remove what it put aside. */
+const DYING = `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  const remove = fs.rmSync
+  fs.rmSync = (place, options) => {
+    if (!place.endsWith('.npm-ci')) return remove(place, options)
+    for (const file of fs.globSync(place + '/*/one')) remove(file, options)
+    process.kill(process.pid, 'SIGKILL')
+  }
+  syncBuiltinESMExports()`)}`
+
+test.concurrent('an installation that is interrupted after npm succeeded is not undone', async () => {
+  const wanted = { ...ONE, 'node_modules/two': { version: '1.0.0' } }
+  await using clone = await makeClone({ wanted, installed: ONE })
+  const args = ['--import', DYING, 'scripts/install-packages.js']
+  expect((await clone.run(process.execPath, args)).output).toContain('Running "npm ci"')
+  expect(existsSync(clone.inClone('.npm-ci'))).toBe(true)
+
+  expect(await clone.check()).toEqual({ code: 0, output: '' })
+  expect([clone.isThere('one'), clone.isThere('two')]).toEqual([true, true])
+  expect(existsSync(clone.inClone('.npm-ci'))).toBe(false)
+})
+
+test.concurrent('what was put aside stays there while an npm runs whose script was killed', async () => {
+  const wanted = { ...ONE, 'node_modules/two': { version: '1.0.0' } }
+  await using clone = await makeClone({ wanted, installed: ONE })
+  const program = clone.inClone('programs/npm')
+  const working = await readFile(program, 'utf8')
+  await writeFile(program, '#!/bin/sh\nmkdir node_modules\necho "npm is $$" >&2\nexec sleep 60\n')
+  const script = clone.start()
+  guardProcess(script)
+  const ended = once(script, 'exit')
+  let output = ''
+  script.stderr.setEncoding('utf8').on('data', (text: string) => void (output += text))
+  await until(() => /npm is \d+\n/.test(output), 'npm works')
+  const npm = Number(/npm is (\d+)/.exec(output)?.[1])
+  try {
+    script.kill('SIGKILL')
+    await ended
+    const refused = await clone.check()
+    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining(`"kill ${npm}"`) })
+    expect(clone.isThere('one')).toBe(false)
+    await writeFile(program, working)
+  } finally {
+    process.kill(npm, 'SIGKILL')
+  }
+  await until(async () => (await clone.check()).code === 0, 'the packages are installed')
+  expect([clone.isThere('one'), clone.isThere('two')]).toEqual([true, true])
 })

@@ -6,6 +6,11 @@ const UNTRUSTED =
 
 /** What to look for in the code and the message of an error, which are Node's, OpenSSL's or imapflow's. */
 const REASONS: ReadonlyArray<readonly [RegExp, string]> = [
+  // An alert is sent by the server, so this is about the certificate of this service.
+  [
+    /alert (?:[a-z]+ )?certificate|alert unknown ca/,
+    'it wants a certificate from this service, which has none to show.',
+  ],
   [/SELF_SIGNED|self-signed|UNABLE_TO_(?:VERIFY|GET)|unable to (?:verify|get)/, UNTRUSTED],
   [/ALTNAME|altnames|HOSTNAME_MISMATCH/, 'its certificate is for another name.'],
   [/HAS_EXPIRED|has expired/, 'its certificate has expired.'],

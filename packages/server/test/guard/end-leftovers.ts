@@ -6,7 +6,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import type { Guarded } from './guard.ts'
+import type { Guarded, GuardedProcess } from './guard.ts'
+import { readStartTime } from './start-time.ts'
 
 /** Processes of the run may be about to end, and start something until then. */
 const ROUNDS_MAX = 10
@@ -27,7 +28,7 @@ async function endLeftovers(): Promise<number> {
   const files = (await readdir(folder)).map(name => path.join(folder, name))
   const guarded = (await Promise.all(files.map(read))).filter(one => one !== null)
   // Services first: they start their database again.
-  for (const one of guarded) if ('pid' in one) end(one.pid, one.signal)
+  for (const one of guarded) if ('pid' in one && isStillThere(one)) end(one.pid, one.signal)
   for (const one of guarded) if ('folder' in one) await endDatabasesIn(one.folder)
   await Promise.all(files.map(file => rm(file, { force: true })))
   return files.length
@@ -42,10 +43,15 @@ async function read(file: string): Promise<Guarded | null> {
   }
 }
 
+/** Another process may have the number by now. */
+function isStillThere({ pid, startTime }: GuardedProcess): boolean {
+  return startTime !== null && readStartTime(pid) === startTime
+}
+
 async function endDatabasesIn(place: string): Promise<void> {
   for (const file of globSync('{data,postgres/cluster,*/postgres/cluster}/postmaster.pid', { cwd: place })) {
     const pid = Number.parseInt(await readFile(path.join(place, file), 'utf8').catch(() => ''), 10)
-    // Another process may have the number by now.
+    // Here, too, another process may have the number.
     if (!(pid > 0) || !commandOf(pid).includes(place)) continue
     end(pid, 'SIGQUIT')
     for (let look = 0; look < LOOKS_MAX && signal(pid, 0); look += 1) await setTimeout(LOOK_MILLISECONDS)

@@ -3,13 +3,21 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { readStartTime } from './start-time.ts'
 
 /** Names the folder with a file for each thing that must not outlive the run. */
 const VARIABLE = 'WAXWING_TEST_GUARD'
 const PROGRAM = path.join(import.meta.dirname, 'end-leftovers.ts')
 
 /** A process to end, or a folder to remove, with the database server whose data lies in it. */
-export type Guarded = { pid: number; signal: NodeJS.Signals } | { folder: string }
+export type Guarded = GuardedProcess | { folder: string }
+
+export interface GuardedProcess {
+  pid: number
+  /** Null if it could not be read. Another process may have the number later, so this one is not ended then. */
+  startTime: string | null
+  signal: NodeJS.Signals
+}
 
 /**
  * Starts the guard of this process and of those that it starts: when this one has ended, however it ended, the guard
@@ -38,7 +46,7 @@ export function guardFolder(folder: string): () => void {
 export function guardProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   const { pid } = child
   if (pid === undefined) return
-  const release = put({ pid, signal })
+  const release = put({ pid, startTime: readStartTime(pid), signal })
   child.once('exit', release)
 }
 

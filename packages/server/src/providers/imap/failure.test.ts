@@ -98,7 +98,7 @@ describe('toFailure', () => {
   const coded = (message: string, code: string, more = {}) =>
     Object.assign(new Error(message), { code, ...more })
 
-  test.each([
+  test.each<[thrown: unknown, words: RegExp]>([
     [new TypeError('prefix.charAt is not a function'), /sent something that cannot be understood\.$/],
     [coded('Unexpected char at position 3 [E16: "x"]', 'ParserError16'), /cannot be understood\.$/],
     [coded('Failed to process server response', 'ResponseProcessingFailed'), /cannot be understood\.$/],
@@ -110,6 +110,14 @@ describe('toFailure', () => {
     [
       new AggregateError([coded('connect EHOSTUNREACH ::1:1', 'EHOSTUNREACH')], 'All failed'),
       /no way to the server\.$/,
+    ],
+    ...['EACCES', 'EPERM', 'ENETDOWN', 'EHOSTDOWN', 'ENOBUFS'].map((code): [unknown, RegExp] => [
+      coded(`connect ${code} 192.0.2.1:993`, code, { errno: -1 }),
+      /no way to the server\.$/,
+    ]),
+    [
+      coded('connect ENOMEM', 'ENOMEM', { errno: -12 }),
+      /failed: the operating system of this service reported/,
     ],
     [coded('read ECONNRESET', 'ECONNRESET'), /failed: the server ended it\.$/],
     [coded('Socket timeout', 'ETIMEOUT'), /did not answer in time\.$/],
@@ -139,6 +147,18 @@ describe('toFailure', () => {
       'security starttls',
     ],
     ['error:0A000410:SSL routines::ssl/tls alert handshake failure', 'ERR_SSL_X', 'no way of encryption'],
+    [
+      'error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required',
+      'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+      'it wants a certificate from this service',
+    ],
+    [
+      'error:0A000412:SSL routines::ssl/tls alert bad certificate',
+      'ERR_SSL_X',
+      'it wants a certificate from',
+    ],
+    ['error:0A000418:SSL routines::tlsv1 alert unknown ca', 'ERR_SSL_X', 'it wants a certificate from'],
+    ['error:0A000086:SSL routines::certificate verify failed', 'ERR_SSL_X', 'its certificate is not valid'],
     ['error:0A00018F:SSL routines::ee key too small', 'ERR_SSL_EE_KEY_TOO_SMALL', 'the handshake failed'],
   ])('says in words of its own why there is no secure connection: %s', (text, code, words) => {
     const { message } = toFailure(coded(text, code))

@@ -51,23 +51,28 @@ export interface Choice {
   label: string
   value: string
   options: readonly (readonly [value: string, label: string])[]
+  /** A field whose placeholder follows the choice, and what it is for each option. Without scripts it stays. */
+  placeholder?: { field: string; of(option: string): string | number }
   error?: string | null
   isFocused?: boolean
 }
 
 export function selectField(choice: Choice): Html {
-  const { name, label, value, options, error = null, isFocused = false } = choice
+  const { name, label, value, options, placeholder, error = null, isFocused = false } = choice
+  const followed = placeholder && html` data-places="${placeholder.field}"`
   return html`<div class="field">
     <label for="${name}">${label}</label>
     <select
       id="${name}"
       name="${name}"
-      ${isFocused && html` autofocus`}${described(name, { hint: null, error })}
+      ${followed ?? null}${isFocused && html` autofocus`}${described(name, { hint: null, error })}
     >
-      ${options.map(
-        ([option, words]) =>
-          html`<option value="${option}" ${option === value && html` selected`}>${words}</option>`,
-      )}
+      ${options.map(([option, words]) => {
+        const text = placeholder && html` data-placeholder="${placeholder.of(option)}"`
+        return html`<option value="${option}" ${text ?? null}${option === value && html` selected`}>
+          ${words}
+        </option>`
+      })}
     </select>
     ${notes(name, { hint: null, error })}
   </div>`

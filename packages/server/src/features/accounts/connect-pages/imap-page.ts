@@ -165,6 +165,7 @@ function serverFields(kind: 'imap' | 'smtp', page: ImapPage): Html {
         label: 'Encryption',
         value: fields[security],
         options: SECURITY,
+        placeholder: { field: port, of: option => usualPort(kind, option) },
         ...wrongAt(security, page),
       })}
     </div>

@@ -1,8 +1,8 @@
 import { type Html, html, trustedText } from '../../../kit/html.ts'
 
 /**
- * Sends each form once, and shows passwords if that is wanted until the form is sent. A page that comes back out of the
- * browser's history can be sent again.
+ * Sends each form once, shows passwords if that is wanted until the form is sent, and lets placeholders follow choices. A
+ * page that comes back out of the browser's history can be sent again.
  */
 export const SCRIPT = `
 const fieldOf = reveal => document.getElementById(reveal.dataset.reveals)
@@ -14,6 +14,11 @@ for (const reveal of document.querySelectorAll('[data-reveals]')) {
   reveal.hidden = false
   reveal.addEventListener('click', () => show(reveal, fieldOf(reveal).type === 'password'))
 }
+const choices = document.querySelectorAll('[data-places]')
+const place = choice => {
+  document.getElementById(choice.dataset.places).placeholder = choice.selectedOptions[0].dataset.placeholder
+}
+for (const choice of choices) choice.addEventListener('change', () => place(choice))
 for (const form of document.forms)
   form.addEventListener('submit', event => {
     if (form.dataset.sent) return event.preventDefault()
@@ -25,6 +30,8 @@ for (const form of document.forms)
 addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset.sent
   for (const waiting of document.querySelectorAll('[data-waiting]')) waiting.textContent = ''
+  // The browser fills in again what was chosen.
+  for (const choice of choices) place(choice)
 })
 `
 
