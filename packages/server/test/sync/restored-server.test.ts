@@ -1,5 +1,6 @@
 import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'
 import type { Faults } from '../servers/chaos-faults.ts'
@@ -191,6 +192,22 @@ test.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
     expect((await waitForEvents(account, expected)).toSorted()).toEqual(expected.toSorted())
   },
 )
+
+test('a message without a Message-ID is read though another identity was indexed', async () => {
+  const user = await server().addUser()
+  await using world = await openWorld(server(), user)
+  const raw =
+    'From: Ada <ada@a.test>\r\nDate: Thu, 1 Jan 2026 10:00:01 +0100\r\nSubject: nameless\r\n\r\nHello\r\n'
+  await world.deliver({ raw, internalDate: new Date(Date.UTC(2026, 0, 1)) })
+  const accountId = await connectMailbox(app, server(), user)
+  await waitForFirstSync(app, accountId)
+  await sql`update message set identity = gen_random_uuid() where account_id = ${accountId}`.execute(app.db)
+  const [message] = await readMessages(app, accountId)
+  expect(await app.get(`/v1/accounts/${accountId}/messages/${message?.id}/raw`)).toMatchObject({
+    status: 200,
+  })
+  await app.delete(`/v1/accounts/${accountId}`)
+})
 
 test('a message whose number was given again keeps its id where it is found', async () => {
   await using account = await openRestored({

@@ -18,6 +18,8 @@ function knownAs(number: number, isSuspect = false): KnownMessage {
   return {
     internetMessageId: idOf(number),
     identity: '00000000-0000-0000-0000-000000000000',
+    subject: null,
+    sentAtMs: null,
     isSuspect,
   }
 }
@@ -140,13 +142,14 @@ describe('a message of another Message-ID than the index knows', () => {
 })
 
 describe('a message without a Message-ID', () => {
-  const raw = 'From: Ada <ada@a.test>\r\nTo: you@b.test\r\nSubject: nameless\r\n\r\nHello\r\n'
+  const date = 'Thu, 01 Jan 2026 10:00:00 +0000'
+  const raw = `From: Ada <ada@a.test>\r\nTo: you@b.test\r\nDate: ${date}\r\nSubject: nameless\r\n\r\nHello\r\n`
   const receivedAt = new Date(Date.UTC(2026, 0, 1))
   const facts = {
     internetMessageId: null,
     from: { address: 'ada@a.test' },
     subject: 'nameless',
-    sentAt: null,
+    sentAt: new Date(date),
     size: raw.length,
     receivedAt,
   }
@@ -154,14 +157,20 @@ describe('a message without a Message-ID', () => {
   test.each([
     ['the same', facts, true],
     ['of another subject', { ...facts, subject: 'other' }, false],
-    ['of another time', { ...facts, receivedAt: new Date(Date.UTC(2026, 0, 2)) }, false],
+    ['without a subject', { ...facts, subject: null }, false],
+    ['sent at another time', { ...facts, sentAt: new Date(0) }, false],
+    ['sent at no time', { ...facts, sentAt: null }, false],
+    ['of another size', { ...facts, size: raw.length + 1 }, true],
+    ['of an author who is read in another way', { ...facts, from: { address: 'Ada' } }, true],
+    ['that arrived at another time', { ...facts, receivedAt: new Date(Date.UTC(2026, 0, 2)) }, true],
     ['known by a Message-ID', { ...facts, internetMessageId: '<9@a.test>' }, false],
-  ])('is recognised by everything else: %s', async (_, indexed, isSame) => {
+  ])('is recognised by its subject and date: %s', async (_, indexed, isSame) => {
     await using inbox = await openLetters(0)
     const [uid] = await inbox.world.deliver({ raw, internalDate: receivedAt })
     await using account = await inbox.connect()
-    const { internetMessageId } = indexed
-    const known = { internetMessageId, identity: identityOf(indexed), isSuspect: false }
+    const { internetMessageId, subject, sentAt } = indexed
+    const sentAtMs = sentAt?.getTime() ?? null
+    const known = { internetMessageId, identity: identityOf(indexed), subject, sentAtMs, isSuspect: false }
     const set = await inbox.at(new Map([[uid!, known]]))
     expect(await account.mail.findOthers!(set, new Map([[uid!, known]]))).toEqual(isSame ? [] : [uid])
   })

@@ -54,12 +54,15 @@ export function hasMessageId(source: Buffer, { internetMessageId }: KnownMessage
   return internetMessageId !== null && summarize(source).internetMessageId === internetMessageId
 }
 
+/** Without a Message-ID, fields decide that neither the size nor the reading of addresses changes. */
 function isSame(
   known: KnownMessage,
-  { internetMessageId, identity }: Pick<RemoteMessage, 'internetMessageId' | 'identity'>,
+  { internetMessageId, identity, subject, sentAt }: RemoteMessage,
 ): boolean {
-  if (known.internetMessageId === null) return identity === known.identity
-  return internetMessageId === known.internetMessageId
+  if (known.internetMessageId !== null || internetMessageId !== null)
+    return internetMessageId === known.internetMessageId
+  if (identity === known.identity) return true
+  return subject === known.subject && (sentAt?.getTime() ?? null) === known.sentAtMs
 }
 
 /** `MailProvider.findOthers` on IMAP. */

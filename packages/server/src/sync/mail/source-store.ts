@@ -5,7 +5,7 @@ import { executeUnawaited } from '../../database/unawaited.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
-import { keyOf, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
+import { keyOf, knownColumn, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
 import {
   type Cursor,
   FlagBit,
@@ -147,9 +147,7 @@ interface MoveCandidateRow {
   known: KnownMessage
 }
 
-const known =
-  sql.raw(`json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
-  'isSuspect', false) as known`)
+const known = sql`${knownColumn(sql`false`)} as known`
 
 /** Finds indexed messages that equal one of these, with their places, but for those that are where an arrival is. */
 export function findingMoveCandidates(

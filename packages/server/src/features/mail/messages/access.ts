@@ -76,7 +76,9 @@ export async function findChangeable(
     left join lateral (
       select ${locationColumns}, mailbox.id as mailbox_id, mailbox.name, mailbox.path, mailbox.role, mailbox.kind,
         mailbox.xmin::text as mailbox_version
-      from (select message.id, message.remote_id, message.internet_message_id, message.identity) as message join ${located}
+      from (
+        select message.id, message.remote_id, message.internet_message_id, message.identity, message.subject, message.sent_at
+      ) as message join ${located}
       -- If the message has several labels, any of its locations will do.
       order by mailbox.path desc limit 1
     ) as location on true

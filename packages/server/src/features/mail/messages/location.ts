@@ -3,7 +3,7 @@ import { isOneOf } from '../../../database/one-of.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
 import type { Cursor, KnownMessage, MessageKey } from '../../../providers/mail.ts'
-import { keyOf } from './keys.ts'
+import { keyOf, knownColumn } from './keys.ts'
 
 /** The columns that say where the provider has a message; select them with `locationColumns` from `located`. */
 export interface LocationRow {
@@ -14,11 +14,9 @@ export interface LocationRow {
   known: KnownMessage
 }
 
-export const locationColumns = sql.raw(
-  `mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
-   json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
-     'isSuspect', sync_cursor.suspected_at is not null) as known`,
-)
+export const locationColumns = sql`
+  mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
+  ${knownColumn(sql`sync_cursor.suspected_at is not null`)} as known`
 
 /** A join to `message`: a row for each mailbox in which the provider has it. */
 export const located = sql.raw(

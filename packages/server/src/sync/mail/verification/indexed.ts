@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { keyOf, remoteIdsOf, uidsOf } from '../../../features/mail/messages/keys.ts'
+import { keyOf, knownColumn, remoteIdsOf, uidsOf } from '../../../features/mail/messages/keys.ts'
 import type { FollowedSource } from '../../../features/mail/messages/rules.ts'
 import type { KnownMessage, MessageKey } from '../../../providers/mail.ts'
 import { FIRST_ID } from '../../../kit/ids.ts'
@@ -26,12 +26,10 @@ interface IndexedRow {
   mailbox_ids: string[]
   received_at: Date
   size: number | null
-  internet_message_id: string | null
-  identity: string
-  is_suspect: boolean
+  known: KnownMessage | null
 }
 
-const toldBy = sql.raw('message.received_at, size::float8 as size, internet_message_id, identity')
+const toldBy = sql.raw('message.received_at, size::float8 as size')
 
 /** What the index has under keys of a source, without messages that are missing or wait to be recognised. */
 export async function findIndexed(
@@ -40,16 +38,17 @@ export async function findIndexed(
   { source, mailboxes }: FollowedSource,
   keys: readonly MessageKey[],
 ): Promise<Map<MessageKey, Indexed>> {
+  const isSuspect = sql<boolean>`exists (
+    select from sync_cursor where account_id = ${accountId} and source = ${source} and suspected_at is not null)`
   const { rows } = await sql<IndexedRow>`
     select held.uid, null as remote_id, is_read, is_flagged, is_draft, categories, array[held.mailbox_id] as mailbox_ids, ${toldBy},
-      exists (select from sync_cursor where account_id = ${accountId} and source = ${source}
-        and suspected_at is not null) as is_suspect
+      ${knownColumn(isSuspect)} as known
     from message_mailbox as held join message on message.id = held.message_id
     where held.mailbox_id = any(${mailboxes.map(({ id }) => id)}::uuid[]) and held.uid = any(${uidsOf(keys)}::bigint[])
       and missing_look is null
     union all
     select null, remote_id, is_read, is_flagged, is_draft, categories,
-      array(select mailbox_id from message_mailbox where message_id = message.id), ${toldBy}, false
+      array(select mailbox_id from message_mailbox where message_id = message.id), ${toldBy}, null
     from message
     where account_id = ${accountId} and remote_id = any(${remoteIdsOf(keys)}::text[]) and missing_look is null
   `.execute(db)
@@ -57,14 +56,13 @@ export async function findIndexed(
 }
 
 function indexedOf(row: IndexedRow): Indexed {
-  const { is_read: isRead, is_flagged: isFlagged, is_draft: isDraft, categories, size } = row
-  const { internet_message_id: internetMessageId, identity, is_suspect: isSuspect } = row
+  const { is_read: isRead, is_flagged: isFlagged, is_draft: isDraft, categories, size, known } = row
   return {
     flags: { isRead, isFlagged, isDraft, categories },
     mailboxIds: row.mailbox_ids,
     receivedAt: row.received_at,
     size,
-    known: row.remote_id === null ? { internetMessageId, identity, isSuspect } : null,
+    known,
   }
 }
 
