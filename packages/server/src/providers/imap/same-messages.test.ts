@@ -141,6 +141,39 @@ describe('a message of another Message-ID than the index knows', () => {
   })
 })
 
+test.each(['flags', 'move', 'move to where it is', 'move without MOVE', 'remove'] as const)(
+  'a message that the server does not give is left alone by a change of others: %s',
+  async change => {
+    await using inbox = await openLetters(3)
+    await inbox.world.createMailbox('Kept')
+    const [first, second, third] = inbox.uids as [number, number, number]
+    inbox.proxy.faults = {
+      poison: { uids: [second], does: 'refuse' },
+      hiddenCapabilities: change === 'move without MOVE' ? ['MOVE'] : [],
+    }
+    await using account = await inbox.connect()
+    const known = new Map(inbox.uids.map((uid, at) => [uid, knownAs(at + 1, true)]))
+    const set = await inbox.at(known)
+    const { changing } = account
+    const done: MessageKey[] = []
+    const work = async () => {
+      if (change === 'flags')
+        for await (const { changed } of changing.changeFlags(set, { isRead: true }))
+          done.push(...changed.map(({ key }) => key))
+      else if (change === 'remove')
+        for await (const { removed } of changing.remove(set)) done.push(...removed)
+      else
+        for await (const { moved } of changing.move(set, change === 'move to where it is' ? 'INBOX' : 'Kept'))
+          done.push(...moved.map(({ key }) => key))
+    }
+    expect(await failureOf(work())).toMatchObject({ kind: 'unavailable' })
+    expect(done.toSorted()).toEqual([first, third])
+    inbox.proxy.faults = {}
+    const left = change === 'flags' || change === 'move to where it is' ? [1, 2, 3] : [2]
+    expect(await inbox.raws('INBOX')).toEqual(left.map(number => letter(number)))
+  },
+)
+
 describe('a message without a Message-ID', () => {
   const date = 'Thu, 01 Jan 2026 10:00:00 +0000'
   const raw = `From: Ada <ada@a.test>\r\nTo: you@b.test\r\nDate: ${date}\r\nSubject: nameless\r\n\r\nHello\r\n`

@@ -21,7 +21,7 @@ import type { Effect } from './effect.ts'
 import { findByMessageId, type FoundUid } from './find.ts'
 import { openForReading, openSource, uidsOf } from './open-source.ts'
 import { removeFromOpen } from './remove.ts'
-import { withoutOthers } from './without-others.ts'
+import { requireReadable, withoutOthers } from './without-others.ts'
 
 interface Generation extends FoundUid {
   generation: number
@@ -96,7 +96,8 @@ async function removeKnown(
   await openSource(following, former)
   const { source, key, known } = former
   const at = known ? { source, known: new Map([[key, known]]) } : { source }
-  const { uids } = await withoutOthers(following, at, uidsOf([key]), { isExact: true })
+  const { uids, unreadableCount } = await withoutOthers(following, at, uidsOf([key]), { isExact: true })
+  requireReadable(unreadableCount)
   await removeFromOpen(following.connection, effect, uids)
 }
 

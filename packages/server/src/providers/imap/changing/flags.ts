@@ -10,7 +10,7 @@ import type { Selected } from '../open-mailbox.ts'
 import { categoryOf, keywordOf, readFetched, type FetchedMessage } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { isKept, openSource, uidsOf } from './open-source.ts'
-import { withoutOthers } from './without-others.ts'
+import { requireReadable, withoutOthers } from './without-others.ts'
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
@@ -25,7 +25,9 @@ export function changeFlags(
     const isSuspect = [...(at.known?.values() ?? [])].some(known => known.isSuspect)
     const { opened, wasOpen } = await openSource(following, at, { isFresh: isSuspect })
     const stores = planStores(change, opened)
-    const { uids, others } = await withoutOthers(following, at, uidsOf(at.keys), { isExact: false })
+    const { uids, others, unreadableCount } = await withoutOthers(following, at, uidsOf(at.keys), {
+      isExact: false,
+    })
     if (others.length > 0) yield { changed: [], gone: [], others }
     const kept: Kept = { count: 0, isContested: false }
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
@@ -33,6 +35,7 @@ export function changeFlags(
       yield await storeSet(following, effect, { stores, change }, set, kept)
     }
     requireChanged(kept)
+    requireReadable(unreadableCount)
   })
 }
 

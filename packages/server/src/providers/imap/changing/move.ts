@@ -8,7 +8,7 @@ import { type CopiedUids, readCopyUid, toBatch } from './copy-uid.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { locationOf, openSource, uidsOf } from './open-source.ts'
 import { requireNoneKept, searchKept } from './remove.ts'
-import { withoutOthers } from './without-others.ts'
+import { requireReadable, withoutOthers } from './without-others.ts'
 
 /** `ChangingProvider.move` on IMAP: by MOVE (RFC 6851), otherwise by a copy and the removal of the original. */
 export function moveMessages(
@@ -16,18 +16,29 @@ export function moveMessages(
   at: MessageSet,
   targetKey: string,
 ): AsyncGenerator<MovedBatch, void, void> {
-  const { connection } = following
-  return changingInBatches(connection, async function* (effect) {
+  return changingInBatches(following.connection, async function* (effect) {
     const { opened } = await openSource(following, at)
-    const { uids, others } = await withoutOthers(following, at, uidsOf(at.keys), { isExact: true })
+    const { uids, others, unreadableCount } = await withoutOthers(following, at, uidsOf(at.keys), {
+      isExact: true,
+    })
     if (others.length > 0) yield { moved: [], gone: [], others }
-    if (targetKey === at.source) return yield stay(opened.uidValidity, at, await presentOf(following, uids))
-    for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
-      const batch = uids.slice(from, to)
-      if (connection.has('MOVE')) yield* moveSet(following, effect, batch, targetKey)
-      else yield await copyAndRemove(following, effect, { ...at, uids: batch }, targetKey)
-    }
+    if (targetKey === at.source) yield stay(opened.uidValidity, at, await presentOf(following, uids))
+    else yield* moveAll(following, effect, { ...at, uids }, targetKey)
+    requireReadable(unreadableCount)
   })
+}
+
+async function* moveAll(
+  following: Following,
+  effect: Effect,
+  { uids, ...at }: MessageSet & { uids: readonly number[] },
+  targetKey: string,
+): AsyncGenerator<MovedBatch, void, void> {
+  for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
+    const batch = uids.slice(from, to)
+    if (following.connection.has('MOVE')) yield* moveSet(following, effect, batch, targetKey)
+    else yield await copyAndRemove(following, effect, { ...at, uids: batch }, targetKey)
+  }
 }
 
 /** Moving to where messages are changes nothing. */

@@ -9,7 +9,7 @@ import { searchDeleted, searchPresent } from '../search.ts'
 import { readFetched } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { isKept, openSource, uidsOf } from './open-source.ts'
-import { withoutOthers } from './without-others.ts'
+import { requireReadable, withoutOthers } from './without-others.ts'
 
 /** The most messages, marked as deleted by other clients, that are unmarked meanwhile without UIDPLUS. */
 const OTHERS_MAX = 10_000
@@ -28,11 +28,14 @@ export function removeMessages(
 ): AsyncGenerator<RemovedBatch, void, void> {
   return changingInBatches(following.connection, async function* (effect) {
     await openSource(following, at)
-    const { uids, others } = await withoutOthers(following, at, uidsOf(at.keys), { isExact: true })
+    const { uids, others, unreadableCount } = await withoutOthers(following, at, uidsOf(at.keys), {
+      isExact: true,
+    })
     if (others.length > 0) yield { removed: [], gone: [], others }
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
       yield await removeFromOpen(following.connection, effect, uids.slice(from, to))
     }
+    requireReadable(unreadableCount)
   })
 }
 

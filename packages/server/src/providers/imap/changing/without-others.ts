@@ -10,16 +10,17 @@ import { numbered, placeOf, recogniseMessages } from '../same-messages.ts'
  * backup ends its connections, so what was recognised stays so while the mailbox is open.
  * @param isExact whether each message is asked about. Otherwise one that was recognised vouches for all with lower UIDs,
  *   and messages that came after the mailbox was opened need nobody to vouch for them
- * @throws ProviderFailure `unavailable` if the server does not say which message it has
+ * @returns `unreadableCount`: messages that are left out because the server does not say which they are. Pass it to
+ *   `requireReadable` once the others are done
  */
 export async function withoutOthers(
   following: Following,
   { source, known = new Map() }: Pick<MessageSet, 'source' | 'known'>,
   uids: readonly number[],
   { isExact }: { isExact: boolean },
-): Promise<{ uids: number[]; others: number[] }> {
+): Promise<{ uids: number[]; others: number[]; unreadableCount: number }> {
   const opened = following.connection.selected
-  if (!opened) return { uids: [...uids], others: [] }
+  if (!opened) return { uids: [...uids], others: [], unreadableCount: 0 }
   const wanted = numbered(known)
   const asked = new Map(
     uids.flatMap(uid => {
@@ -27,13 +28,21 @@ export async function withoutOthers(
       return message && (isExact || mustAsk(opened, uid, message)) ? [[uid, message] as const] : []
     }),
   )
-  if (asked.size === 0) return { uids: [...uids], others: [] }
+  if (asked.size === 0) return { uids: [...uids], others: [], unreadableCount: 0 }
   const { same, others, unreadable } = await recogniseMessages(placeOf(following, source, opened), asked)
-  if (unreadable.length > 0)
-    throw new ProviderFailure('unavailable', 'The server does not say which message it has.')
   if (others.length > 0) opened.trusted = null
   else if (opened.trusted) opened.trusted.to = Math.max(opened.trusted.to, ...same)
-  return { uids: uids.filter(uid => !others.includes(uid)), others }
+  const left = new Set([...others, ...unreadable])
+  return { uids: uids.filter(uid => !left.has(uid)), others, unreadableCount: unreadable.length }
+}
+
+/** Throws if messages were left out of a change because the server does not say which they are. */
+export function requireReadable(count: number): void {
+  if (count > 0)
+    throw new ProviderFailure(
+      'unavailable',
+      `The server does not give ${count} of the messages, so they stay as they are.`,
+    )
 }
 
 function mustAsk({ trusted }: Selected, uid: number, { isSuspect }: KnownMessage): boolean {
