@@ -5,6 +5,7 @@ import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { ChangeUnit, Commits } from '../context.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
+import { isUnderSuspicion } from './messages/location.ts'
 import { recordSuspicion } from './messages/record-suspicion.ts'
 
 /** What of an account is needed to wake its sync. */
@@ -41,12 +42,15 @@ export async function wakeSync(context: Pick<Commits, 'step'>, account: SyncedAc
 
 /**
  * Notes that the provider has another message under a number of the index, and lets the sync compare all mailboxes of the
- * account. Wake it after the commit.
+ * account. A source that is under suspicion already is about to be compared, which a later suspicion would put off.
+ * @returns whether the sync is to be woken after the commit
  */
-export async function noteOther(unit: UnitOfWork, account: SyncedAccount): Promise<void> {
+export async function noteOther(unit: UnitOfWork, account: SyncedAccount, source: string): Promise<boolean> {
+  if (await isUnderSuspicion(unit.sql, account.id, source)) return false
   // First, as the sync locks rows: the account, then its cursors.
   await askForSync(unit.sql, account, ['mail', 'integrity'])
   await recordSuspicion(unit, account.id)
+  return true
 }
 
 /** Asks for a pass of the sync after this commit. It is not asked for if that was done often: then one began lately. */

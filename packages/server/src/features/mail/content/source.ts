@@ -1,5 +1,5 @@
 import type { ContentEnd, ContentRange } from '../../../providers/content.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
+import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
@@ -99,8 +99,8 @@ export async function openAtProvider(
       }
     } catch (error) {
       if (error instanceof ProviderFailure && error.isOther) {
-        await inTransaction(db, account.tenant_id, unit => noteOther(unit, account))
-        wakeSync(account.id)
+        const note = (unit: UnitOfWork) => noteOther(unit, account, location.source)
+        if (await inTransaction(db, account.tenant_id, note)) wakeSync(account.id)
       }
       return refuseFailure(error, 'read')
     } finally {

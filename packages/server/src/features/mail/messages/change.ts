@@ -153,8 +153,7 @@ async function changeEachSet(
         for (const key of [...notFound.gone, ...others]) gone.add(set.idOf(key))
         if (others.length === 0) continue
         await step(async unit => {
-          await noteOther(unit, account)
-          unit.wake(account.id)
+          if (await noteOther(unit, account, set.at.source)) unit.wake(account.id)
         })
       }
     }

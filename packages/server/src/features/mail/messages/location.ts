@@ -89,3 +89,12 @@ export async function findLocation(db: Db, accountId: string, messageId: string)
   const [row] = rows
   return row ? toLocation(row) : null
 }
+
+/** Whether numbers of a source may have been given again. */
+export async function isUnderSuspicion(db: Db, accountId: string, source: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from sync_cursor
+    where account_id = ${accountId} and source = ${source} and suspected_at is not null
+  `.execute(db)
+  return rows.length > 0
+}
