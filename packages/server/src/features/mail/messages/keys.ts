@@ -1,4 +1,5 @@
-import type { MessageKey } from '../../../providers/mail.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { KnownMessage, MessageKey } from '../../../providers/mail.ts'
 
 /**
  * The two columns that a message's key is kept in. A number is an IMAP UID, valid within its mailbox: `uid` of
@@ -28,4 +29,10 @@ export function uidsOf(keys: Iterable<MessageKey>): number[] {
 /** The keys that are lasting ids. */
 export function remoteIdsOf(keys: Iterable<MessageKey>): string[] {
   return [...keys].filter(key => typeof key === 'string')
+}
+
+/** What the index knows a row of `message` by. @param isSuspect whether the numbers of its source are under suspicion */
+export function knownColumn(isSuspect: RawBuilder<boolean>): RawBuilder<KnownMessage> {
+  return sql`json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
+    'subject', message.subject, 'sentAtMs', (extract(epoch from message.sent_at) * 1000)::float8, 'isSuspect', ${isSuspect})`
 }

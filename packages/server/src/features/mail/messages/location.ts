@@ -3,8 +3,7 @@ import { isOneOf } from '../../../database/one-of.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
 import type { Cursor, KnownMessage, MessageKey } from '../../../providers/mail.ts'
-import { keyOf } from './keys.ts'
-import { knownColumn } from './known-column.ts'
+import { keyOf, knownColumn } from './keys.ts'
 
 /** The columns that say where the provider has a message; select them with `locationColumns` from `located`. */
 export interface LocationRow {
