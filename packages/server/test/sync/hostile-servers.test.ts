@@ -139,6 +139,8 @@ test('an odd answer is told in words of our own, to who connects the account and
   expect(refused.body).toMatchObject({ message: `IMAP: ${words}` })
 
   await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
+  // Before its owner has let go of it, the account would keep its connection.
+  await waitUntil('the connection to be left', async () => server.openConnections === 0)
   await app.patch(`/v1/accounts/${accountId}`, { status: 'active' })
   await waitForRuntime(app, accountId, 'backoff', new RegExp(`^${words}`))
 })
