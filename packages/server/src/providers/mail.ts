@@ -27,7 +27,7 @@ export interface KnownMessage {
   /** As of `RemoteMessage`. It also depends on the size, so a message of another identity may be the same one. */
   identity: string
   subject: string | null
-  /** Of the Date field, in milliseconds since 1970. */
+  /** The time of the Date field, in milliseconds since 1970. */
   sentAtMs: number | null
   /** Whether numbers of its source may have been given again, so that each is asked about before it is used. */
   isSuspect: boolean

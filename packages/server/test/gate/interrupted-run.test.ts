@@ -12,7 +12,7 @@ import { isRunning, until } from '../service-process.ts'
 const PLANTED = path.join(import.meta.dirname, 'planted')
 const VITEST = path.resolve(import.meta.dirname, '../../../../node_modules/.bin/vitest')
 
-/** Where a run has its own database server: its name holds the number of the process. */
+/** Finds the folder of a run's own database server: its name holds the number of the process. */
 function findServerFolder(pid: number): string {
   const found = ['/dev/shm', tmpdir()].flatMap(parent =>
     globSync(`waxwing-test-${pid}-*`, { cwd: parent }).map(name => path.join(parent, name)),

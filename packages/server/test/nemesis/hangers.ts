@@ -29,7 +29,7 @@ export const HANGING_HOSTS = Array.from(
   { length: TENANTS * HOSTS_PER_TENANT },
   (_, number) => `127.0.0.${number + 2}`,
 )
-/** Of one account, and more than a process sends of it at once. */
+/** Sends of one account: more than a process sends of it at once. */
 const SENDS_PER_PROCESS = 4
 const ACCOUNTS_AT_ONCE = 6
 const FILL_SECONDS_MAX = 120

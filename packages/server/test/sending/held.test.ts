@@ -199,63 +199,45 @@ test('only what was held can be released', async () => {
   })
 })
 
-test('a process that survived brings the outcome of what it had claimed before', async () => {
-  const accountId = await connectSender(app, opened)
-  const entry = await send(app, accountId)
-  const atDot = Promise.withResolvers<void>()
-  const answer = Promise.withResolvers<null>()
-  opened.sink.behave = ({ step }) => {
-    if (step !== 'dot') return null
-    atDot.resolve()
-    return answer.promise
-  }
-  await withJobs(async () => {
-    await atDot.promise
-    // The commit of the hand-over is lost with the history.
-    await app.db.transaction().execute(async tx => {
-      await sql`update outbox set phase = 'pre', handed_over_at = null where id = ${entry.id}`.execute(tx)
-      await recordRestore(tx)
+test.each([
+  ['the hand-over', sql`phase = 'pre', handed_over_at = null`, true],
+  [
+    'the claim, too',
+    sql`status = 'queued', phase = null, claim = null, claimed_by = null, handed_over_at = null, due_at = send_at`,
+    false,
+  ],
+])(
+  'a process that survived brings the outcome of a send, although the history lost %s',
+  async (_, before, isHeldFirst) => {
+    const accountId = await connectSender(app, opened)
+    const entry = await send(app, accountId)
+    const atDot = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<null>()
+    opened.sink.behave = ({ step }) => {
+      if (step !== 'dot') return null
+      atDot.resolve()
+      return answer.promise
+    }
+    await withJobs(async () => {
+      await atDot.promise
+      await app.db.transaction().execute(async tx => {
+        await sql`update outbox set ${before} where id = ${entry.id}`.execute(tx)
+        await recordRestore(tx)
+      })
+      if (isHeldFirst)
+        await waitUntil('it to be held', async () => {
+          const { rows } =
+            await sql`select from outbox where id = ${entry.id} and held_since is not null`.execute(app.db)
+          return rows.length > 0
+        })
+      answer.resolve(null)
+      await waitForStatus(app, entry, 'sent')
     })
-    await waitUntil('it to be held', async () => {
-      const { rows } =
-        await sql`select from outbox where id = ${entry.id} and held_since is not null`.execute(app.db)
-      return rows.length > 0
-    })
-    answer.resolve(null)
-    await waitForStatus(app, entry, 'sent')
-  })
-  opened.sink.behave = () => null
-  expect(await sentTo(entry)).toBe(1)
-  expect((await release(entry)).status).toBe(409)
-})
-
-test('a process that survived brings the outcome of what it had claimed, although the claim was lost, too', async () => {
-  const accountId = await connectSender(app, opened)
-  const entry = await send(app, accountId)
-  const atDot = Promise.withResolvers<void>()
-  const answer = Promise.withResolvers<null>()
-  opened.sink.behave = ({ step }) => {
-    if (step !== 'dot') return null
-    atDot.resolve()
-    return answer.promise
-  }
-  await withJobs(async () => {
-    await atDot.promise
-    await app.db.transaction().execute(async tx => {
-      await sql`
-        update outbox set status = 'queued', phase = null, claim = null, claimed_by = null, handed_over_at = null,
-          due_at = send_at
-        where id = ${entry.id}
-      `.execute(tx)
-      await recordRestore(tx)
-    })
-    answer.resolve(null)
-    await waitForStatus(app, entry, 'sent')
-  })
-  opened.sink.behave = () => null
-  expect(await sentTo(entry)).toBe(1)
-  expect((await release(entry)).status).toBe(409)
-})
+    opened.sink.behave = () => null
+    expect(await sentTo(entry)).toBe(1)
+    expect((await release(entry)).status).toBe(409)
+  },
+)
 
 async function runCommand(...words: string[]): Promise<string> {
   const program = new Command().exitOverride()

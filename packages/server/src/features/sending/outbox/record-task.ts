@@ -26,7 +26,7 @@ export interface Task {
   internetMessageId: string
   threadId: string | null
   datedAt: Date
-  /** Of what was held after a restore: when it can have been handed over at the earliest. */
+  /** Earliest time at which a send that was held after a restore can have been handed over. */
   handedOverAt: Date
   /** It may have been handed over before the database was restored, and was held back since. */
   heldSince: Date | null

@@ -42,7 +42,7 @@ export const OUTCOME_UNKNOWN: SendError = {
     'It is not sent again by itself.',
 }
 
-/** Of what was held after a restore, and not found among the sent copies. */
+/** Error of a send that was held after a restore and not found among the sent copies. */
 export const MAY_HAVE_BEEN_SENT: SendError = {
   reason: 'outcome_unknown',
   message:
