@@ -287,9 +287,10 @@ select id, received_at from message
 where account_id = $1 and true
 order by received_at desc, id desc limit $2) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept,
+mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
 json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
-'isSuspect', sync_cursor.suspected_at is not null) as known
+'subject', message.subject, 'sentAtMs', (extract(epoch from message.sent_at) * 1000)::float8, 'isSuspect', sync_cursor.suspected_at is not null) as known
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
@@ -319,9 +320,10 @@ where account_id = $1 and true
 and (received_at, id) < ($2, $3::uuid)
 order by received_at desc, id desc limit $4) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept,
+mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
 json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
-'isSuspect', sync_cursor.suspected_at is not null) as known
+'subject', message.subject, 'sentAtMs', (extract(epoch from message.sent_at) * 1000)::float8, 'isSuspect', sync_cursor.suspected_at is not null) as known
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
@@ -351,9 +353,10 @@ from unnest($1::uuid[]) with ordinality as told (id, nth) join message on messag
 where account_id = $2
 ) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept,
+mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id,
 json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
-'isSuspect', sync_cursor.suspected_at is not null) as known
+'subject', message.subject, 'sentAtMs', (extract(epoch from message.sent_at) * 1000)::float8, 'isSuspect', sync_cursor.suspected_at is not null) as known
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
