@@ -36,12 +36,6 @@ export function openSlicedWork(now: () => number = () => performance.now()): (pa
   }
 }
 
-/** Work that cannot be divided, and is done in a slice of its own. */
-// oxlint-disable-next-line require-yield -- it is one step
-export function* oneStep<T>(work: () => T): Steps<T> {
-  return work()
-}
-
 /** Does all steps at once, where nobody waits for the thread. */
 export function doAtOnce<T>(steps: Steps<T>): T {
   let step = steps.next()

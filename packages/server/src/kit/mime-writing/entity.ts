@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Steps } from '../sliced-work.ts'
 import { contentField } from './fields.ts'
 import { base64Length, encodeBase64, encodeText } from './transfer.ts'
 
@@ -21,8 +22,8 @@ export interface Entity {
   segments: Segment[]
 }
 
-export function textEntity(type: 'text/plain' | 'text/html', text: string): Entity {
-  const { encoding, body } = encodeText(text)
+export function* textEntity(type: 'text/plain' | 'text/html', text: string): Steps<Entity> {
+  const { encoding, body } = yield* encodeText(text)
   const header =
     contentField('Content-Type', `${type}; charset=utf-8`, {}) +
     `Content-Transfer-Encoding: ${encoding}\r\n\r\n`

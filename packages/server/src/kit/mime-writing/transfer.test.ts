@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { seeded } from '../../../test/seeded.ts'
 import { decodeQuotedPrintable } from '../mime/transfer-encoding.ts'
-import { base64Length, encodeBase64, encodeQuotedPrintable } from './transfer.ts'
+import { base64Length, encodeBase64, encodeQuotedPrintable, encodeText } from './transfer.ts'
 
 const LINES = /^[!-~](?:[\t -~]{0,74}[!-~])?$|^$/
 
@@ -49,5 +49,30 @@ test('base64 is read back exactly, however the content is cut, and has its annou
       lines.every(line => LINES.test(line)),
       String(seed),
     ).toBe(true)
+  }
+})
+
+test('a long text is encoded in steps, and nothing is lost where they meet', () => {
+  for (const [filler, encoding] of [
+    ['a', 'quoted-printable'],
+    ['ä', 'base64'],
+  ] as const) {
+    for (const mark of ['\r\n', '\r', '\n', '🙂', '.', 'From ', '\uD83D']) {
+      // 58,368 characters are encoded at once; the mark stands before that place, across it, and behind it.
+      for (let before = 58_368 - 3; before <= 58_368 + 1; before++) {
+        const text = `${filler.repeat(before)}${mark}${filler.repeat(100_000)}`
+        const steps = encodeText(text)
+        let count = 1
+        let step = steps.next()
+        for (; !step.done; step = steps.next()) count++
+        const encoded = step.value.body.toString('latin1')
+        const decoded =
+          encoding === 'base64' ? Buffer.from(encoded, 'base64') : decodeQuotedPrintable(encoded)
+        const name = `${JSON.stringify(mark)} at ${before}`
+        expect(step.value.encoding, name).toBe(encoding)
+        expect(decoded.equals(Buffer.from(text.replaceAll(/\r\n|\r|\n/g, '\r\n'))), name).toBe(true)
+        expect(count, name).toBeGreaterThan(5)
+      }
+    }
   }
 })

@@ -1,3 +1,5 @@
+import { doAtOnce, type Steps } from '../sliced-work.ts'
+
 /* Transfer encodings (RFC 2045 section 6), so that every body is 7-bit with lines of at most 76 characters. */
 
 const LINE_LENGTH_MAX = 76
@@ -59,12 +61,33 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** A text as UTF-8 with CRLF after each of its lines but the last, and how to encode it. */
-export function encodeText(text: string): { encoding: 'quoted-printable' | 'base64'; body: Buffer } {
-  const bytes = Buffer.from(text.replaceAll(/\r\n|\r|\n/g, '\r\n'), 'utf8')
+export function* encodeText(text: string): Steps<{ encoding: 'quoted-printable' | 'base64'; body: Buffer }> {
+  const pieces: Buffer[] = []
   let beyondAscii = 0
-  for (const byte of bytes) if (byte > 126) beyondAscii++
-  if (beyondAscii > bytes.length / 6) return { encoding: 'base64', body: encodeLines(bytes, true) }
-  return { encoding: 'quoted-printable', body: encodeQuotedPrintable(bytes) }
+  for (let start = 0; start < text.length;) {
+    const end = endOfSlice(text, start)
+    const piece = Buffer.from(text.slice(start, end).replaceAll(/\r\n|\r|\n/g, '\r\n'), 'utf8')
+    for (let at = 0; at < piece.length; at++) if (piece[at]! > 126) beyondAscii++
+    pieces.push(piece)
+    start = end
+    yield
+  }
+  const bytes = Buffer.concat(pieces)
+  if (beyondAscii <= bytes.length / 6) {
+    return { encoding: 'quoted-printable', body: yield* quotedPrintableSteps(bytes) }
+  }
+  const slices: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    slices.push(encodeLines(bytes.subarray(at, at + SLICE_BYTES), at === 0))
+    yield
+  }
+  return { encoding: 'base64', body: Buffer.concat(slices) }
+}
+
+/** The end of the slice that begins here. It divides neither a line break nor a character. */
+function endOfSlice(text: string, start: number): number {
+  const end = start + SLICE_BYTES
+  return /^(?:\r\n|[\uD800-\uDBFF][\uDC00-\uDFFF])$/.test(text.slice(end - 1, end + 1)) ? end + 1 : end
 }
 
 /** Characters of an escape, and of a soft line break. */
@@ -79,15 +102,25 @@ const DIGITS = Buffer.from('0123456789ABCDEF')
  * start of a line, which careless servers change.
  */
 export function encodeQuotedPrintable(bytes: Uint8Array): Buffer {
+  return doAtOnce(quotedPrintableSteps(bytes))
+}
+
+/** Encodes as `encodeQuotedPrintable` does, with a step for each slice of the content. */
+function* quotedPrintableSteps(bytes: Uint8Array): Steps<Buffer> {
   const out = Buffer.allocUnsafe(Math.ceil(bytes.length * ESCAPE_LENGTH * 1.05) + ESCAPE_LENGTH)
   let length = 0
   let column = 0
+  let sliceEnd = SLICE_BYTES
   const breakLine = () => {
     out[length++] = CR
     out[length++] = LF
     column = 0
   }
   for (let at = 0; at < bytes.length; at++) {
+    if (at >= sliceEnd) {
+      yield
+      sliceEnd = at + SLICE_BYTES
+    }
     const byte = bytes[at]!
     if (isLineBreak(bytes, at)) {
       breakLine()

@@ -1,5 +1,5 @@
 import { htmlToTextSteps } from '../../../kit/mime/html-to-text.ts'
-import { type InSlices, oneStep } from '../../../kit/sliced-work.ts'
+import { doAtOnce, type InSlices } from '../../../kit/sliced-work.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import {
   encloseEntity,
@@ -185,17 +185,17 @@ function structure(
 
 type SegmentForms = ReadonlyMap<Segment, FormRange['of']>
 
-/** The HTML part: one after the other for each form of the message, if they differ. */
 /** Writes a text. A large one waits until it is the turn of its tenant. */
 async function writeText(
   type: 'text/plain' | 'text/html',
   text: string,
   inSlices: InSlices,
 ): Promise<Entity> {
-  const isLarge = text.length > LARGE_TEXT_LENGTH
-  return isLarge ? inSlices(oneStep(() => textEntity(type, text))) : textEntity(type, text)
+  const steps = textEntity(type, text)
+  return text.length > LARGE_TEXT_LENGTH ? inSlices(steps) : doAtOnce(steps)
 }
 
+/** The HTML part: one after the other for each form of the message, if they differ. */
 async function htmlEntity(
   html: string,
   wireHtml: Composition['wireHtml'],
