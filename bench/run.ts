@@ -21,6 +21,7 @@ import { idleTenThousand, idleThousand } from './idle-many.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
 import { merges } from './merges.ts'
+import { neighbours } from './neighbours.ts'
 import { notice } from './notice.ts'
 import { renders } from './renders.ts'
 import { reports } from './reports.ts'
@@ -45,6 +46,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   s3Reads,
   changeMessage,
   audit,
+  neighbours,
   notice,
   gmailNotice,
   memory,
