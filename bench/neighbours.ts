@@ -102,10 +102,10 @@ async function createNeighbour(service: BenchService) {
     refused: () => refused,
     /** Asks again and again until the work of the others is done; returns how long each answer took, in ms. */
     async probeWhile(work: () => Promise<void>): Promise<number[]> {
-      let isOver = false
-      const worked = work().finally(() => (isOver = true))
+      const over = new AbortController()
+      const worked = work().finally(() => over.abort())
       const tookMs: number[] = []
-      while (!isOver) tookMs.push(...(await probe(1)))
+      while (!over.signal.aborted) tookMs.push(...(await probe(1)))
       await worked
       return tookMs
     },
