@@ -104,7 +104,9 @@ export class ChaosLink {
     const tag = heard.slice(0, heard.indexOf(' '))
     const command = this.asked.get(tag)
     this.asked.delete(tag)
-    if (command !== undefined && faults.judge?.('answered', command) === 'cut') return this.cut()
+    const verdict = command === undefined ? 'pass' : (faults.judge?.('answered', command) ?? 'pass')
+    if (verdict === 'cut') return this.cut()
+    if (verdict === 'swallow') return
     const said = changeAnswer(heard, faults)
     if (said !== null) this.say(Buffer.from(`${said}\r\n`, 'latin1'))
     if (--this.budget.lines === 0) this.outbox.afterwards(() => this.cut())
@@ -135,7 +137,9 @@ export class ChaosLink {
     this.events.onCommand(text)
     const faults = this.events.faults()
     const [tag = '', command = ''] = [text.slice(0, text.indexOf(' ')), text.slice(text.indexOf(' ') + 1)]
-    if (faults.judge?.('asked', command) === 'cut') return this.cut()
+    const verdict = faults.judge?.('asked', command)
+    if (verdict === 'cut') return this.cut()
+    if (verdict === 'swallow') return this.swallow(literal)
     this.asked.set(tag, command)
     const fate = judgeCommand(text, faults)
     this.willFallSilent = fate.type === 'idle' && faults.isSilentAfterIdle === true
@@ -152,6 +156,11 @@ export class ChaosLink {
       this.waitingTag = literal === 'waits' ? text.slice(0, text.indexOf(' ')) : null
       this.server.write(Buffer.from(`${fate.line}\r\n`, 'latin1'))
     }
+  }
+
+  private swallow(literal: ReturnType<typeof literalKind>) {
+    this.continuation = literal === 'comes' ? 'swallow' : 'none'
+    if (literal === 'waits') this.fromClient.dropLiteral()
   }
 
   private passLiteral(piece: Buffer) {
