@@ -30,9 +30,9 @@ export interface Faults {
   bytesPerSecond?: number
   /**
    * Called for each command before the server has it, and again before the client has its tagged answer. `cut` closes
-   * the connection at that moment. `swallow` leaves it open, and the command or the answer goes no further.
+   * the connection at that moment.
    */
-  judge?: (moment: Moment, command: string) => 'pass' | 'cut' | 'swallow'
+  judge?: (moment: Moment, command: string) => 'pass' | 'cut'
   /** What happens when the content (not the flags alone) of one of these UIDs is asked for. */
   poison?: { uids: readonly number[]; does: 'cut' | 'refuse' | 'omit' }
   /** Changes a line of the server (without CRLF, latin1), or drops it by null: for answers that lie. */

@@ -104,9 +104,7 @@ export class ChaosLink {
     const tag = heard.slice(0, heard.indexOf(' '))
     const command = this.asked.get(tag)
     this.asked.delete(tag)
-    const verdict = command === undefined ? 'pass' : (faults.judge?.('answered', command) ?? 'pass')
-    if (verdict === 'cut') return this.cut()
-    if (verdict === 'swallow') return
+    if (command !== undefined && faults.judge?.('answered', command) === 'cut') return this.cut()
     const said = changeAnswer(heard, faults)
     if (said !== null) this.say(Buffer.from(`${said}\r\n`, 'latin1'))
     if (--this.budget.lines === 0) this.outbox.afterwards(() => this.cut())
@@ -137,9 +135,7 @@ export class ChaosLink {
     this.events.onCommand(text)
     const faults = this.events.faults()
     const [tag = '', command = ''] = [text.slice(0, text.indexOf(' ')), text.slice(text.indexOf(' ') + 1)]
-    const verdict = faults.judge?.('asked', command)
-    if (verdict === 'cut') return this.cut()
-    if (verdict === 'swallow') return this.swallow(literal)
+    if (faults.judge?.('asked', command) === 'cut') return this.cut()
     this.asked.set(tag, command)
     const fate = judgeCommand(text, faults)
     this.willFallSilent = fate.type === 'idle' && faults.isSilentAfterIdle === true
@@ -156,11 +152,6 @@ export class ChaosLink {
       this.waitingTag = literal === 'waits' ? text.slice(0, text.indexOf(' ')) : null
       this.server.write(Buffer.from(`${fate.line}\r\n`, 'latin1'))
     }
-  }
-
-  private swallow(literal: ReturnType<typeof literalKind>) {
-    this.continuation = literal === 'comes' ? 'swallow' : 'none'
-    if (literal === 'waits') this.fromClient.dropLiteral()
   }
 
   private passLiteral(piece: Buffer) {
