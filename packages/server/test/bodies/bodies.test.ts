@@ -1,12 +1,13 @@
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sweepBlobs } from '../../src/features/mail/content/record-blobs.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
 import { openFolderObjects } from '../../src/kit/blobs/folder-objects.ts'
 import { generateMail } from '../mail/corpus.ts'
 import type { TestApp } from '../open-app.ts'
 import { fillMailboxes } from '../servers/fill.ts'
+import type { MailServer, TestUser } from '../servers/mail-server.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 import { openBlobFolder } from './blob-folder.ts'
@@ -58,7 +59,29 @@ const MIXED = Buffer.from(
   ].join('\r\n'),
 )
 
-async function download(app: TestApp, url: string, method = 'GET') {
+let blobs: Awaited<ReturnType<typeof openBlobFolder>>
+let app: TestApp
+beforeAll(async () => {
+  blobs = await openBlobFolder()
+  app = await openSyncApp({ config: { blobDir: blobs.folder } })
+})
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await blobs[Symbol.asyncDispose]()
+})
+
+/** Connects a mailbox until the end of the test, after its first sync. */
+async function connect(server: MailServer, user: TestUser, settings: Record<string, unknown>) {
+  const accountId = await connectMailbox(app, server, user, settings)
+  await waitForFirstSync(app, accountId)
+  return {
+    accountId,
+    files: async () => (await blobs.files()).filter(({ parentPath }) => parentPath.includes(accountId)),
+    [Symbol.asyncDispose]: async () => void (await app.delete(`/v1/accounts/${accountId}`)),
+  }
+}
+
+async function download(url: string, method = 'GET') {
   const answer = await fetch(app.address + url, { method, headers: { authorization: `Bearer ${app.key}` } })
   return { answer, bytes: Buffer.from(await answer.arrayBuffer()) }
 }
@@ -73,10 +96,8 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
       const user = await server.addUser()
       await using world = await openWorld(server, user)
       await world.deliver({ raw: MIXED })
-      await using blobs = await openBlobFolder()
-      await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
-      const accountId = await connectMailbox(app, server, user, { bodyStorage })
-      await waitForFirstSync(app, accountId)
+      await using account = await connect(server, user, { bodyStorage })
+      const { accountId } = account
       const [summary] = await readMessages(app, accountId)
       const url = `/v1/accounts/${accountId}/messages/${summary?.id}`
 
@@ -109,16 +130,16 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
           },
         ])
 
-        const raw = await download(app, `${url}/raw`)
+        const raw = await download(`${url}/raw`)
         expect(raw.answer.headers.get('content-type')).toBe('message/rfc822')
         expect(raw.answer.headers.get('content-length')).toBeNull()
         expect(raw.answer.headers.get('transfer-encoding')).toBe('chunked')
         expect(raw.bytes.toString()).toBe(MIXED.toString())
 
-        const image = await download(app, `${url}/attachments/1.2`)
+        const image = await download(`${url}/attachments/1.2`)
         expect(image.answer.headers.get('content-type')).toBe('image/png')
         expect(image.bytes.toString('hex')).toBe('89504e470d0a1a0a')
-        const evil = await download(app, `${url}/attachments/2`)
+        const evil = await download(`${url}/attachments/2`)
         expect(evil.bytes.toString()).toBe('<script>alert(1)</script>')
         expect(Object.fromEntries(evil.answer.headers)).toMatchObject({
           'content-type': 'application/octet-stream',
@@ -137,7 +158,7 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
         })
       }
       // With `full` the message may be stored twice at the same time. Then the second copy is removed.
-      await expect.poll(() => blobs.files()).toHaveLength(bodyStorage === 'none' ? 0 : 1)
+      await expect.poll(() => account.files()).toHaveLength(bodyStorage === 'none' ? 0 : 1)
       await world.uids('INBOX')
       expect((await world.witness.command('UID FETCH 1:* (FLAGS)')).untagged.join()).not.toContain('Seen')
     },
@@ -147,23 +168,18 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
     const server = useIt()
     const user = await server.addUser()
     const filled = await fillMailboxes(server, user, generateMail({ seed: 11, count: 60, brokenShare: 0.5 }))
-    await using blobs = await openBlobFolder()
-    await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
-    const accountId = await connectMailbox(app, server, user, {
-      bodyStorage: 'cache',
-      syncWindowDays: null,
-    })
-    await waitForFirstSync(app, accountId)
+    await using account = await connect(server, user, { bodyStorage: 'cache', syncWindowDays: null })
+    const { accountId } = account
     const messages = await readMessages(app, accountId)
     const digests: string[] = []
     for (const { id } of messages) {
       const url = `/v1/accounts/${accountId}/messages/${id}`
       const { status, body } = await app.get<Message>(url)
       expect(status).toBe(200)
-      const stored = await download(app, `${url}/raw`)
+      const stored = await download(`${url}/raw`)
       digests.push(stored.bytes.toString('latin1'))
       for (const attachment of body.attachments) {
-        const { answer, bytes } = await download(app, `${url}/attachments/${attachment.id}`)
+        const { answer, bytes } = await download(`${url}/attachments/${attachment.id}`)
         expect(answer.status).toBe(200)
         expect(bytes.length).toBe(attachment.size)
       }
@@ -186,12 +202,10 @@ describe('a stored message', () => {
     await using world = await openWorld(server, user)
     const other = Buffer.from(MIXED.toString().replace('all kinds', 'another').replace('kinds@', 'other@'))
     await world.deliver([{ raw: MIXED }, { raw: other }])
-    await using blobs = await openBlobFolder()
-    await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
-    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache' })
-    await waitForFirstSync(app, accountId)
+    await using account = await connect(server, user, { bodyStorage: 'cache' })
+    const { accountId } = account
     const [one, two] = await readMessages(app, accountId)
-    const raw = (id?: string) => download(app, `/v1/accounts/${accountId}/messages/${id}/raw`)
+    const raw = (id?: string) => download(`/v1/accounts/${accountId}/messages/${id}/raw`)
     const first = await raw(one?.id)
 
     await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
@@ -203,23 +217,27 @@ describe('a stored message', () => {
     expect(second.bytes.toString()).not.toBe(first.bytes.toString())
 
     // The two files are swapped: each is under the other's name, and neither opens.
-    await sql`update message_blob set message_id = null`.execute(app.db)
-    const ids = (await app.db.selectFrom('message_blob').select('id').orderBy('id').execute()).map(
-      ({ id }) => id,
-    )
+    const ofAccount = sql`account_id = ${accountId}`
+    await sql`update message_blob set message_id = null where ${ofAccount}`.execute(app.db)
+    const { rows } = await sql<{
+      id: string
+    }>`select id from message_blob where ${ofAccount} order by id`.execute(app.db)
+    const ids = rows.map(({ id }) => id)
     expect(ids).toHaveLength(2)
     await sql`update message_blob set message_id = ${two?.id} where id = ${ids[0]}`.execute(app.db)
     await sql`update message_blob set message_id = ${one?.id} where id = ${ids[1]}`.execute(app.db)
     expect((await raw(one?.id)).bytes.toString()).toBe(first.bytes.toString())
     expect((await raw(two?.id)).bytes.toString()).toBe(second.bytes.toString())
-    expect(await blobs.files()).toHaveLength(4)
+    expect(await account.files()).toHaveLength(4)
 
     const counted = await sql<{
       bytes: number
-    }>`select sum(bytes)::int as bytes from message_blob where message_id is not null`.execute(app.db)
+    }>`select sum(bytes)::int as bytes from message_blob where message_id is not null and ${ofAccount}`.execute(
+      app.db,
+    )
     expect(counted.rows[0]?.bytes).toBeGreaterThan(500)
     await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
     await sweepBlobs(app.db, openBlobStore(openFolderObjects(blobs.folder)), new AbortController().signal)
-    expect(await blobs.files()).toEqual([])
+    expect(await account.files()).toEqual([])
   })
 })

@@ -109,10 +109,20 @@ test('a service stores messages in a bucket, serves them from it, and outlives i
   // One object is really gone: it is stored again.
   const objects = await openS3Objects({ ...s3.settings, prefix: 'one' }, unrecorded)
   for (const key of await listKeys('one')) await objects.remove(key)
+  const countNew = async () => {
+    const isNew = ({ id, isBound }: (typeof rows)[number]) => isBound && rows.every(row => row.id !== id)
+    return (await readRows(app)).filter(isNew).length
+  }
   await waitUntil('the bucket is asked again', async () => {
-    await readAll()
-    return (await readRows(app)).every(({ id }) => rows.every(row => row.id !== id)) || null
+    await download(app, accountId, messages[0]!.id)
+    return (await countNew()) > 0
   })
+  await waitUntil('new rows', async () => {
+    await readAll()
+    return (await countNew()) === rows.length
+  })
+  await makeTaskDue(app.database.pool, 'sweep_blobs')
+  await waitUntil('the sweep', async () => (await readRows(app)).length === rows.length)
   await waitUntil('both again', async () => (await listKeys('one')).length === 2)
 
   await app.delete(`/v1/accounts/${accountId}?purge=true`)
@@ -164,7 +174,7 @@ test('an upload whose process was killed leaves nothing after the sweep', async 
   const user = await server.addUser()
   await using world = await openWorld(server, user)
   await world.deliver(letter('large', 30_000_000))
-  await using database = await makeExternalDatabase()
+  await using database = await makeExternalDatabase({ migrated: true })
   await using folder = await makeDataFolder()
   const env = {
     ...s3.env,

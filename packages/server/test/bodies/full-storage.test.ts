@@ -9,7 +9,7 @@ import { makeTaskDue } from '../make-task-due.ts'
 import type { TestApp } from '../open-app.ts'
 import { sampleMessages } from '../sample-rows.ts'
 import { fillMailboxes } from '../servers/fill.ts'
-import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
+import { lend, SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied-account.ts'
@@ -22,6 +22,7 @@ const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
 const FULL = { bodyStorage: 'full', syncWindowDays: null }
 
 const useIt = useServer(SERVER_KINDS[0].start)
+const start = () => Promise.resolve(lend(useIt()))
 
 /** Counts stored messages, messages found by their words, other rows, and the recorded sizes. */
 async function readStored(app: TestApp, accountId: string) {
@@ -86,6 +87,7 @@ test.each(['cut', 'refuse', 'omit'] as const)(
   async does => {
     await using blobs = await openBlobFolder()
     await using account = await openProxiedAccount({
+      start,
       config: { blobDir: blobs.folder },
       arrange: world => world.deliver(shortMessages(1, 40)),
       ...ROLES,
@@ -107,6 +109,7 @@ test.each([100, -100])('is stored whole and once if its reported size is wrong (
   const over = letter('over', 'x'.repeat(CONTENT_BYTES_MAX - 20))
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
+    start,
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver([...shortMessages(1, 40), long, nearly, over]),
     faults: {
@@ -147,6 +150,7 @@ test.each([100, -100])('is stored whole and once if its reported size is wrong (
 test('a message older than 10,000 drafts is stored too', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
+    start,
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver(shortMessages(1, 5)),
     ...ROLES,
@@ -162,6 +166,7 @@ test('a message older than 10,000 drafts is stored too', async () => {
 test('storing stops when turned off, and resumes when turned on', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
+    start,
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver(shortMessages(1, 600)),
     ...ROLES,
@@ -190,6 +195,7 @@ test('storing stops when turned off, and resumes when turned on', async () => {
 test('an account that is deleted while it is stored leaves no file', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
+    start,
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver(shortMessages(1, 600)),
     ...ROLES,

@@ -11,6 +11,7 @@ import { callerOf } from '../caller.ts'
 import { generateMail } from '../mail/corpus.ts'
 import { makeTaskDue } from '../make-task-due.ts'
 import { fillMailboxes } from '../servers/fill.ts'
+import type { Faults } from '../servers/chaos-faults.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { makePreparedFolder } from '../prepared-folder.ts'
@@ -20,9 +21,11 @@ import { waitUntil } from '../wait-until.ts'
 
 const COUNT = 600
 const READ_EACH = 5
-/** Half a minute for all: each kill happens while messages are being stored, also if this test hears of them late. */
-const FAULTS = { bytesPerSecond: 150_000 }
 const KILLS = 3
+/** Sources that the server still sends quickly when this test counts enough for a kill, which is then in the midst of them. */
+const MORE = 60
+/** So slow that not all is stored before the kill, also if this test hears of what is stored late. */
+const SLOW = { bytesPerSecond: 2_000 }
 const OPTIONS = {
   program: fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url)),
   env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
@@ -57,16 +60,29 @@ test('a service that is killed repeatedly while it stores loses no message, file
   await waitForFirstSync(call(), accountId)
   const messages = await readMessages(call(), accountId)
   const storable = messages.filter(({ isDraft }) => !isDraft)
-  proxy.faults = FAULTS
+  /** Lets the server send this many sources quickly, and the others slowly. */
+  const sendQuickly = (count: number) => {
+    let sent = 0
+    const faults: Faults = {
+      rewrite(line) {
+        if (/ FETCH .*BODY\[\]/.test(line) && ++sent > count) proxy.faults = SLOW
+        return line
+      },
+    }
+    proxy.faults = faults
+  }
+  const enoughFor = (kill: number) => Math.floor((kill * storable.length) / (KILLS + 1))
+  sendQuickly(enoughFor(1) + MORE)
   await call().patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    const enough = (kill * storable.length) / (KILLS + 1)
-    await waitUntil('some are stored', async () => (await countRows()).bound >= enough)
+    await waitUntil('some are stored', async () => (await countRows()).bound >= enoughFor(kill))
     service.kill('SIGKILL')
     await service.ended
     const { bytes, counted, bound } = await countRows()
     expect(counted).toBe(bytes)
     expect(bound).toBeLessThan(storable.length)
+    if (kill < KILLS) sendQuickly(enoughFor(kill + 1) - bound + MORE)
+    else proxy.faults = {}
     service = await startServiceProcess(folder, OPTIONS)
   }
   await waitUntil('everything is stored', async () => (await countRows()).bound === storable.length)

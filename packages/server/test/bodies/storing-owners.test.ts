@@ -15,7 +15,7 @@ import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
 
 const FULL = { bodyStorage: 'full', syncWindowDays: null }
-const PROGRAM = fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./sharing-service.ts', import.meta.url))
 const PROCESSES = 3
 const ACCOUNTS = 6
 /** Twice as many batches as are under way at one time. */
@@ -115,19 +115,20 @@ test('each process stores the bodies of its own accounts, and those of one that 
     WAXWING_ALLOW_PLAINTEXT: 'true',
     WAXWING_CONNECTIONS_PER_HOST: '100',
   }
-  const services: ServiceProcess[] = []
-  for (let nth = 0; nth < PROCESSES; nth++)
-    services.push(opened.use(await startServiceProcess(folder, { program: PROGRAM, env })))
-  const [first] = services as [ServiceProcess]
+  const start = async () => opened.use(await startServiceProcess(folder, { program: PROGRAM, env }))
+  const first = await start()
   const caller = callerOf(first.address, first.key)
-
-  const accountIds: string[] = []
-  for (let nth = 0; nth < ACCOUNTS; nth++) {
+  const connect = async () => {
     const user = await server.addUser()
     await using world = await openWorld(server, user)
     await world.deliver(shortMessages(1, MESSAGES))
-    accountIds.push(await connectMailbox(caller, proxy, user, { syncWindowDays: null }))
+    return connectMailbox(caller, proxy, user, { syncWindowDays: null })
   }
+  const [later, accountIds] = await Promise.all([
+    Promise.all(Array.from({ length: PROCESSES - 1 }, start)),
+    Promise.all(Array.from({ length: ACCOUNTS }, connect)),
+  ])
+  const services: ServiceProcess[] = [first, ...later]
   for (const id of accountIds) await waitForFirstSync(caller, id, WAIT_SECONDS)
   await waitUntil(
     'an even spread',

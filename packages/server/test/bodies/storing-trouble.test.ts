@@ -6,12 +6,14 @@ import { STORED_BYTES_MAX } from '../../src/features/mail/content/stored-source.
 import { CONTENT_BYTES_MAX } from '../../src/providers/content.ts'
 import type { TestApp } from '../open-app.ts'
 import type { ChaosProxy } from '../servers/chaos-proxy.ts'
+import { lend, SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { readMessages } from '../sync/followed-account.ts'
 import { askForSync, openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
 
 const START = Date.now()
+const useIt = useServer(SERVER_KINDS[0].start)
 const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
 
 async function countRows(app: TestApp) {
@@ -42,6 +44,7 @@ test('a message that cannot be stored is retried at growing intervals, and store
   let now = START
   let delivered = 100
   await using account = await openProxiedAccount({
+    start: () => Promise.resolve(lend(useIt())),
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver(shortMessages(1, 40)),
     clock: { now: () => now },
@@ -99,6 +102,7 @@ test('a server that sends more than announced is read up to the limit, and no me
     [1, 2, 3, 4].map(nth => ({ ...letter(`${mailbox} ${nth}`, 200_000), internalDate }))
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
+    start: () => Promise.resolve(lend(useIt())),
     config: { blobDir: blobs.folder },
     arrange: async world => {
       await world.createMailbox('Other')
@@ -145,6 +149,7 @@ test('large messages that the disk does not accept are fetched again at growing 
     }
   }
   await using account = await openProxiedAccount({
+    start: () => Promise.resolve(lend(useIt())),
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver([large(1), large(2), large(3)]),
     clock: { now: () => now },

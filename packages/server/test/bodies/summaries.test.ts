@@ -1,10 +1,11 @@
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Caller } from '../caller.ts'
 import { mail, multi } from '../mail/odd/odd-message.ts'
 import type { TestApp } from '../open-app.ts'
-import { startCyrus } from '../servers/cyrus.ts'
-import { startDovecot } from '../servers/dovecot.ts'
+import type { MailServer } from '../servers/mail-server.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 import {
   connectMailbox,
@@ -14,7 +15,28 @@ import {
   waitForFirstSync,
 } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { openBlobFolder } from './blob-folder.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await openSyncApp({ roles: ['api', 'sync', 'jobs'] })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+const useIt = useServer(SERVER_KINDS[0].start)
+
+/** Connects a mailbox that has these messages, in a tenant of its own, until the end of the test. */
+async function connect(server: MailServer, raws: readonly Buffer[], settings?: Record<string, unknown>) {
+  const user = await server.addUser()
+  await using world = await openWorld(server, user)
+  await world.deliver(raws.map(raw => ({ raw })))
+  const caller: Caller = await app.createTenant(user.user)
+  const accountId = await connectMailbox(caller, server, user, settings)
+  await waitForFirstSync(caller, accountId)
+  return {
+    caller,
+    accountId,
+    [Symbol.asyncDispose]: async () => void (await caller.delete(`/v1/accounts/${accountId}`)),
+  }
+}
 
 const KILOBYTE = 1024
 const LONG = 'A line of words that says nothing at all.\n'.repeat(1000)
@@ -44,36 +66,31 @@ const ATTACHED: Array<[what: string, hasAttachments: boolean, raw: Buffer]> = [
   ['one file', true, mail('Content-Type: application/pdf', 'x'.repeat(40 * KILOBYTE))],
 ]
 
-test.each([
-  ['Dovecot', startDovecot],
-  ['Cyrus', startCyrus],
-])('knows at first sync whether a long message has attachments, on %s', async (_, start) => {
-  await using server = await start()
-  const user = await server.addUser()
-  await using world = await openWorld(server, user)
-  await world.deliver(
-    ATTACHED.map(([what, , raw]) => ({
-      raw: Buffer.from(raw.toString('latin1').replace('Subject: odd', `Subject: ${what}`), 'latin1'),
-    })),
-  )
-  await using app = await openSyncApp()
-  const accountId = await connectMailbox(app, server, user)
-  await waitForFirstSync(app, accountId)
+describe.each([SERVER_KINDS[0], SERVER_KINDS[2]])('on $name', ({ start }) => {
+  const useKind = useServer(start)
 
-  const listed = await readMessages(app, accountId)
-  const found = new Map(listed.map(({ subject, hasAttachments }) => [subject, hasAttachments]))
-  for (const [what, hasAttachments] of ATTACHED) expect(found.get(what), what).toBe(hasAttachments)
-  const url = `/v1/accounts/${accountId}/messages`
-  const filtered = await app.get<{ items: MessageSummary[] }>(`${url}?hasAttachments=true`)
-  expect(filtered.body.items.map(({ subject }) => subject).toSorted()).toEqual(
-    ATTACHED.flatMap(([what, has]) => (has ? [what] : [])).toSorted(),
-  )
-  const { cursor } = await readFeed(app)
-  for (const { id, subject, hasAttachments } of listed) {
-    const { body } = await app.get<Message>(`${url}/${id}`)
-    expect(body.hasAttachments, subject ?? '').toBe(hasAttachments)
-  }
-  expect((await readFeed(app, cursor)).events).toEqual([])
+  test('knows at first sync whether a long message has attachments', async () => {
+    const raws = ATTACHED.map(([what, , raw]) =>
+      Buffer.from(raw.toString('latin1').replace('Subject: odd', `Subject: ${what}`), 'latin1'),
+    )
+    await using account = await connect(useKind(), raws)
+    const { caller, accountId } = account
+
+    const listed = await readMessages(caller, accountId)
+    const found = new Map(listed.map(({ subject, hasAttachments }) => [subject, hasAttachments]))
+    for (const [what, hasAttachments] of ATTACHED) expect(found.get(what), what).toBe(hasAttachments)
+    const url = `/v1/accounts/${accountId}/messages`
+    const filtered = await caller.get<{ items: MessageSummary[] }>(`${url}?hasAttachments=true`)
+    expect(filtered.body.items.map(({ subject }) => subject).toSorted()).toEqual(
+      ATTACHED.flatMap(([what, has]) => (has ? [what] : [])).toSorted(),
+    )
+    const { cursor } = await readFeed(caller)
+    for (const { id, subject, hasAttachments } of listed) {
+      const { body } = await caller.get<Message>(`${url}/${id}`)
+      expect(body.hasAttachments, subject ?? '').toBe(hasAttachments)
+    }
+    expect((await readFeed(caller, cursor)).events).toEqual([])
+  })
 })
 
 test.each([
@@ -91,14 +108,8 @@ test.each([
     ]),
   ],
 ])('shows the beginning of a text that follows %s', async (_, raw) => {
-  await using server = await startDovecot()
-  const user = await server.addUser()
-  await using world = await openWorld(server, user)
-  await world.deliver({ raw })
-  await using app = await openSyncApp()
-  const accountId = await connectMailbox(app, server, user)
-  await waitForFirstSync(app, accountId)
-  expect(await readMessages(app, accountId)).toMatchObject([{ snippet: 'The text.' }])
+  await using account = await connect(useIt(), [raw])
+  expect(await readMessages(account.caller, account.accountId)).toMatchObject([{ snippet: 'The text.' }])
 })
 
 const FAR = multi('mixed', [
@@ -108,36 +119,31 @@ const FAR = multi('mixed', [
 /** Becomes an attachment once it is known to exceed the size of a body. */
 const HUGE = mail('Content-Type: text/html', `<p>Words of a novel. ${'x'.repeat(6 * KILOBYTE * KILOBYTE)}`)
 
-async function search(app: TestApp, accountId: string, word: string) {
+async function search(caller: Caller, accountId: string, word: string) {
   const url = `/v1/accounts/${accountId}/search/messages?source=index&q=${word}`
-  const { body } = await app.get<{ items: MessageSummary[] }>(url)
+  const { body } = await caller.get<{ items: MessageSummary[] }>(url)
   return body.items.length
 }
 
 test.each(['none', 'cache', 'full'])(
   'corrects a summary when the whole message is read, and announces it, with bodyStorage %s',
   async bodyStorage => {
-    await using server = await startDovecot()
-    const user = await server.addUser()
-    await using world = await openWorld(server, user)
-    await world.deliver([{ raw: FAR }, { raw: HUGE }])
-    await using blobs = await openBlobFolder()
-    await using app = await openSyncApp({ roles: ['api', 'sync', 'jobs'], config: { blobDir: blobs.folder } })
-    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'none', syncWindowDays: null })
-    await waitForFirstSync(app, accountId)
-    const before = await readMessages(app, accountId)
+    const settings = { bodyStorage: 'none', syncWindowDays: null }
+    await using account = await connect(useIt(), [FAR, HUGE], settings)
+    const { caller, accountId } = account
+    const before = await readMessages(caller, accountId)
     expect(before.map(({ snippet, hasAttachments }) => [snippet, hasAttachments])).toEqual(
       expect.arrayContaining([
         ['', true],
         [expect.stringContaining('Words of a novel.'), false],
       ]),
     )
-    const { cursor } = await readFeed(app)
+    const { cursor } = await readFeed(caller)
 
-    await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })
+    await caller.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })
     if (bodyStorage !== 'full') {
       for (const { id } of before) {
-        const { body } = await app.get<Message>(`/v1/accounts/${accountId}/messages/${id}`)
+        const { body } = await caller.get<Message>(`/v1/accounts/${accountId}/messages/${id}`)
         expect([body.snippet.slice(0, 20), body.hasAttachments]).toEqual([
           expect.stringContaining('Words'),
           true,
@@ -145,7 +151,7 @@ test.each(['none', 'cache', 'full'])(
       }
     }
     const updated = await waitUntil('both corrections', async () => {
-      const { events } = await readFeed(app, cursor)
+      const { events } = await readFeed(caller, cursor)
       const found = events.filter(({ type }) => type === 'message.updated')
       return found.length >= 2 && found
     })
@@ -162,11 +168,11 @@ test.each(['none', 'cache', 'full'])(
       ]),
     )
     expect(updated).toHaveLength(2)
-    expect((await readMessages(app, accountId)).map(({ hasAttachments }) => hasAttachments)).toEqual([
+    expect((await readMessages(caller, accountId)).map(({ hasAttachments }) => hasAttachments)).toEqual([
       true,
       true,
     ])
-    await waitUntil('the words', async () => (await search(app, accountId, 'behind')) === 1)
+    await waitUntil('the words', async () => (await search(caller, accountId, 'behind')) === 1)
   },
 )
 
@@ -182,14 +188,9 @@ test.each([
   ['message', 'id'],
   ['message_search', 'message_id'],
 ])('reads a message whose row of %s is locked, and corrects its summary later', async (table, column) => {
-  await using server = await startDovecot()
-  const user = await server.addUser()
-  await using world = await openWorld(server, user)
-  await world.deliver([{ raw: FAR }])
-  await using app = await openSyncApp()
-  const accountId = await connectMailbox(app, server, user, { bodyStorage: 'none' })
-  await waitForFirstSync(app, accountId)
-  const [{ id } = { id: '' }] = await readMessages(app, accountId)
+  await using account = await connect(useIt(), [FAR], { bodyStorage: 'none' })
+  const { caller, accountId } = account
+  const [{ id } = { id: '' }] = await readMessages(caller, accountId)
   const url = `/v1/accounts/${accountId}/messages/${id}`
   const other = await app.database.pool.connect()
   try {
@@ -198,19 +199,19 @@ test.each([
     const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid')
     await other.query(`select from ${table} where ${column} = $1 for update`, [id])
     let isAnswered = false
-    const answer = app.get(url).finally(() => (isAnswered = true))
+    const answer = caller.get(url).finally(() => (isAnswered = true))
     const outcome = await waitUntil('an answer', async () =>
       isAnswered ? 'answered' : (await isWaitedFor(app, rows[0]!.pid)) && 'waiting',
     )
     expect(outcome).toBe('answered')
     expect(await answer).toMatchObject({ status: 200, body: { snippet: 'Words behind a file.' } })
-    expect(await readMessages(app, accountId)).toMatchObject([{ snippet: '' }])
+    expect(await readMessages(caller, accountId)).toMatchObject([{ snippet: '' }])
     // The sync deletes the message like this, and its document with it.
     await other.query('delete from message where id = $1', [id])
     await other.query('rollback')
   } finally {
     other.release(true)
   }
-  expect((await app.get(url)).status).toBe(200)
-  expect(await readMessages(app, accountId)).toMatchObject([{ snippet: 'Words behind a file.' }])
+  expect((await caller.get(url)).status).toBe(200)
+  expect(await readMessages(caller, accountId)).toMatchObject([{ snippet: 'Words behind a file.' }])
 })

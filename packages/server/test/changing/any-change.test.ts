@@ -155,7 +155,7 @@ describe.each(SERVER_KINDS)(
   ({ name, start }) => {
     const useIt = useServer(start)
 
-    test.each(seedsFor(name === 'Dovecot' ? 2 : 1))(
+    test.each(seedsFor(1))(
       'and kills of the service, nothing is lost or told twice (seed %i)',
       async seed => {
         const server = useIt()

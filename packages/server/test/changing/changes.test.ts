@@ -11,7 +11,7 @@ import { type ChangingAccount, openChangingAccount } from './changing-account.ts
 
 let app: TestApp
 beforeAll(async () => {
-  app = await openSyncApp()
+  app = await openSyncApp({ config: { connectionsPerHost: 100 } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -47,12 +47,15 @@ function withoutCopies(events: string[], { kind }: MailServer): string[] {
   return left
 }
 
-describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
+/** For the tests of a server, beside those of the others. */
+const ONE_BY_ONE = { concurrent: false }
+
+describe.each(SERVER_KINDS)('changes of mail on $name', { concurrent: true }, ({ start }) => {
   const useIt = useServer(start)
   const open = (arrange: (world: ChangingAccount['world']) => Promise<unknown>) =>
     openChangingAccount(app, useIt(), arrange)
 
-  test('marks a message, leaves its other flags alone, and announces it once', async () => {
+  test('marks a message, leaves its other flags alone, and announces it once', ONE_BY_ONE, async () => {
     await using account = await open(async world => {
       const [uid = 0] = await world.deliver([letter('one'), letter('two')])
       await world.flag('INBOX', [uid], '\\Answered', 'work')
@@ -75,7 +78,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     ])
   })
 
-  test('moves a message, which keeps its id, and expunges nothing of other clients', async () => {
+  test('moves a message, which keeps its id, and expunges nothing of other clients', ONE_BY_ONE, async () => {
     await using account = await open(async world => {
       await world.createMailbox(world.at('Projects'))
       const [, uid = 0] = await world.deliver([letter('moved'), letter('marked')])
@@ -112,7 +115,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     expect(await account.message('moved')).toMatchObject({ id, mailboxIds: [inbox.id] })
   })
 
-  test('deletes to Trash, which is created if it is missing, and for good', async () => {
+  test('deletes to Trash, which is created if it is missing, and for good', ONE_BY_ONE, async () => {
     await using account = await open(world => world.deliver([letter('one'), letter('two'), letter('three')]))
     const remove = (id: string, query = '') => app.delete(`${account.path}/messages/${id}${query}`)
     const [one, two] = [await account.message('one'), await account.message('two')]
@@ -136,7 +139,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     ])
   })
 
-  test('creates, renames, moves and deletes mailboxes with those below them', async () => {
+  test('creates, renames, moves and deletes mailboxes with those below them', ONE_BY_ONE, async () => {
     await using account = await open(async world => {
       await world.createMailbox(world.at('Old'))
       await world.createMailbox(world.at('Old/Below'))
@@ -180,7 +183,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     ])
   })
 
-  test('changes all messages of a thread, and does nothing when it is asked again', async () => {
+  test('changes all messages of a thread, and does nothing when it is asked again', ONE_BY_ONE, async () => {
     await using account = await open(async world => {
       await world.createMailbox(world.at('Done'))
       await world.deliver([letter('first'), letter('other')])

@@ -12,6 +12,7 @@ import {
   readMessages,
   waitForFirstSync,
 } from '../sync/followed-account.ts'
+import { askForSync } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
 /** An account that a test changes through the front door, beside another client of the same mailbox. */
@@ -30,6 +31,8 @@ export interface ChangingAccount extends AsyncDisposable {
   feed(): Promise<FeedEvent[]>
   /** The feed in short, after the sync has looked again at least once. */
   settledFeed(): Promise<string[]>
+  /** Asks the sync to look at every mailbox now. */
+  lookNow(): Promise<void>
 }
 
 export async function openChangingAccount(
@@ -77,6 +80,7 @@ export async function openChangingAccount(
       await passTwice(app, accountId, world)
       return (await readEvents()).map(describeEvent)
     },
+    lookNow: () => askForSync(app, accountId),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -88,7 +92,10 @@ export function describeEvent({ type, data }: FeedEvent): string {
 
 let passes = 0
 
-/** Lets the sync look at the inbox twice: each time another client delivers a message, which it then deletes. */
+/**
+ * Lets the sync look at all mailboxes twice: each time another client delivers a message, which it then deletes. It is
+ * asked to look, so that neither its interval nor the delay of the server's notices is waited for.
+ */
 async function passTwice(app: TestApp, accountId: string, world: World): Promise<void> {
   for (let pass = 0; pass < 2; pass++) {
     const subject = `pass ${++passes}`
@@ -97,8 +104,10 @@ async function passTwice(app: TestApp, accountId: string, world: World): Promise
     })
     const isIndexed = async () =>
       (await readMessages(app, accountId)).some(message => message.subject === subject)
+    await askForSync(app, accountId)
     await waitUntil('the sync to see a message', async () => (await isIndexed()) || null)
     await world.expunge('INBOX', uids)
+    await askForSync(app, accountId)
     await waitUntil('the sync to see that it is gone', async () => !(await isIndexed()) || null)
   }
 }

@@ -9,7 +9,7 @@ import { type ChangingAccount, openChangingAccount } from './changing-account.ts
 
 let app: TestApp
 beforeAll(async () => {
-  app = await openSyncApp({ roles: ['api', 'sync', 'jobs'] })
+  app = await openSyncApp({ roles: ['api', 'sync', 'jobs'], config: { connectionsPerHost: 100 } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -51,14 +51,17 @@ async function openAccount(account: Promise<ChangingAccount>) {
   return { account: opened, create, replace, remove, read }
 }
 
-describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
+/** For the tests of a server, beside those of the others. */
+const ONE_BY_ONE = { concurrent: false }
+
+describe.each(SERVER_KINDS)('drafts on $name', { concurrent: true }, ({ start }) => {
   const useIt = useServer(start)
   const open = (arrange: (world: ChangingAccount['world']) => Promise<unknown> = async () => {}) =>
     openAccount(openChangingAccount(app, useIt(), arrange))
   const letter =
     'From: Grace <grace@example.org>\r\nSubject: Question\r\nMessage-ID: <q@a.test>\r\nReferences: <p@a.test>\r\n\r\nWhat?\r\n'
 
-  test('creates the mailbox of drafts with the first one, where there is none', async () => {
+  test('creates the mailbox of drafts with the first one, where there is none', ONE_BY_ONE, async () => {
     const { account, create, replace, read } = await open()
     await using _ = account
     const { status, body } = await create()
@@ -74,21 +77,25 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     ])
   })
 
-  test('reads the first draft while the sync looks into its mailbox for the first time', async () => {
-    const { account, create, read } = await open()
-    await using _ = account
-    const { id } = (await create()).body
-    const looking = { isOver: false }
-    const answers = new Set<number>()
-    const readOn = async () => {
-      while (!looking.isOver) answers.add((await read(id)).status)
-    }
-    const look = account.settledFeed().finally(() => (looking.isOver = true))
-    await Promise.all([look, readOn()])
-    expect([...answers]).toEqual([200])
-  })
+  test(
+    'reads the first draft while the sync looks into its mailbox for the first time',
+    ONE_BY_ONE,
+    async () => {
+      const { account, create, read } = await open()
+      await using _ = account
+      const { id } = (await create()).body
+      const looking = { isOver: false }
+      const answers = new Set<number>()
+      const readOn = async () => {
+        while (!looking.isOver) answers.add((await read(id)).status)
+      }
+      const look = account.settledFeed().finally(() => (looking.isOver = true))
+      await Promise.all([look, readOn()])
+      expect([...answers]).toEqual([200])
+    },
+  )
 
-  test('creates a draft, which reads as it was written, and is announced once', async () => {
+  test('creates a draft, which reads as it was written, and is announced once', ONE_BY_ONE, async () => {
     const { account, create, read } = await open()
     await using _ = account
 
@@ -121,41 +128,45 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(await rawOf(account, body.id)).toMatch(/^Bcc: hidden@example.org\r\n/)
   })
 
-  test('replaces a draft under its id, Message-ID, References and thread, and announces one update', async () => {
-    const { account, create, replace, read } = await open(world => world.deliver({ raw: letter }))
-    await using _ = account
-    const original = await account.message('Question')
-    const first = await create({ ...BODY, subject: undefined, inReplyTo: original.id })
-    expect(first.body).toMatchObject({ subject: 'Re: Question', threadId: original.threadId })
+  test(
+    'replaces a draft under its id, Message-ID, References and thread, and announces one update',
+    ONE_BY_ONE,
+    async () => {
+      const { account, create, replace, read } = await open(world => world.deliver({ raw: letter }))
+      await using _ = account
+      const original = await account.message('Question')
+      const first = await create({ ...BODY, subject: undefined, inReplyTo: original.id })
+      expect(first.body).toMatchObject({ subject: 'Re: Question', threadId: original.threadId })
 
-    const second = await replace(first.body.id, { subject: 'Answer', html: '<p>Second</p>' })
+      const second = await replace(first.body.id, { subject: 'Answer', html: '<p>Second</p>' })
 
-    const { id, internetMessageId, threadId } = first.body
-    expect(second).toMatchObject({
-      status: 200,
-      body: { id, internetMessageId, threadId, subject: 'Answer', to: [], body: { html: '<p>Second</p>' } },
-    })
-    expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
-    const third = await replace(id, { subject: 'Answer 3', text: 'Third' })
-    expect(third.body).toMatchObject({ id, internetMessageId, threadId, snippet: 'Third' })
-    const raw = await rawOf(account, id)
-    expect(raw).toContain('References: <p@a.test>')
-    expect(raw).toContain('In-Reply-To: <q@a.test>')
-    expect((await read(id)).body).toEqual(third.body)
-    expect((await account.truth()).map(line => line.slice(line.indexOf(':') + 2))).toEqual(
-      expect.arrayContaining(['Answer 3 \\Draft \\Seen', 'Question']),
-    )
-    expect(await account.truth()).toHaveLength(2)
-    const events = ofDrafts(await account.settledFeed())
-    expect(events.map(event => event.split(' ').slice(0, 3).join(' '))).toEqual([
-      'message.created Re: Question',
-      'message.updated Answer subject',
-      'message.updated Answer 3',
-    ])
-    expect((await read(id)).body).toEqual(third.body)
-  })
+      const { id, internetMessageId, threadId } = first.body
+      expect(second).toMatchObject({
+        status: 200,
+        body: { id, internetMessageId, threadId, subject: 'Answer', to: [], body: { html: '<p>Second</p>' } },
+      })
+      expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
+      const third = await replace(id, { subject: 'Answer 3', text: 'Third' })
+      expect(third.body).toMatchObject({ id, internetMessageId, threadId, snippet: 'Third' })
+      const raw = await rawOf(account, id)
+      expect(raw).toContain('References: <p@a.test>')
+      expect(raw).toContain('In-Reply-To: <q@a.test>')
+      expect((await read(id)).body).toEqual(third.body)
+      expect((await account.truth()).map(line => line.slice(line.indexOf(':') + 2))).toEqual(
+        expect.arrayContaining(['Answer 3 \\Draft \\Seen', 'Question']),
+      )
+      expect(await account.truth()).toHaveLength(2)
+      const events = ofDrafts(await account.settledFeed())
+      expect(events.map(event => event.split(' ').slice(0, 3).join(' '))).toEqual([
+        'message.created Re: Question',
+        'message.updated Answer subject',
+        'message.updated Answer 3',
+      ])
+      expect((await read(id)).body).toEqual(third.body)
+    },
+  )
 
-  test('keeps attachments that are named by the draft itself', async () => {
+  test('keeps attachments that are named by the draft itself', ONE_BY_ONE, async () => {
     const { account, create, replace } = await open()
     await using _ = account
     const content = Buffer.alloc(3000, 'wax').toString('base64')
@@ -171,7 +182,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(bytes).toBe('wax'.repeat(1000))
   })
 
-  test('deletes a draft for good', async () => {
+  test('deletes a draft for good', ONE_BY_ONE, async () => {
     const { account, create, remove } = await open()
     await using _ = account
     const { body } = await create()
@@ -183,7 +194,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(ofDrafts(await account.settledFeed())).toEqual(['message.created Grüße', 'message.deleted Grüße'])
   })
 
-  test('refuses a condition that no longer fits, and changes nothing', async () => {
+  test('refuses a condition that no longer fits, and changes nothing', ONE_BY_ONE, async () => {
     const { account, create, replace, remove, read } = await open()
     await using _ = account
     const { body: draft, headers } = await create()
@@ -198,68 +209,79 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(await remove(draft.id, { 'if-match': now.get('etag')! })).toMatchObject({ status: 200 })
   })
 
-  test('keeps the id of a draft that another client saves again, and refuses the old ETag', async () => {
-    const { account, create, replace, read } = await open()
-    await using _ = account
-    const { body: draft, headers } = await create()
-    const drafts = (await account.mailbox('Drafts')).path
-    const [uid = 0] = await account.world.uids(drafts)
-    const theirs = `From: ${account.user.email}\r\nSubject: Theirs\r\nMessage-ID: ${draft.internetMessageId}\r\nReferences: <r@a.test>\r\n\r\nTheir text\r\n`
-    await whilePaused(account, async () => {
-      await account.world.deliver({ raw: theirs, flags: ['\\Draft', '\\Seen'] }, drafts)
+  test(
+    'keeps the id of a draft that another client saves again, and refuses the old ETag',
+    ONE_BY_ONE,
+    async () => {
+      const { account, create, replace, read } = await open()
+      await using _ = account
+      const { body: draft, headers } = await create()
+      const drafts = (await account.mailbox('Drafts')).path
+      const [uid = 0] = await account.world.uids(drafts)
+      const theirs = `From: ${account.user.email}\r\nSubject: Theirs\r\nMessage-ID: ${draft.internetMessageId}\r\nReferences: <r@a.test>\r\n\r\nTheir text\r\n`
+      await whilePaused(account, async () => {
+        await account.world.deliver({ raw: theirs, flags: ['\\Draft', '\\Seen'] }, drafts)
+        await account.world.expunge(drafts, [uid])
+      })
+
+      const stale = await replace(draft.id, { subject: 'Ours' }, { 'if-match': headers.get('etag')! })
+      expect(stale).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
+
+      await waitUntil('the draft to be updated', () => account.message('Theirs').catch(() => null))
+      const events = ofDrafts(await account.settledFeed())
+      expect(events[0]).toBe('message.created Grüße')
+      expect(events[1]).toMatch(/^message.updated Theirs .*subject/)
+      expect(events).toHaveLength(2)
+      expect(await read(draft.id)).toMatchObject({ body: { id: draft.id, subject: 'Theirs' } })
+
+      const ours = await replace(draft.id, { subject: 'Ours again' })
+      expect(ours).toMatchObject({ status: 200, body: { id: draft.id, subject: 'Ours again' } })
+      expect(await account.truth()).toHaveLength(1)
+      expect(await rawOf(account, draft.id)).toContain('References: <r@a.test>')
+    },
+  )
+
+  test(
+    'keeps the id of a draft that another client saves again, if the sync meets both',
+    ONE_BY_ONE,
+    async () => {
+      const { account, create, read } = await open()
+      await using _ = account
+      const { body: draft } = await create()
+      const drafts = (await account.mailbox('Drafts')).path
+      const [uid = 0] = await account.world.uids(drafts)
+      const theirs = `Subject: Theirs\r\nMessage-ID: ${draft.internetMessageId}\r\n\r\nTheir text\r\n`
+      await account.world.deliver({ raw: theirs, flags: ['\\Draft'] }, drafts)
+      await account.lookNow()
+      const saved = await waitUntil('the sync to meet it', () => account.message('Theirs').catch(() => null))
+      expect(saved.id).not.toBe(draft.id)
       await account.world.expunge(drafts, [uid])
-    })
 
-    const stale = await replace(draft.id, { subject: 'Ours' }, { 'if-match': headers.get('etag')! })
-    expect(stale).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
+      await account.lookNow()
+      await waitUntil(
+        'the draft to be updated',
+        async () => (await account.message('Theirs')).id === draft.id,
+      )
 
-    const events = await waitUntil('the draft to be updated', async () => {
-      const found = ofDrafts(await account.settledFeed())
-      return found.length > 1 ? found : null
-    })
-    expect(events[0]).toBe('message.created Grüße')
-    expect(events[1]).toMatch(/^message.updated Theirs .*subject/)
-    expect(events).toHaveLength(2)
-    expect(await read(draft.id)).toMatchObject({ body: { id: draft.id, subject: 'Theirs' } })
+      expect(await read(draft.id)).toMatchObject({
+        body: {
+          id: draft.id,
+          isDraft: true,
+          subject: 'Theirs',
+          body: { text: expect.stringContaining('Their text') },
+        },
+      })
+      const events = ofDrafts(await account.settledFeed())
+      expect(events.slice(0, 2)).toEqual(['message.created Grüße', 'message.created Theirs'])
+      expect(events).toContain('message.deleted Theirs')
+      expect(events.find(event => event.startsWith('message.updated'))).toMatch(
+        /^message.updated Theirs .*subject/,
+      )
+      expect(events).toHaveLength(4)
+    },
+  )
 
-    const ours = await replace(draft.id, { subject: 'Ours again' })
-    expect(ours).toMatchObject({ status: 200, body: { id: draft.id, subject: 'Ours again' } })
-    expect(await account.truth()).toHaveLength(1)
-    expect(await rawOf(account, draft.id)).toContain('References: <r@a.test>')
-  })
-
-  test('keeps the id of a draft that another client saves again, if the sync meets both', async () => {
-    const { account, create, read } = await open()
-    await using _ = account
-    const { body: draft } = await create()
-    const drafts = (await account.mailbox('Drafts')).path
-    const [uid = 0] = await account.world.uids(drafts)
-    const theirs = `Subject: Theirs\r\nMessage-ID: ${draft.internetMessageId}\r\n\r\nTheir text\r\n`
-    await account.world.deliver({ raw: theirs, flags: ['\\Draft'] }, drafts)
-    const saved = await waitUntil('the sync to meet it', () => account.message('Theirs').catch(() => null))
-    expect(saved.id).not.toBe(draft.id)
-    await account.world.expunge(drafts, [uid])
-
-    await waitUntil('the draft to be updated', async () => (await account.message('Theirs')).id === draft.id)
-
-    expect(await read(draft.id)).toMatchObject({
-      body: {
-        id: draft.id,
-        isDraft: true,
-        subject: 'Theirs',
-        body: { text: expect.stringContaining('Their text') },
-      },
-    })
-    const events = ofDrafts(await account.settledFeed())
-    expect(events.slice(0, 2)).toEqual(['message.created Grüße', 'message.created Theirs'])
-    expect(events).toContain('message.deleted Theirs')
-    expect(events.find(event => event.startsWith('message.updated'))).toMatch(
-      /^message.updated Theirs .*subject/,
-    )
-    expect(events).toHaveLength(4)
-  })
-
-  test('replaces what another client has saved before the sync has seen it', async () => {
+  test('replaces what another client has saved before the sync has seen it', ONE_BY_ONE, async () => {
     const { account, create, replace } = await open()
     await using _ = account
     const { body: draft } = await create()
@@ -286,6 +308,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     const drafts = (await account.mailbox('Drafts')).path
     const [uid = 0] = await account.world.uids(drafts)
     await account.world.copy(drafts, [uid], drafts)
+    await account.lookNow()
     const copied = await waitUntil('the sync to meet the copy', async () =>
       (await readMessages(app, account.accountId)).find(({ id }) => id !== draft.id),
     )
@@ -293,7 +316,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     return { ...opened, draft, drafts, copyId: copied.id, subjects }
   }
 
-  test('leaves copies of a draft that another client has made', async () => {
+  test('leaves copies of a draft that another client has made', ONE_BY_ONE, async () => {
     const { account, draft, copyId, replace, remove, read, subjects } = await createCopied()
     await using _ = account
 
@@ -309,22 +332,27 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(await read(copyId)).toMatchObject({ body: { id: copyId, subject: 'First' } })
   })
 
-  test('leaves a copy of a draft that the sync has not met when the draft is deleted', async () => {
-    const { account, create, remove, read } = await open()
-    await using _ = account
-    const { body: draft } = await create({ ...BODY, subject: 'First' })
-    const drafts = (await account.mailbox('Drafts')).path
-    const [uid = 0] = await account.world.uids(drafts)
-    await account.world.copy(drafts, [uid], drafts)
+  test(
+    'leaves a copy of a draft that the sync has not met when the draft is deleted',
+    ONE_BY_ONE,
+    async () => {
+      const { account, create, remove, read } = await open()
+      await using _ = account
+      const { body: draft } = await create({ ...BODY, subject: 'First' })
+      const drafts = (await account.mailbox('Drafts')).path
+      const [uid = 0] = await account.world.uids(drafts)
+      await account.world.copy(drafts, [uid], drafts)
 
-    expect(await remove(draft.id)).toMatchObject({ status: 200 })
+      expect(await remove(draft.id)).toMatchObject({ status: 200 })
 
-    expect(await account.truth()).toEqual([expect.stringContaining(': First')])
-    const { id } = await waitUntil('the copy', () => account.message('First').catch(() => null))
-    expect(await read(id)).toMatchObject({ status: 200 })
-  })
+      expect(await account.truth()).toEqual([expect.stringContaining(': First')])
+      await account.lookNow()
+      const { id } = await waitUntil('the copy', () => account.message('First').catch(() => null))
+      expect(await read(id)).toMatchObject({ status: 200 })
+    },
+  )
 
-  test('leaves copies of a draft when it is settled after an interruption', async () => {
+  test('leaves copies of a draft when it is settled after an interruption', ONE_BY_ONE, async () => {
     const { account, draft, drafts, copyId, read, subjects } = await createCopied()
     await using _ = account
     const raw = (await rawOf(account, draft.id)).replace(/ generation=1\b/, ' generation=7')
@@ -334,6 +362,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
       drafts,
     )
 
+    await account.lookNow()
     await waitUntil('the former content to be removed', async () => (await subjects()).length === 2)
     expect(await subjects()).toEqual(['First', 'Later'])
     await account.settledFeed()
@@ -341,7 +370,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(await read(copyId)).toMatchObject({ body: { subject: 'First' } })
   })
 
-  test('replaces a draft that another client wrote', async () => {
+  test('replaces a draft that another client wrote', ONE_BY_ONE, async () => {
     const { account, replace } = await open(async world => {
       const drafts = world.at('Drafts')
       await world.createMailbox(drafts).catch(() => {})
@@ -369,7 +398,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     ])
   })
 
-  test('refuses what is no draft, and what a draft cannot be', async () => {
+  test('refuses what is no draft, and what a draft cannot be', ONE_BY_ONE, async () => {
     const { account, create, replace, remove } = await open(world => world.deliver({ raw: letter }))
     await using _ = account
     const { id } = await account.message('Question')
@@ -401,7 +430,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     expect(await account.truth()).toHaveLength(1)
   })
 
-  test('answers a repeated key with the first draft', async () => {
+  test('answers a repeated key with the first draft', ONE_BY_ONE, async () => {
     const { account, create } = await open()
     await using _ = account
     const key = { 'idempotency-key': `key-${account.accountId}` }

@@ -5,6 +5,7 @@ import type { TestApp } from '../open-app.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import {
   arrangeCase,
+  type Change,
   CHANGES,
   expectDoneOnce,
   expectUnchanged,
@@ -15,18 +16,25 @@ import {
 
 let app: TestApp
 beforeAll(async () => {
-  app = await openSyncApp()
+  app = await openSyncApp({
+    // Each account has a connection of the sync and one of its changes, and none waits for another's.
+    config: { connectionsPerHost: 100 },
+    // The sync looks when it is asked to, so that it does not meet the copy of a message that is being moved.
+    pace: { pollSeconds: 60, passFactorMax: 1 },
+  })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
 describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $name', ({ name, start }) => {
   const useIt = useServer(start)
   const isPoor = name === 'a poor Dovecot'
-  let walk: ProxiedWalk
+  /** An account for each change: its mailboxes stay few, and it may ask for the sync as often as it needs. */
+  const walks = new Map<Change, ProxiedWalk>()
   beforeAll(async () => {
-    walk = await openWalk(app, useIt())
+    const open = async (change: Change) => void walks.set(change, await openWalk(app, useIt()))
+    await Promise.all(CHANGES.map(open))
   })
-  afterAll(() => walk[Symbol.asyncDispose]())
+  afterAll(async () => void (await Promise.all([...walks.values()].map(walk => walk[Symbol.asyncDispose]()))))
 
   const commands = CHANGES.flatMap(change =>
     change.commands[isPoor ? 'poor' : 'full'].map(pattern => ({
@@ -40,6 +48,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
   test.each(commands.flatMap(one => (['asked', 'answered'] as const).map(moment => ({ ...one, moment }))))(
     '$what is provider_unavailable if the connection breaks when $command is $moment, and can be repeated',
     async ({ change, pattern, moment }) => {
+      const walk = walks.get(change)!
       const of = await arrangeCase(walk.walked)
       walk.proxy.faults = cutOnce(pattern, moment)
       expect(await change.send(of)).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
@@ -56,6 +65,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
   )(
     '$what is $code if the server refuses $command with $refusal, and changes nothing',
     async ({ change, pattern, refusal, code }) => {
+      const walk = walks.get(change)!
       const of = await arrangeCase(walk.walked)
       walk.proxy.faults = { refusedCommands: [pattern], refusal: `NO ${refusal}` }
       const { body } = await change.send(of)
@@ -71,6 +81,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
 
   test('marks of one message at once are each recorded once', async () => {
     const [mark] = CHANGES
+    const walk = walks.get(mark!)!
     const of = await arrangeCase(walk.walked)
     // All of them have read the message before the first is recorded.
     walk.proxy.faults = { latencyMs: 100 }
@@ -90,13 +101,15 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
   })
 
   test('a slow server delays the answer, and nothing else', async () => {
-    for (const change of CHANGES) {
-      const of = await arrangeCase(walk.walked)
-      walk.proxy.faults = { latencyMs: 100 }
-      expect((await change.send(of)).status).toBe(200)
-      walk.proxy.faults = {}
-      await expectDoneOnce(change, of, { isExact: true })
-    }
+    await Promise.all(
+      [...walks].map(async ([change, { walked, proxy }]) => {
+        const of = await arrangeCase(walked)
+        proxy.faults = { latencyMs: 100 }
+        expect((await change.send(of)).status, change.name).toBe(200)
+        proxy.faults = {}
+        await expectDoneOnce(change, of, { isExact: true })
+      }),
+    )
   })
 })
 

@@ -24,7 +24,8 @@ const REJECTED = 'provider_rejected'
 
 let app: TestApp
 beforeAll(async () => {
-  app = await openSyncApp({ roles: ['api', 'sync', 'jobs'] })
+  // Each account has a connection of the sync and one of its changes, and none waits for another's.
+  app = await openSyncApp({ roles: ['api', 'sync', 'jobs'], config: { connectionsPerHost: 100 } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -69,25 +70,32 @@ async function expectRefusals(
   return of
 }
 
-describe('answers that are not true', () => {
+/** For tests that play faults on one proxy, beside those of the other groups. */
+const ONE_BY_ONE = { concurrent: false }
+
+describe('answers that are not true', { concurrent: true }, () => {
   const useIt = useServer(() => startDovecot())
   const usePoor = useServer(() => startDovecot({ flavour: 'poor' }))
   let walk: ProxiedWalk
+  let refusing: ProxiedWalk
   let poor: ProxiedWalk
   beforeAll(async () => {
-    walk = await openWalk(app, useIt())
-    poor = await openWalk(app, usePoor())
+    // The sync of one account may not be asked for as often as all of these tests together do.
+    const all = [openWalk(app, useIt()), openWalk(app, useIt()), openWalk(app, usePoor())] as const
+    ;[walk, refusing, poor] = await Promise.all(all)
   })
   afterAll(async () => {
     await walk[Symbol.asyncDispose]()
+    await refusing[Symbol.asyncDispose]()
     await poor[Symbol.asyncDispose]()
   })
 
   test.each(LIES)(
     'leave %s undone and refused, whatever they say, until it is done once',
+    ONE_BY_ONE,
     async (name, ok, partly) => {
       const change = changeOf(name)
-      const of = await expectRefusals(walk, change, change.commands.full[0]!, [
+      const of = await expectRefusals(refusing, change, change.commands.full[0]!, [
         ['OK done', ok],
         [PARTLY, partly],
         ...ANSWERS,
@@ -97,7 +105,7 @@ describe('answers that are not true', () => {
     },
   )
 
-  test('to COPY do not make a server without MOVE lose the originals', async () => {
+  test('to COPY do not make a server without MOVE lose the originals', ONE_BY_ONE, async () => {
     const change = changeOf('a move')
     const of = await expectRefusals(poor, change, /^UID COPY/, [
       ['OK done', UNAVAILABLE],
@@ -125,7 +133,7 @@ describe('answers that are not true', () => {
       'another message',
       (validity: string, from: string, to: string) => `${validity} ${Number(from) + 7} ${to}`,
     ],
-  ])('COPYUID with %s moves the message once', async (_, lie) => {
+  ])('COPYUID with %s moves the message once', ONE_BY_ONE, async (_, lie) => {
     const change = changeOf('a move')
     const of = await arrangeCase(walk.walked)
     walk.proxy.faults = {
@@ -146,7 +154,7 @@ describe('answers that are not true', () => {
     return drafts?.messages.map(({ subject }) => subject) ?? []
   }
 
-  test('APPENDUID with the number of another message leaves that one alone', async () => {
+  test('APPENDUID with the number of another message leaves that one alone', ONE_BY_ONE, async () => {
     const { walked, proxy } = walk
     const { accountId, world } = walked
     const path = `/v1/accounts/${accountId}/drafts`
@@ -173,7 +181,7 @@ describe('answers that are not true', () => {
     for (const id of ids) expect((await app.delete(`${path}/${id}`)).status).toBe(200)
   })
 
-  test('to APPEND, before the message was sent, are a failure', async () => {
+  test('to APPEND, before the message was sent, are a failure', ONE_BY_ONE, async () => {
     const path = `/v1/accounts/${walk.walked.accountId}/drafts`
     const before = await draftsOf(walk)
     for (const refusal of ['OK [APPENDUID 1 9] done', 'BYE see you', PARTLY]) {
@@ -224,7 +232,7 @@ const LATE: readonly Late[] = [
   },
 ]
 
-describe('servers that say little of what they have done, and late', () => {
+describe('servers that say little of what they have done, and late', { concurrent: true }, () => {
   const useIt = useServer(() => startDovecot())
   let walk: ProxiedWalk
   beforeAll(async () => {
@@ -232,7 +240,7 @@ describe('servers that say little of what they have done, and late', () => {
   })
   afterAll(() => walk[Symbol.asyncDispose]())
 
-  test.each(LATE)('have carried out $name', async ({ name, command, shownTo, show }) => {
+  test.each(LATE)('have carried out $name', ONE_BY_ONE, async ({ name, command, shownTo, show }) => {
     const change = changeOf(name)
     const of = await arrangeCase(walk.walked)
     const { proxy } = walk
@@ -254,7 +262,7 @@ describe('servers that say little of what they have done, and late', () => {
   })
 })
 
-describe('a server without MOVE and UIDPLUS', () => {
+describe('a server without MOVE and UIDPLUS', { concurrent: true }, () => {
   const useIt = useServer(() => startDovecot({ flavour: 'poor' }))
 
   test('has moved a message, which keeps its id, though the sync has met the copy beside the original', async () => {
@@ -293,20 +301,21 @@ const FLOODS: ReadonlyArray<readonly [name: string, text: string]> = [
 ]
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024
 
-describe('servers that send endlessly', () => {
+describe('servers that send endlessly', { concurrent: true }, () => {
   const useIt = useServer(() => startDovecot())
 
   test(
     'when they are asked for a change, fail that change, and delay no other account',
-    { timeout: 300 * SECONDS },
+    { timeout: 600 * SECONDS },
     async () => {
       const other = await app.createTenant('other')
       await using opened = new AsyncDisposableStack()
-      const asked = []
-      for (const [name, text] of FLOODS) {
-        const walk = opened.use(await openWalk(app, useIt()))
-        asked.push({ walk, text, change: changeOf(name), of: await arrangeCase(walk.walked) })
-      }
+      const asked = await Promise.all(
+        FLOODS.map(async ([name, text]) => {
+          const walk = opened.use(await openWalk(app, useIt()))
+          return { walk, text, change: changeOf(name), of: await arrangeCase(walk.walked) }
+        }),
+      )
       const before = process.memoryUsage().rss
       let waiting = asked.length
       const answers = asked.map(async ({ walk, text, change, of }) => {
@@ -325,15 +334,17 @@ describe('servers that send endlessly', () => {
           expect((await other.get('/v1/settings')).status).toBe(200)
           return waiting === 0
         },
-        150,
+        300,
       )
 
       await all
       expect(process.memoryUsage().rss - before).toBeLessThan(MEMORY_BYTES_MAX)
-      for (const { change, of } of asked) {
-        await repeatUntilDone(change, of)
-        await expectDoneOnce(change, of, { isExact: true })
-      }
+      await Promise.all(
+        asked.map(async ({ change, of }) => {
+          await repeatUntilDone(change, of)
+          await expectDoneOnce(change, of, { isExact: true })
+        }),
+      )
     },
   )
 })

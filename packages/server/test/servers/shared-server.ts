@@ -10,6 +10,11 @@ export const SERVER_KINDS = [
   { name: 'Cyrus', start: () => startCyrus() },
 ] as const
 
+/** The same server, for a test that disposes the one it is given: this one stays. */
+export function lend<S extends AsyncDisposable>(server: S): S {
+  return { ...server, [Symbol.asyncDispose]: async () => {} }
+}
+
 /** One server for all tests of a file or a `describe`; each test adds users of its own. */
 export function useServer<S extends AsyncDisposable = MailServer>(start: () => Promise<S>): () => S {
   let server: S | undefined
