@@ -1,7 +1,7 @@
-import { afterAll, beforeAll } from 'vitest'
 import type { Database } from '../../src/database/pool.ts'
 import { ProviderFailure } from '../../src/providers/failure.ts'
 import { openTestDatabase } from '../open-database.ts'
+import { useTestDatabase } from '../use-database.ts'
 import { newSecretKey, openGrantedAccount } from './granted-account.ts'
 import { type EndpointOptions, openTokenEndpoint } from './token-endpoint.ts'
 
@@ -27,17 +27,8 @@ export async function openTokenWorld({ database: given, ...options }: TokenWorld
 
 /** Opens worlds on one database for all tests of a file. Each world has a tenant and an endpoint of its own. */
 export function useTokenWorlds() {
-  let database: Database | undefined
-  beforeAll(async () => {
-    database = await openTestDatabase()
-  })
-  afterAll(async () => database?.[Symbol.asyncDispose]())
-  return {
-    openWorld(options?: EndpointOptions) {
-      if (!database) throw new Error('the database is there only while tests run')
-      return openTokenWorld({ database, ...options })
-    },
-  }
+  const database = useTestDatabase()
+  return { openWorld: (options?: EndpointOptions) => openTokenWorld({ database: database(), ...options }) }
 }
 
 /** The failure with which the work rejects. */
