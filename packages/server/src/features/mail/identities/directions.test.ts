@@ -16,7 +16,7 @@ import { lockMailAccount } from '../messages/record-account.ts'
 import { directionsJob } from '../messages/record-directions.ts'
 import { insertIdentity } from './store.ts'
 
-// Of the jobs of its database, which tests without the role `jobs` have to themselves.
+// This service does every job of its database. A test that plays the worker has a database of its own.
 const { newTenant } = useTestApp(() => ({ roles: ['api', 'jobs'] }))
 
 const ALIAS = 'sales@example.com'
