@@ -2,62 +2,72 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
+import type { Caller } from './caller.ts'
 import { type DnsServer, type Zone, startDnsServer } from './dns-server.ts'
 import { type HttpsServer, type Page, startHttpsServer } from './https-server.ts'
 import { type TestAppOptions, openTestApp } from './open-app.ts'
 import { makeCertificates } from './servers/certificate.ts'
+import { waitUntil } from './wait-until.ts'
 
 export const WEB_NAMES = ['own.test', 'autoconfig.own.test', 'ispdb.test', 'dav.own.test', 'moved.test']
 /** Served like the others, but no search may be led there. */
 export const PRIVATE_NAMES = ['inside.test', 'autoconfig.inside.test']
-const PUBLIC_ADDRESS = '93.184.215.14'
+export const PUBLIC_ADDRESS = '93.184.215.14'
 
-/** Makes the certificates of the names, once for the tests of a file. */
-export function useAutoconfig() {
+type World = Awaited<ReturnType<typeof openWorld>>
+
+/** Makes the certificates of the names and of more, once for the tests of a file. */
+export function useAutoconfig(more: readonly string[] = []) {
+  const webNames = [...WEB_NAMES, ...more]
+  const opened = new AsyncDisposableStack()
   let certificates = ''
   let authority = ''
+  let shared: World | undefined
   beforeAll(async () => {
     certificates = await mkdtemp(join(tmpdir(), 'waxwing-autoconfig-'))
-    authority = await makeCertificates(certificates, [...WEB_NAMES, ...PRIVATE_NAMES])
+    opened.defer(() => rm(certificates, { recursive: true }))
+    authority = await makeCertificates(certificates, [...webNames, ...PRIVATE_NAMES])
   })
-  afterAll(() => rm(certificates, { recursive: true }))
+  afterAll(() => opened.disposeAsync())
+  const open = (zone?: Zone, pages?: Record<string, Page>, options?: TestAppOptions) =>
+    openWorld({ certificates, authority, webNames }, zone, pages, options)
   return {
     /** The folder with the files of `makeCertificates`. */
     get certificates() {
       return certificates
     },
-    openWorld: (zone?: Zone, pages?: Record<string, Page>, options?: TestAppOptions) =>
-      openWorld({ certificates, authority }, zone, pages, options),
+    openWorld: open,
+    /** The world of the file with these records and pages, no requests yet, and a tenant of its own. */
+    async newWorld(zone: Zone = {}, pages: Record<string, Page> = {}) {
+      const { app, web, dns } = (shared ??= opened.use(await open()))
+      const tenant = await app.createTenant()
+      await waitUntil('the end of what earlier tests asked', async () => web.open === 0)
+      Object.assign(web, { pages, requests: [], connections: 0 })
+      dns.zone = zoneOf(webNames, zone)
+      dns.questions.length = 0
+      return { app: tenant, web, dns, find: findBy(tenant) }
+    },
   }
 }
 
 /** Opens the API with a name server of its own, and a web server that has every name of `WEB_NAMES`. */
 async function openWorld(
-  { certificates, authority }: { certificates: string; authority: string },
+  ground: { certificates: string; authority: string; webNames: readonly string[] },
   zone: Zone = {},
   pages: Record<string, Page> = {},
   options: TestAppOptions = {},
 ) {
+  const { certificates, authority, webNames } = ground
   await using opened = new AsyncDisposableStack()
   const web: HttpsServer = opened.use(await startHttpsServer(certificates))
   web.pages = pages
-  const here = { A: ['127.0.0.1'] }
-  const names = [...WEB_NAMES, ...PRIVATE_NAMES].map(name => [name, here] as const)
-  const merged = { ...Object.fromEntries(names), ...zone }
-  for (const [name, records] of Object.entries(zone)) merged[name] = { ...here, ...records }
-  const dns: DnsServer = opened.use(
-    await startDnsServer({
-      ...merged,
-      'imap.own.test': { A: [PUBLIC_ADDRESS] },
-      'smtp.own.test': { A: [PUBLIC_ADDRESS] },
-    }),
-  )
+  const dns: DnsServer = opened.use(await startDnsServer(zoneOf(webNames, zone)))
   const { autoconfig, ...rest } = options
   const app = opened.use(
     await openTestApp({
       resolve: name => dns.resolver.resolve4(name),
       certificateAuthority: authority,
-      egressAllow: WEB_NAMES.map(name => `${name}:${web.port}`),
+      egressAllow: webNames.map(name => `${name}:${web.port}`),
       autoconfig: {
         records: dns.resolver,
         ispdbUrl: `https://ispdb.test:${web.port}/v1.1/`,
@@ -72,9 +82,21 @@ async function openWorld(
     app,
     web,
     dns,
-    find: (email: string) => app.get(`/v1/autoconfig?email=${encodeURIComponent(email)}`),
+    find: findBy(app),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+const findBy = (caller: Caller) => (email: string) =>
+  caller.get(`/v1/autoconfig?email=${encodeURIComponent(email)}`)
+
+/** The records of a test: every name is here, but for the mail servers, which have a public address. */
+function zoneOf(webNames: readonly string[], zone: Zone): Zone {
+  const here = { A: ['127.0.0.1'] }
+  const names = [...webNames, ...PRIVATE_NAMES, ...Object.keys(zone)]
+  const merged = Object.fromEntries(names.map(name => [name, { ...here, ...zone[name] }]))
+  const there = { A: [PUBLIC_ADDRESS] }
+  return { ...merged, 'imap.own.test': there, 'smtp.own.test': there }
 }
 
 function serverXml(direction: 'incoming' | 'outgoing', type: string, change: Record<string, string> = {}) {

@@ -15,6 +15,8 @@ export interface HttpsServer extends AsyncDisposable {
   /** Every request, as `GET autoconfig.own.test/mail/config-v1.1.xml?a=b`. */
   requests: string[]
   connections: number
+  /** Number of connections that are open. */
+  open: number
 }
 
 /**
@@ -31,13 +33,18 @@ export async function startHttpsServer(certificates: string): Promise<HttpsServe
     pages: {},
     requests: [],
     connections: 0,
+    open: 0,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
     },
   }
-  server.on('connection', () => void (https.connections += 1))
+  server.on('connection', socket => {
+    https.connections += 1
+    https.open += 1
+    socket.once('close', () => (https.open -= 1))
+  })
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const host = request.headers.host?.replace(/:\d+$/, '') ?? ''
     https.requests.push(`${request.method} ${host}${request.url}`)

@@ -31,6 +31,13 @@ export function useImapAccounts() {
     if (!dovecot) throw new Error('the server runs only while tests do')
     return dovecot
   }
+  /** Options of an API that may reach the servers of this test and trusts their certificates. */
+  const appOptions = (options: TestAppOptions = {}): TestAppOptions => ({
+    egressAllow: ['localhost'],
+    resolve: async () => ['127.0.0.1'],
+    certificateAuthority: authorities,
+    ...options,
+  })
   return {
     get dovecot() {
       return server()
@@ -43,15 +50,9 @@ export function useImapAccounts() {
     get authorities() {
       return authorities
     },
+    appOptions,
     /** Opens the API, which may reach the servers of this test and trusts their certificates. */
-    openApp(options: TestAppOptions = {}): Promise<TestApp> {
-      return openTestApp({
-        egressAllow: ['localhost'],
-        resolve: async () => ['127.0.0.1'],
-        certificateAuthority: authorities,
-        ...options,
-      })
-    },
+    openApp: (options: TestAppOptions = {}): Promise<TestApp> => openTestApp(appOptions(options)),
     openSmtp({ user, password }: TestUser, options: Partial<SmtpSinkOptions> = {}): Promise<SmtpSink> {
       return startSmtpSink({ user, password, certificates, ...options })
     },
@@ -72,7 +73,7 @@ export async function eventsOf(app: Pick<Caller, 'get'>): Promise<ChangeEvent[]>
   return body.items
 }
 
-export async function accountCount(app: TestApp): Promise<number> {
+export async function accountCount(app: Pick<Caller, 'get'>): Promise<number> {
   const { body } = await app.get<{ items: Account[] }>('/v1/accounts')
   return body.items.length
 }

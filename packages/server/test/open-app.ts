@@ -9,6 +9,7 @@ import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { neverOverloaded } from '../src/door/overload.ts'
 import { environmentKeyRing, type KeyRing } from '../src/kit/key-ring.ts'
+import { newId } from '../src/kit/ids.ts'
 import { openLog } from '../src/kit/log.ts'
 import { type Service, type ServiceOptions, startOn } from '../src/main.ts'
 import { openTestDatabase } from './open-database.ts'
@@ -41,8 +42,8 @@ export interface KeyOptions {
   expiresAt?: Date | null
 }
 
-/** The service in this process with a tenant and a key, listening on its own port. */
-export interface TestApp extends Caller, AsyncDisposable {
+/** A tenant of a running service, with the calls of one of its keys. */
+export interface TestTenant extends Caller {
   address: string
   db: Db
   database: Database
@@ -50,15 +51,19 @@ export interface TestApp extends Caller, AsyncDisposable {
   tenantId: string
   /** The API key of the calls. */
   key: string
-  /** Everything that was logged, as JSON lines. */
+  /** Everything that was logged since the tenant was created, of other tenants, too, as JSON lines. */
   logLines: string[]
   createKey(options?: KeyOptions): Promise<{ id: string; text: string }>
-  /** Creates another tenant, with a caller that uses a key of it. */
-  createTenant(name: string): Promise<{ tenantId: string; key: string } & Caller>
-  /** Stops the service. */
-  stop: Service['stop']
+  /** Creates another tenant of the same service, with a random name by default. */
+  createTenant(name?: string, options?: Pick<TestAppOptions, 'scopes'>): Promise<TestTenant>
   /** The same calls with another credential; null for none. */
   as(credential: string | null): Caller
+}
+
+/** The service in this process with a tenant and a key, listening on its own port. */
+export interface TestApp extends TestTenant, AsyncDisposable {
+  /** Stops the service. */
+  stop: Service['stop']
 }
 
 /** Work that no wake reports is found soon. */
@@ -75,11 +80,12 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   await using opened = new AsyncDisposableStack()
   const database = given ?? opened.use(await openTestDatabase())
   const { db } = database
-  const logLines: string[] = []
+  /** The lines of each tenant. */
+  const logs: string[][] = [[]]
   const log = openLog({
     level: 'debug',
     format: 'json',
-    destination: { write: line => void logLines.push(line) },
+    destination: { write: line => logs.forEach(lines => void lines.push(line)) },
   })
   const outages = new OutageLog({ log, ask: () => database.pool.query('select') })
   const installation = {
@@ -108,37 +114,48 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   )
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
   const address = running.address ?? 'http://no-api.invalid'
-  const tenantId = await requireTenant(db)
-
-  const createKey = (key: KeyOptions = {}) =>
-    createApiKey(db, pepper, {
-      tenantId: key.tenantId ?? tenantId,
-      name: 'test',
-      scopes: [...(key.scopes ?? SCOPES)],
-      accountIds: key.accountIds ?? null,
-      expiresAt: key.expiresAt ?? null,
-    })
   const as = (credential: string | null) => callerOf(address, credential)
-  const { text: key } = await createKey({ scopes })
+
+  async function openTenant(tenantId: string, logLines: string[], ofKey?: readonly Scope[]) {
+    const createKey = (key: KeyOptions = {}) =>
+      createApiKey(db, pepper, {
+        tenantId: key.tenantId ?? tenantId,
+        name: 'test',
+        scopes: [...(key.scopes ?? SCOPES)],
+        accountIds: key.accountIds ?? null,
+        expiresAt: key.expiresAt ?? null,
+      })
+    const { text: key } = await createKey({ scopes: ofKey })
+    return {
+      ...as(key),
+      address,
+      db,
+      database,
+      keyRing,
+      tenantId,
+      key,
+      logLines,
+      createKey,
+      createTenant: createTestTenant,
+      as,
+    }
+  }
+  async function createTestTenant(
+    name = newId(),
+    of: Pick<TestAppOptions, 'scopes'> = {},
+  ): Promise<TestTenant> {
+    const tenant = await createTenant(db, name)
+    if (!tenant) throw new Error(`There is a tenant ${name} already`)
+    const lines: string[] = []
+    logs.push(lines)
+    return openTenant(tenant.id, lines, of.scopes)
+  }
+
+  const first = await openTenant(await requireTenant(db), logs[0] ?? [], scopes)
   const owned = opened.move()
   return {
-    ...as(key),
-    address,
-    db,
-    database,
-    keyRing,
-    tenantId,
-    key,
-    logLines,
-    createKey,
-    async createTenant(name) {
-      const tenant = await createTenant(db, name)
-      if (!tenant) throw new Error(`There is a tenant ${name} already`)
-      const made = await createKey({ tenantId: tenant.id })
-      return { tenantId: tenant.id, key: made.text, ...as(made.text) }
-    },
+    ...first,
     stop: timing => running.stop(timing),
-    as,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -10,6 +10,7 @@ import {
   text,
 } from '@waxwing/contract/shapes.ts'
 import { z } from 'zod'
+import type { Database } from '../src/database/pool.ts'
 import type { RequestContext } from '../src/features/context.ts'
 import { createCursorCodec } from '../src/database/page.ts'
 import { createLoneRows } from '../src/features/tenancy/audit-log/lone-rows.ts'
@@ -138,14 +139,16 @@ export interface DoorOptions {
   linksHost?: string
   /** Where it counts; by default for itself. */
   limits?: Limits
+  /** An existing database to use. It is not disposed with the door, which has a tenant of its own. */
+  database?: Database
 }
 
 /** A front door on a real port, with a database, one tenant, and operations that can be made to fail. */
 export async function openTestDoor(options: DoorOptions = {}) {
-  const database = await openTestDatabase()
-  const { db } = database
-  const tenant = await createTenant(db, 'default')
-  if (!tenant) throw new Error('The test database has a tenant already')
+  await using opened = new AsyncDisposableStack()
+  const { db } = options.database ?? opened.use(await openTestDatabase())
+  const tenant = await createTenant(db, newId())
+  if (!tenant) throw new Error('A tenant has this name already')
   let skewMilliseconds = 0
   let stoppedAt: number | null = null
   const clock = { now: () => (stoppedAt ?? Date.now()) + skewMilliseconds }
@@ -192,6 +195,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     observe,
   })
   const listener = await listen(app, { host: '127.0.0.1', port: 0 }, { patience: options.patience, observe })
+  opened.defer(() => listener.close({ deadlineMilliseconds: 0 }))
+  const owned = opened.move()
   return {
     ...listener,
     db,
@@ -233,14 +238,11 @@ export async function openTestDoor(options: DoorOptions = {}) {
       const plan = await createPlan(db, newId(), { ...NO_LIMITS, ...limits })
       await assignPlan(db, tenant.id, plan)
     },
-    /** Number of keys that have been used. */
+    /** Number of keys of the tenant that have been used. */
     async keyUses(): Promise<number> {
-      const used = await db.selectFrom('api_key').select('id').where('last_used_at', 'is not', null).execute()
-      return used.length
+      const keys = db.selectFrom('api_key').select('id').where('tenant_id', '=', tenant.id)
+      return (await keys.where('last_used_at', 'is not', null).execute()).length
     },
-    async [Symbol.asyncDispose]() {
-      await listener.close({ deadlineMilliseconds: 0 })
-      await database[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

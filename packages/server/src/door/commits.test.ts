@@ -3,11 +3,13 @@ import { operation } from '@waxwing/contract/operation.ts'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
+import { useTestDoors } from '../../test/use-doors.ts'
 import type { Db } from '../database/pool.ts'
 import type { ChangeUnit, RequestContext } from '../features/context.ts'
 import { refuse } from '../features/refuse.ts'
+
+const { openDoor } = useTestDoors()
 
 type Work = (context: RequestContext) => Promise<string>
 
@@ -38,7 +40,7 @@ const writing = (name: string) => async (unit: ChangeUnit) => {
   return name
 }
 
-/** Opens a door whose only operation does the given work. */
+/** Opens a door whose only operation does the given work, and empties the table that it writes. */
 async function openWork(work: Work, options: { isStrict?: boolean } = {}) {
   const on = { post: implement(post), patch: implement(patch) }
   const handle = ({ context }: { context: RequestContext }) => work(context)
@@ -46,7 +48,8 @@ async function openWork(work: Work, options: { isStrict?: boolean } = {}) {
     post: on.post.$context<RequestContext>().handler(handle),
     patch: on.patch.$context<RequestContext>().handler(handle),
   }
-  const door = await openTestDoor({ operations, ...options })
+  const door = await openDoor({ operations, ...options })
+  await door.db.deleteFrom('sealed_value').execute()
   const key = await door.createKey()
   async function send(method: 'POST' | 'PATCH', headers: Record<string, string> = {}) {
     const answer = await fetch(`${door.address}/v1/work`, {
@@ -79,13 +82,12 @@ describe('context.change', () => {
         return id
       }),
     )
-    const { db, woken } = work.door
+    const { db, tenantId, woken } = work.door
     const { text } = await work.send('PATCH')
     const id: unknown = JSON.parse(text)
     expect({ wokenBefore, woken }).toEqual({ wokenBefore: [0], woken: [id] })
-    expect(await db.selectFrom('event').select(['type', 'account_id']).execute()).toEqual([
-      { type: 'account.deleted', account_id: id },
-    ])
+    const events = db.selectFrom('event').select(['type', 'account_id']).where('tenant_id', '=', tenantId)
+    expect(await events.execute()).toEqual([{ type: 'account.deleted', account_id: id }])
   })
 
   test('that is refused leaves no row and wakes nobody', async () => {

@@ -2,7 +2,7 @@ import { implement } from '@orpc/server'
 import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { useTestDoors } from '../../test/use-doors.ts'
 import type { RequestContext } from '../features/context.ts'
 import type { HostedSession } from '../features/hosted-session.ts'
 import { newId } from '../kit/ids.ts'
@@ -22,7 +22,9 @@ const connect = operation({
   output: z.object({ tenantId: z.string(), credential: z.unknown(), note: z.string() }),
 })
 
-/** Opens a door with one hosted operation, and sessions by their tokens. */
+const { openDoor } = useTestDoors()
+
+/** Opens a door with one hosted operation and sessions by their tokens, and empties the table that it writes. */
 async function openHosted() {
   const sessions = new Map<string, HostedSession>()
   const operations = {
@@ -40,7 +42,8 @@ async function openHosted() {
   }
   const find = (token: string) => Promise.resolve(sessions.get(token) ?? null)
   const hostedSessions = { connect_session: { find } }
-  const door = await openTestDoor({ operations, hostedSessions, trustProxy: ['127.0.0.1'] })
+  const door = await openDoor({ operations, hostedSessions, trustProxy: ['127.0.0.1'] })
+  await door.db.deleteFrom('sealed_value').execute()
   const session: HostedSession = { id: newId(), tenantId: door.tenantId, accountIds: [], ended: null }
   sessions.set('good', session)
   sessions.set('expired', { ...session, ended: 'session_expired' })
@@ -137,7 +140,5 @@ test('the service does not start if a kind of session has no finder', async () =
   const operations = {
     connect: implement(connect).handler(() => ({ tenantId: '', credential: null, note: '' })),
   }
-  await expect(openTestDoor({ operations })).rejects.toThrow(
-    'no wing finds sessions of the kind connect_session',
-  )
+  await expect(openDoor({ operations })).rejects.toThrow('no wing finds sessions of the kind connect_session')
 })

@@ -4,13 +4,18 @@ import { describe, expect, test } from 'vitest'
 import { type Act, actOperations } from '../../test/act-operation.ts'
 import { tablesWith } from '../../test/database-text.ts'
 import { openTestApp } from '../../test/open-app.ts'
-import { openTestDoor } from '../../test/open-door.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
+import { useTestDoors } from '../../test/use-doors.ts'
 import { deleteExpiredAnswers } from './idempotency.ts'
 
+const { openDoor } = useTestDoors()
+
+/** Opens a door whose acts have an effect each, and empties the tables that they write. */
 async function openActs() {
   const acts = actOperations()
-  const door = await openTestDoor({ operations: acts.operations })
+  const door = await openDoor({ operations: acts.operations })
+  await door.db.deleteFrom('sealed_value').execute()
+  await door.db.deleteFrom('idempotency_key').execute()
   const key = await door.createKey()
   async function act(
     idempotencyKey: string,

@@ -1,16 +1,19 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { type TestDoor, useTestDoors } from '../../test/use-doors.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
+import { newId } from '../kit/ids.ts'
 import { IN_FLIGHT_MAX } from '../limits/in-flight.ts'
 import { TENANT_AT_WORK_MAX } from '../limits/tenant-shares.ts'
+
+const { openDoor } = useTestDoors()
 
 const ABORTED = 10_000
 const AT_A_TIME = 100
 
 describe('a credential', () => {
   test('is limited to 16 for one key, and other keys are not held up', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const [busy, idle] = [await door.createKey(), await door.createKey(['write'])]
     const ask = (key: string, id: string) =>
       fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${key}`, 'x-request-id': id } })
@@ -33,7 +36,7 @@ describe('a credential', () => {
   })
 
   test('includes a request whose caller is gone while its handler works', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { entered, release } = door.hold('gone')
     const socket = await send(door, 'gone', await door.createKey())
     await entered
@@ -46,7 +49,7 @@ describe('a credential', () => {
   })
 
   test('returns to zero after 10,000 downloads whose callers hung up', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const keys = await Promise.all(Array.from({ length: 8 }, () => door.createKey()))
     let sent = 0
     async function sendAndLeave(caller: number) {
@@ -70,8 +73,8 @@ describe('a credential', () => {
 
 describe('a tenant', () => {
   test('has at most half of the requests at work, with whatever keys, while another tenant asks', async () => {
-    await using door = await openTestDoor()
-    const other = await createTenant(door.db, 'other')
+    await using door = await openDoor()
+    const other = await createTenant(door.db, newId())
     const otherKey = await door.createKey(['read'], { tenantId: other!.id })
     const ask = (key: string, id: string) =>
       fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${key}`, 'x-request-id': id } })
@@ -96,10 +99,8 @@ describe('a tenant', () => {
   })
 })
 
-type Door = Awaited<ReturnType<typeof openTestDoor>>
-
 /** Connects and sends a request without waiting for its answer. */
-async function send(door: Door, requestId: string, key: string, path = '/v1/echo') {
+async function send(door: TestDoor, requestId: string, key: string, path = '/v1/echo') {
   const socket = connect(door.port, '127.0.0.1')
   socket.on('error', () => {})
   await new Promise(resolve => socket.once('connect', resolve))

@@ -1,35 +1,35 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { type TestDoor, useTestDoors } from '../../test/use-doors.ts'
+
+const { openDoor } = useTestDoors()
 
 const CLIENTS = 200
 const WINDOWS = 15
 const LIMIT = 37
 
-type Door = Awaited<ReturnType<typeof openTestDoor>>
-
 const limitHeaders = ({ headers }: Response) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => headers.get(name))
 
 /** Stops the clock some seconds before the end of a minute, so that a test knows its window. */
-function standBeforeMinuteEnd(door: Door, seconds: number) {
+function standBeforeMinuteEnd(door: TestDoor, seconds: number) {
   door.stopClock()
   door.pass(60 - ((door.clock.now() / 1000) % 60) + 60 - seconds)
 }
 
-const ask = (door: Door, key: string, path = '/v1/echo', init: RequestInit = {}) =>
+const ask = (door: TestDoor, key: string, path = '/v1/echo', init: RequestInit = {}) =>
   fetch(door.address + path, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } })
 
 describe('the rate windows', () => {
   test('are absent if the plan sets none or there is no plan', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     expect(limitHeaders(await ask(door, await door.createKey()))).toEqual([null, null, null, null])
     await door.limit({ maxAccounts: 3 })
     expect(limitHeaders(await ask(door, await door.createKey()))).toEqual([null, null, null, null])
   })
 
   test('show the window with fewer requests left on every counted answer', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     await door.limit({ apiCallsPerMinute: 4, apiCallsPerMinutePerKey: 3 })
     standBeforeMinuteEnd(door, 50)
     const [one, two] = [await door.createKey(), await door.createKey()]
@@ -56,7 +56,7 @@ describe('the rate windows', () => {
   })
 
   test('do not count a request that is refused before them', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     await door.limit({ apiCallsPerMinute: 1 })
     standBeforeMinuteEnd(door, 50)
     const reader = await door.createKey(['read'])
@@ -71,7 +71,7 @@ describe('the rate windows', () => {
   })
 
   test('refuse a key that spent its window before body and scope are checked, with Retry-After only', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     await door.limit({ apiCallsPerMinute: 100, apiCallsPerMinutePerKey: 1 })
     standBeforeMinuteEnd(door, 50)
     const key = await door.createKey(['read'])
@@ -93,7 +93,7 @@ describe('the rate windows', () => {
   })
 
   test('accept exactly as many of 200 simultaneous requests as the limit', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const burst = await openBurst(door)
     for (let window = 0; window < WINDOWS; window += 1) {
       door.pass(60)
@@ -104,7 +104,7 @@ describe('the rate windows', () => {
   })
 
   test('never exceed the limit when the minute ends during a burst', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const burst = await openBurst(door)
     for (let edge = 0; edge < WINDOWS; edge += 1) {
       door.pass(60)
@@ -121,7 +121,7 @@ describe('the rate windows', () => {
 })
 
 /** Prepares a burst of this many requests with 20 keys of a tenant that has a limit, early in a minute. */
-async function openBurst(door: Door) {
+async function openBurst(door: TestDoor) {
   await door.limit({ apiCallsPerMinute: LIMIT, apiCallsPerMinutePerKey: LIMIT + 5 })
   const keys = await Promise.all(Array.from({ length: 20 }, () => door.createKey()))
   standBeforeMinuteEnd(door, 59)
@@ -137,7 +137,7 @@ async function openBurst(door: Door) {
 
 describe('an overloaded service', () => {
   test('refuses everything but health checks before it looks at the request', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     door.overload(['costly', 'read', 'write'])
     for (const path of ['/v1/echo', '/v1/accounts/x/echo', '/v1/nothing', '/v1/openapi.json']) {
       const answer = await fetch(door.address + path, { method: 'POST', body: 'x'.repeat(10) })
@@ -152,7 +152,7 @@ describe('an overloaded service', () => {
   })
 
   test('refuses only the classes that it is too busy for', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const key = await door.createKey()
     door.overload(['costly', 'read'])
     expect((await ask(door, key)).status).toBe(503)

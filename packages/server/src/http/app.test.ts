@@ -1,15 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { type TestDoor, useTestDoors } from '../../test/use-doors.ts'
 import { makeCredential } from '../features/tenancy/credentials/rules.ts'
 import { newId } from '../kit/ids.ts'
+
+const { openDoor } = useTestDoors()
 
 const ECHO = '/v1/accounts/x/echo'
 const MEBIBYTE = 1024 * 1024
 
-type Door = Awaited<ReturnType<typeof openTestDoor>>
-
 /** Sends a request with a key that has every scope. An object is sent as JSON. */
-async function send(door: Door, method: string, path: string, init: RequestInit & { json?: unknown } = {}) {
+async function send(
+  door: TestDoor,
+  method: string,
+  path: string,
+  init: RequestInit & { json?: unknown } = {},
+) {
   const headers = new Headers(init.headers)
   if (!headers.has('authorization')) headers.set('authorization', `Bearer ${await door.createKey()}`)
   if ('json' in init) headers.set('content-type', 'application/json')
@@ -23,7 +28,7 @@ const json = { 'content-type': 'application/json' }
 
 describe('X-Request-Id', () => {
   test('is the caller’s own if it is valid, otherwise a new one', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     for (const id of ['a', 'A-z_0.9:x', 'x'.repeat(128)]) {
       const { headers } = await send(door, 'GET', '/v1/echo', { headers: { 'x-request-id': id } })
       expect(headers.get('x-request-id')).toBe(id)
@@ -35,7 +40,7 @@ describe('X-Request-Id', () => {
   })
 
   test('stands on refusals and on what lies outside the interface', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     for (const path of ['/v1/echo?no', '/v1/nothing', '/health/live', '/']) {
       const answer = await fetch(door.address + path, { headers: { 'x-request-id': 'mine' } })
       expect(answer.headers.get('x-request-id')).toBe('mine')
@@ -45,7 +50,7 @@ describe('X-Request-Id', () => {
 
 describe('the route', () => {
   test('that does not exist is not_found, even without a credential', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     for (const path of ['/v1/nothing', '/v1/echo/', '/v1', '/v1/accounts//echo']) {
       const { status, body } = await send(door, 'GET', path, { headers: { authorization: '' } })
       expect({ path, status, body }).toMatchObject({
@@ -57,7 +62,7 @@ describe('the route', () => {
   })
 
   test('with another method is method_not_allowed and says which there are', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const read = await send(door, 'DELETE', '/v1/echo')
     expect(read).toMatchObject({ status: 405, body: { defined: false, code: 'method_not_allowed' } })
     expect(read.headers.get('allow')).toBe('GET, HEAD')
@@ -66,12 +71,12 @@ describe('the route', () => {
   })
 
   test('answers HEAD as GET without its body', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     expect(await send(door, 'HEAD', '/v1/echo')).toMatchObject({ status: 200, body: null })
   })
 
   test('sets headers that keep answers out of caches and frames', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { headers } = await send(door, 'GET', '/v1/echo')
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'application/json',
@@ -84,7 +89,7 @@ describe('the route', () => {
 
 describe('the body', () => {
   test('is read as sent, or as {} if there is none', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const echoed = await send(door, 'POST', `${ECHO}?flag=true&limit=7&names=a,b&names=c`, {
       json: { note: '👋👋👋👋👋' },
     })
@@ -107,7 +112,7 @@ describe('the body', () => {
     ['that is a list', '[]'],
     ['that is nested too deep', '['.repeat(MEBIBYTE)],
   ])('%s is invalid_input as a whole', async (_, body) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     expect(await send(door, 'POST', ECHO, { body, headers: json })).toMatchObject({
       status: 400,
       body: { defined: true, code: 'invalid_input', status: 400, data: { issues: [{ path: [] }] } },
@@ -115,7 +120,7 @@ describe('the body', () => {
   })
 
   test('names each unknown field by its path', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { body } = await send(door, 'POST', `${ECHO}?more=1&less=2`, {
       json: { one: 1, two: 2, nested: [{ id: 1 }, { id: 2, deep: true }], note: '123456' },
     })
@@ -131,7 +136,7 @@ describe('the body', () => {
   })
 
   test('gains nothing from __proto__, constructor or a repeated field', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     for (const name of ['__proto__', 'constructor', 'toString']) {
       const body = `{"${name}":{"note":"x"}}`
       const refused = await send(door, 'POST', ECHO, { body, headers: json })
@@ -145,7 +150,7 @@ describe('the body', () => {
   })
 
   test('names the path of text that PostgreSQL cannot store: U+0000, and half of a surrogate pair', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const body = await send(door, 'POST', ECHO, { json: { free: { list: ['a', 'b\0'] } } })
     expect(body.body.data.issues).toMatchObject([{ path: ['free', 'list', 1] }])
     const half = await send(door, 'POST', ECHO, { body: '{"free":{"a":"\\ud83d"}}', headers: json })
@@ -166,7 +171,7 @@ describe('the body', () => {
     ['two content types', { 'content-type': 'application/json, text/plain' }],
     ['compressed content', { ...json, 'content-encoding': 'gzip' }],
   ])('with %s is unsupported_media_type', async (_, headers: Record<string, string>) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const body = new TextEncoder().encode('{}')
     expect(await send(door, 'POST', ECHO, { body, headers })).toMatchObject({
       status: 415,
@@ -175,7 +180,7 @@ describe('the body', () => {
   })
 
   test('over 2 MiB is payload_too_large: by its declared size, before the credential is checked', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const body = JSON.stringify({ filler: 'x'.repeat(2 * MEBIBYTE) })
     expect(
       await send(door, 'POST', ECHO, { body, headers: { ...json, authorization: 'none' } }),
@@ -188,7 +193,7 @@ describe('the body', () => {
   })
 
   test('over 2 MiB in chunks is payload_too_large while it is read, if the caller may send it', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const stream = () => new Blob([JSON.stringify({ filler: 'x'.repeat(2 * MEBIBYTE) })]).stream()
     const chunked = (headers: Record<string, string>) =>
       send(door, 'POST', ECHO, {
@@ -214,7 +219,7 @@ describe('the query', () => {
     ['limit=', 'limit'],
     ['limit=+5', 'limit'],
   ])('%s is invalid_input', async (query, name) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, body } = await send(door, 'POST', `${ECHO}?${query}`)
     expect({ status, issues: body.data?.issues }).toMatchObject({ status: 400, issues: [{ path: [name] }] })
   })
@@ -222,7 +227,7 @@ describe('the query', () => {
 
 describe('the credential', () => {
   test('is ignored if there are two Authorization headers', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const key = await door.createKey()
     const headers = new Headers([
       ['authorization', `Bearer ${key}`],
@@ -234,7 +239,7 @@ describe('the credential', () => {
   })
 
   test('is refused after 20 failures of the client in a minute, except a key that was recently valid', async () => {
-    await using door = await openTestDoor({ trustProxy: ['127.0.0.1'] })
+    await using door = await openDoor({ trustProxy: ['127.0.0.1'] })
     door.stopClock()
     const [used, fresh] = [await door.createKey(), await door.createKey()]
     const ask = (key: string, client: string) =>
@@ -264,7 +269,7 @@ describe('CORS', () => {
   const preflight = { origin, authorization: '', 'access-control-request-method': 'POST' }
 
   test('allows a listed origin, without credentials, on answers of every kind', async () => {
-    await using door = await openTestDoor({ corsOrigins: [origin] })
+    await using door = await openDoor({ corsOrigins: [origin] })
     const asked = await send(door, 'OPTIONS', ECHO, { headers: preflight })
     expect(asked.status).toBe(204)
     expect(asked.headers.get('access-control-allow-methods')).toBe('POST')
@@ -284,7 +289,7 @@ describe('CORS', () => {
   })
 
   test('sends no headers to another origin', async () => {
-    await using door = await openTestDoor({ corsOrigins: [origin] })
+    await using door = await openDoor({ corsOrigins: [origin] })
     for (const other of ['https://evil.example', `${origin}.evil.example`, 'null']) {
       const asked = await send(door, 'OPTIONS', ECHO, { headers: { ...preflight, origin: other } })
       expect(asked.status).toBe(405)
@@ -297,7 +302,7 @@ describe('CORS', () => {
 
 describe('a fault', () => {
   test('answers internal_error without details, and is logged with its request id', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const headers = { 'x-request-id': 'find-me' }
     const { status, body } = await send(door, 'GET', '/v1/echo?fault=throw', { headers })
     expect(status).toBe(500)
@@ -307,20 +312,20 @@ describe('a fault', () => {
   })
 
   test('is also an undeclared reason: a failure in tests, answered and logged in production', async () => {
-    await using strict = await openTestDoor()
+    await using strict = await openDoor()
     expect((await send(strict, 'GET', '/v1/echo?fault=declared')).body.code).toBe('account_paused')
     expect((await send(strict, 'GET', '/v1/echo?fault=undeclared')).body.code).toBe('internal_error')
 
-    await using production = await openTestDoor({ isStrict: false })
+    await using production = await openDoor({ isStrict: false })
     const { status, body } = await send(production, 'GET', '/v1/echo?fault=undeclared')
     expect({ status, body }).toMatchObject({ status: 409, body: { defined: true, code: 'account_disabled' } })
     expect(production.lines.join()).toContain('account_disabled')
   })
 
   test('is also an answer that does not fit the contract, except in production, which does not check answers', async () => {
-    await using strict = await openTestDoor()
+    await using strict = await openDoor()
     expect((await send(strict, 'GET', '/v1/echo?fault=answer')).status).toBe(500)
-    await using production = await openTestDoor({ isStrict: false })
+    await using production = await openDoor({ isStrict: false })
     expect(await send(production, 'GET', '/v1/echo?fault=answer')).toMatchObject({
       status: 200,
       body: { ok: false },
@@ -330,7 +335,7 @@ describe('a fault', () => {
 
 describe('public paths', () => {
   test('are the OpenAPI document and the health of the service', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const anonymous = { headers: { authorization: '' } }
     expect((await send(door, 'GET', '/v1/openapi.json', anonymous)).body.openapi).toBe('3.1.1')
     expect(await send(door, 'GET', '/health/live', anonymous)).toMatchObject({

@@ -3,15 +3,15 @@ import { implement } from '@orpc/server'
 import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { type TestDoor, useTestDoors } from '../../test/use-doors.ts'
 import type { RequestContext } from '../features/context.ts'
+
+const { openDoor } = useTestDoors()
 
 const ECHO = '/v1/accounts/x/echo'
 const MEBIBYTE = 1024 * 1024
 
-type Door = Awaited<ReturnType<typeof openTestDoor>>
-
-async function post(door: Door, path: string, body?: string) {
+async function post(door: TestDoor, path: string, body?: string) {
   const answer = await fetch(door.address + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${await door.createKey()}`, 'content-type': 'application/json' },
@@ -23,7 +23,7 @@ async function post(door: Door, path: string, body?: string) {
 
 describe('a parameter of a path', () => {
   test('with U+0000 reaches no operation as such, whatever it names', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, body } = await post(door, '/v1/accounts/a%00b/echo')
     expect({ status, params: body.params }).toEqual({ status: 202, params: { accountId: 'a\uFFFDb' } })
   })
@@ -41,14 +41,14 @@ describe('an invalid input', () => {
     ['{"eventId":"01a2"}', ['eventId'], 'must be the id of an event'],
     ['{"code":"A1"}', ['code'], 'must have the form that the reference describes'],
   ])('%s is explained: %s %s', async (text, path, message) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, body } = await post(door, ECHO, text)
     expect(status).toBe(400)
     expect(body.data.issues).toEqual([{ path, message }])
   })
 
   test('is explained for the query as well', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { body } = await post(door, `${ECHO}?flag=1&limit=0&names=toolong`)
     expect(body.data.issues).toEqual([
       { path: ['flag'], message: 'must be true or false' },
@@ -64,7 +64,7 @@ describe('an invalid input', () => {
       `{${Array.from({ length: 5000 }, (_, index) => `"k${index}":1`).join()}}`,
     ],
   ])('is explained for the first hundred issues only: %s', async (_, text) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, body, size } = await post(door, ECHO, text)
     expect(status).toBe(400)
     expect(body.data.issues).toHaveLength(100)
@@ -72,7 +72,7 @@ describe('an invalid input', () => {
   })
 
   test('shortens a field name of a megabyte', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { body, size } = await post(door, ECHO, `{"${'k'.repeat(MEBIBYTE)}":1}`)
     expect(body.data.issues).toEqual([{ path: ['k'.repeat(100)], message: 'is not a known field' }])
     expect(size).toBeLessThan(1000)
@@ -92,14 +92,14 @@ describe('a body of 2 MiB', () => {
     ['lists inside each other', `{"free":${fill('[')}`, deep],
     ['the same, closed', `{"free":${'['.repeat(500_000)}"\\u0000"${']'.repeat(500_000)}}`, deep],
   ])('is refused as a whole, before it is parsed: %s', async (_, text, message) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, body } = await post(door, ECHO, text)
     expect(status).toBe(400)
     expect(body.data.issues).toEqual([{ path: [], message }])
   })
 
   test('is accepted if it is one long text', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, body } = await post(door, ECHO, `{"free":{"a":"${fill('\\ud83d\\udc4b')}"}}`)
     expect({ status, start: body.body.free.a.slice(0, 2) }).toEqual({ status: 202, start: '👋' })
   })
@@ -107,7 +107,7 @@ describe('a body of 2 MiB', () => {
 
 describe('a query', () => {
   test('has at most 100 parameters, repeated ones included', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const refused = await post(door, `${ECHO}?${'names=a&'.repeat(100)}flag=true`)
     expect(refused.status).toBe(400)
     const message = 'is one parameter too many; a query may have at most 100'
@@ -122,7 +122,7 @@ describe('a query', () => {
     ['values', `names=${','.repeat(15_000)}`],
     ['characters that cannot be stored', '%00=%00&'.repeat(1900)],
   ])('full of %s is refused in a short answer', async (_, query) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { status, size } = await post(door, `${ECHO}?${query}`)
     expect(status).toBe(400)
     expect(size).toBeLessThan(10_000)
@@ -131,7 +131,7 @@ describe('a query', () => {
 
 describe('a missing scope', () => {
   test('is named together with those that the credential has', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const answer = await fetch(door.address + ECHO, {
       method: 'POST',
       headers: { authorization: `Bearer ${await door.createKey(['read', 'send'])}` },
@@ -145,7 +145,7 @@ describe('a missing scope', () => {
 
 describe('a body in chunks', () => {
   test('without a single chunk is read as no body', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const key = await door.createKey()
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const sent = request(
@@ -187,7 +187,7 @@ describe('an operation that declares a limit for its body', () => {
   const textOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
 
   test('accepts that many bytes, and refuses one more by its declared size or while it arrives', async () => {
-    await using door = await openTestDoor({ operations })
+    await using door = await openDoor({ operations })
     const headers = { ...TYPE, authorization: `Bearer ${await door.createKey()}` }
     const put = async (body: string | ReadableStream) => {
       const init = { method: 'PUT', headers, body, duplex: 'half' }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Hono } from 'hono'
 import { describe, expect, test, vi } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { useTestDoors } from '../../test/use-doors.ts'
 import type { App } from './app.ts'
 import { listen } from './listen.ts'
 
@@ -23,9 +23,12 @@ function exchange(port: number, bytes: string, answers = 1): Promise<string> {
 
 const HOST = 'Host: localhost\r\n'
 
-describe('listen', () => {
+const { openDoor } = useTestDoors()
+
+// Each test has a door of its own, and some wait for seconds, so they run at once.
+describe.concurrent('listen', () => {
   test('refuses a credential without permission before any byte of the body arrives', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const key = await door.createKey(['read'])
     const head = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n`
     const answer = await exchange(
@@ -65,7 +68,7 @@ describe('listen', () => {
     ['an unknown Expect', `POST /v1/echo HTTP/1.1\r\n${HOST}Expect: x\r\nContent-Length: 2\r\n\r\n`, 417],
     ['headers beyond 16 KiB', `GET / HTTP/1.1\r\n${HOST}X-Long: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 431],
   ])('refuses %s in the shape of every other error', async (_, bytes, status) => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const answer = await exchange(door.port, bytes)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
@@ -76,7 +79,7 @@ describe('listen', () => {
   })
 
   test('names the supported value when it refuses an expectation or a transfer coding', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const send = (headers: string) =>
       exchange(door.port, `POST /v1/echo HTTP/1.1\r\n${HOST}${headers}\r\n\r\n`)
     expect(await send('Expect: x')).toContain('Only Expect: 100-continue is supported.')
@@ -97,7 +100,7 @@ describe('listen', () => {
     '/v1/settings#/v1/accounts',
     'http://localhost/v1/accounts/../settings',
   ])('refuses %s, which a proxy may interpret differently', async target => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     const body = JSON.parse(answer.slice(answer.indexOf('{')))
@@ -108,14 +111,14 @@ describe('listen', () => {
   test.each(['/health/live?a=/../b', '/health/live?%2e', 'http://localhost/health/live'])(
     'answers %s, whose path is unambiguous',
     async target => {
-      await using door = await openTestDoor()
+      await using door = await openDoor()
       const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
       expect(answer).toMatch(/^HTTP\/1\.1 200 /)
     },
   )
 
   test('sends 100 Continue only after the sender was authorized', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const send = (key: string) =>
       exchange(
         door.port,
@@ -135,7 +138,7 @@ describe('listen', () => {
   })
 
   test.each(['100-continue', 'x'])('ignores Expect: %s of HTTP/1.0', async expectation => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const answer = await exchange(
       door.port,
       `POST /v1/accounts/x/echo HTTP/1.0\r\nAuthorization: Bearer ${await door.createKey()}\r\n` +
@@ -145,7 +148,7 @@ describe('listen', () => {
   })
 
   test('answers a GET with an endless body, and reads none of it', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const socket = connect(door.port, '127.0.0.1')
     let received = ''
     socket.on('data', data => (received += data.toString('latin1')))
@@ -165,7 +168,7 @@ describe('listen', () => {
   })
 
   test('logs nothing about downloads that clients abort', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const key = await door.createKey()
     for (let count = 0; count < 20; count += 1) {
       const leave = new AbortController()
@@ -190,15 +193,15 @@ describe('listen', () => {
   })
 
   test('answers HTTP/1.0 without Host, as health checks of load balancers send it', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const answer = await exchange(door.port, 'GET /health/ready HTTP/1.0\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   test('disconnects clients that send headers or bodies too slowly, and answers others meanwhile', async () => {
     // Long enough for all of them to be in progress at the same time.
-    const patience = { headersMilliseconds: 6000, requestMilliseconds: 12_000, lookMilliseconds: 100 }
-    await using door = await openTestDoor({ patience })
+    const patience = { headersMilliseconds: 4000, requestMilliseconds: 8000, lookMilliseconds: 100 }
+    await using door = await openDoor({ patience })
     const key = await door.createKey()
     const authorization = `Authorization: Bearer ${key}\r\n`
     const body = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}${authorization}X-Request-Id: mine\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
@@ -238,7 +241,7 @@ describe('listen', () => {
   })
 
   test('does not log a client that leaves in the middle of its body as a fault', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const key = await door.createKey()
     const head = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n`
     const socket = connect(door.port, '127.0.0.1')
@@ -251,7 +254,7 @@ describe('listen', () => {
   })
 
   test('completes requests in progress when it closes, and accepts no new ones', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { entered, release } = door.hold('slow')
     const headers = { authorization: `Bearer ${await door.createKey()}`, 'x-request-id': 'slow' }
     const slow = fetch(`${door.address}/v1/echo`, { headers })
@@ -266,7 +269,7 @@ describe('listen', () => {
   })
 
   test('disconnects requests that have not ended at the deadline', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { entered, release } = door.hold('stuck')
     const headers = { authorization: `Bearer ${await door.createKey()}`, 'x-request-id': 'stuck' }
     const stuck = fetch(`${door.address}/v1/echo`, { headers })
@@ -277,8 +280,9 @@ describe('listen', () => {
     await refused
     release()
   })
+
   test('ends the connections of requests that it answers while it closes', async () => {
-    await using door = await openTestDoor()
+    await using door = await openDoor()
     const { entered, release } = door.hold('last')
     const key = await door.createKey()
     const answer = exchange(
@@ -312,12 +316,12 @@ describe('listen', () => {
   })
 
   test('gives answers that have begun longer than requests, and ends those, too', async () => {
-    await using door = await openTestDoor()
-    const { entered, release } = door.hold('stuck')
+    await using door = await openDoor()
+    const { entered, release } = door.hold('outlasted')
     const headers = { authorization: `Bearer ${await door.createKey()}` }
     const download = await fetch(`${door.address}/v1/download`, { headers })
     const reader = download.body?.getReader()
-    const stuck = fetch(`${door.address}/v1/echo`, { headers: { ...headers, 'x-request-id': 'stuck' } })
+    const stuck = fetch(`${door.address}/v1/echo`, { headers: { ...headers, 'x-request-id': 'outlasted' } })
     const refused = expect(stuck).rejects.toThrow()
     const silent = connect(door.port, '127.0.0.1')
     const silentClosed = new Promise(resolve => silent.once('close', resolve))

@@ -1,7 +1,9 @@
 import { request as requestHttp } from 'node:http'
 import { expect, test } from 'vitest'
-import { openTestDoor } from '../../test/open-door.ts'
+import { useTestDoors } from '../../test/use-doors.ts'
 import type { PublicRequest, PublicRoute } from '../features/public-route.ts'
+
+const { openDoor } = useTestDoors()
 
 const seen: PublicRequest[] = []
 
@@ -50,7 +52,7 @@ function statusAt(address: string, path: string, host: string): Promise<number |
 }
 
 test('a public answer has no cookie, no script and no cache, and leaks no referrer', async () => {
-  await using door = await openTestDoor({ publicRoutes, corsOrigins: ['https://app.example.com'] })
+  await using door = await openDoor({ publicRoutes, corsOrigins: ['https://app.example.com'] })
   const answer = await fetch(`${door.address}/u/known`, { headers: { origin: 'https://app.example.com' } })
   expect(answer.status).toBe(200)
   expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -69,7 +71,7 @@ test('a public answer has no cookie, no script and no cache, and leaks no referr
 })
 
 test('a route takes only its methods, and only its path', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   const status = async (method: string, path: string) =>
     (await fetch(door.address + path, { method, redirect: 'manual' })).status
   expect(await status('GET', '/t/o/known.gif')).toBe(200)
@@ -82,7 +84,7 @@ test('a route takes only its methods, and only its path', async () => {
 })
 
 test('a form is read as urlencoded and as multipart, within its limit', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   const post = async (body: NonNullable<RequestInit['body']>, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${door.address}/u/known`, { method: 'POST', body, headers })
     return [answer.status, await answer.text()]
@@ -102,7 +104,7 @@ test('a form is read as urlencoded and as multipart, within its limit', async ()
 })
 
 test('refuses a form with a token that cannot be known before its body is read', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   const post = async (token: string) => {
     const body = new URLSearchParams({ long: 'x'.repeat(2000) })
     return (await fetch(`${door.address}/u/${token}`, { method: 'POST', body })).status
@@ -112,7 +114,7 @@ test('refuses a form with a token that cannot be known before its body is read',
 })
 
 test('unknown links keep nobody from pages', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   door.stopClock()
   const ask = async (path: string) => (await fetch(door.address + path)).status
   for (let tried = 0; tried < 25; tried++) await ask(`/t/o/${tried}.gif`)
@@ -122,7 +124,7 @@ test('unknown links keep nobody from pages', async () => {
 })
 
 test('refuses a client that tries unknown tokens, and never a known one', async () => {
-  await using door = await openTestDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
+  await using door = await openDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
   door.stopClock()
   const from = (client: string, path: string) =>
     fetch(door.address + path, { headers: { 'x-forwarded-for': client } }).then(({ status }) => status)
@@ -135,14 +137,14 @@ test('refuses a client that tries unknown tokens, and never a known one', async 
 })
 
 test('public routes are served while load is shed', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   door.overload(['costly', 'read', 'write'])
   expect((await fetch(`${door.address}/v1/echo`)).status).toBe(503)
   expect((await fetch(`${door.address}/u/known`)).status).toBe(200)
 })
 
 test('a host that is only that of the links serves nothing else', async () => {
-  await using door = await openTestDoor({ publicRoutes, linksHost: 'links.example.com' })
+  await using door = await openDoor({ publicRoutes, linksHost: 'links.example.com' })
   const paths = [
     '/u/known',
     '/t/o/known.gif',
@@ -160,7 +162,7 @@ test('a host that is only that of the links serves nothing else', async () => {
 })
 
 test('a route tells who asks, and with which program', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   seen.length = 0
   await fetch(`${door.address}/u/known?name=Ada&unknown=1`, { headers: { 'user-agent': 'x'.repeat(600) } })
   expect(seen).toMatchObject([
@@ -170,7 +172,7 @@ test('a route tells who asks, and with which program', async () => {
 })
 
 test('takes a form only from the pages of its origin, before it is read', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   const own = { origin: 'https://mail.example.com' }
   const post = async (headers: Record<string, string>) =>
     (
@@ -194,7 +196,7 @@ test('takes a form only from the pages of its origin, before it is read', async 
 })
 
 test('a page is told its cookies', async () => {
-  await using door = await openTestDoor({ publicRoutes })
+  await using door = await openDoor({ publicRoutes })
   const shown = async (cookie: string) =>
     (await fetch(`${door.address}/book/one`, { headers: { cookie } })).text()
   expect(await shown('browser=a=b; browser=c')).toBe('book a=b')
@@ -203,7 +205,7 @@ test('a page is told its cookies', async () => {
 })
 
 test('refuses pages to a client that asks for too many, or tries unknown tokens', async () => {
-  await using door = await openTestDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
+  await using door = await openDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
   door.stopClock()
   const from = async (client: string, path: string) =>
     (await fetch(door.address + path, { headers: { 'x-forwarded-for': client } })).status
@@ -219,7 +221,7 @@ test('refuses pages to a client that asks for too many, or tries unknown tokens'
 })
 
 test('refuses the document and the reference to a client that asks for too many files', async () => {
-  await using door = await openTestDoor({ trustProxy: ['127.0.0.1'] })
+  await using door = await openDoor({ trustProxy: ['127.0.0.1'] })
   door.stopClock()
   const ask = async (path: string, client = '192.0.2.1') => {
     const headers = { 'if-none-match': '*', 'x-forwarded-for': client }

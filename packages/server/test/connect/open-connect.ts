@@ -10,7 +10,7 @@ import { launchChromium, openContext } from '../chromium.ts'
 import { type TestApp, type TestAppOptions, openTestApp } from '../open-app.ts'
 import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
 import { type AppSite, openAppSite } from './app-site.ts'
-import { beginAt, signIn } from './people.ts'
+import { ALL } from './use-refresh-tokens.ts'
 
 /** A browser of one person. */
 export interface Person {
@@ -118,18 +118,14 @@ export function useConnect(options: () => Promise<TestAppOptions> = async () => 
     },
     newUser,
     link,
-    /** Connects the mailbox of a new user. */
+    /** Connects the mailbox of a new user, without a browser. */
     async connectNew(): Promise<{ email: string; accountId: string }> {
-      const { browser, site } = opening()
+      const { app, sandbox } = opening()
       const email = await newUser()
-      const made = await link({ providers: ['google'] })
-      const context = await openContext(browser)
-      const page = await context.newPage()
-      await beginAt(page, made)
-      await signIn(page, email)
-      await page.waitForURL(url => url.href.startsWith(site.redirectUri))
-      await context.close()
-      return { email, accountId: (await made.read()).accountId ?? '' }
+      const { refreshToken } = await sandbox.grant(email, ALL)
+      const made = await app.post<{ id: string }>('/v1/accounts', { provider: 'google', refreshToken })
+      if (made.status !== 200) throw new Error(JSON.stringify(made.body))
+      return { email, accountId: made.body.id }
     },
     /** The parameters with which a person comes back to the site. */
     async returned(page: Page): Promise<Record<string, string>> {

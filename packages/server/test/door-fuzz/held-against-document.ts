@@ -137,9 +137,18 @@ function readAs(type: string | undefined, text: string): unknown {
   return type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
 }
 
-/** Lets references start at the document's root, wherever the schema was cut out. */
+const rooted = new WeakMap<object, object>()
+
+/**
+ * Lets references start at the document's root, wherever the schema was cut out. Returns the same object for the same
+ * schema, so that it is compiled once.
+ */
 function withRoot(schema: object): object {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/'))
+  const known = rooted.get(schema)
+  if (known) return known
+  const made: object = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/'))
+  rooted.set(schema, made)
+  return made
 }
 
 function compiled(ajv: Ajv2020, place: string): ValidateFunction {

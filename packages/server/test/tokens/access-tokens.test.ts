@@ -5,14 +5,17 @@ import { waitForLock } from '../wait-for-lock.ts'
 import { waitUntil } from '../wait-until.ts'
 import { startWaitingProcess } from '../waiting-process.ts'
 import type { CallingProcessOptions } from './calling-process.ts'
-import { CONNECTED, failureOf, openTokenWorld } from './open-token-world.ts'
+import { CONNECTED, failureOf, openTokenWorld, useTokenWorlds } from './open-token-world.ts'
+
+// A test that makes updates fail has a database of its own.
+const { openWorld } = useTokenWorlds()
 
 /** Starts a process that asks for tokens. Its result is the digests of those that its callers got. */
 const startCalling = (options: CallingProcessOptions) =>
   startWaitingProcess<string[]>(new URL('calling-process.ts', import.meta.url), options)
 
 test('gives the token of the sign-in until four fifths of its life are over, and then one refresh', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, tokensOf, account } = world
   const first = await tokensOf(account).get()
   await world.turn(44)
@@ -26,7 +29,7 @@ test('gives the token of the sign-in until four fifths of its life are over, and
 })
 
 test('refreshes once for fifty callers in two processes when a token has expired', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, database, secretKey } = world
   await world.turn(61)
   const options = {
@@ -53,7 +56,7 @@ test.each([
 ] as const)(
   '%s when a process dies between the answer and its storing, with grace for used tokens: %s',
   async (_, hasGrace, status, events) => {
-    await using world = await openTokenWorld({ hasGrace })
+    await using world = await openWorld({ hasGrace })
     const { endpoint, account, database, secretKey, tokensOf } = world
     const kills = hasGrace ? KILLS : 1
     for (let kill = 0; kill < kills; kill++) {
@@ -80,7 +83,7 @@ test.each([
 )
 
 test('keeps the account through thirty days of refreshes with tokens that work once', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   const days = 30
   const timesADay = 8
@@ -94,7 +97,7 @@ test('keeps the account through thirty days of refreshes with tokens that work o
 })
 
 test('gives the token that still works while the provider cannot renew it', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   const first = await tokensOf(account).get()
   await world.turn(52)
@@ -104,13 +107,14 @@ test('gives the token that still works while the provider cannot renew it', asyn
 })
 
 test('takes a lease only of the grant that it read, not of one that was renewed meanwhile', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { database, endpoint, account, tokensOf } = world
   await world.turn(61)
   const renewed = await database.db.transaction().execute(async renewing => {
     await sql`
       update oauth_grant set version = version + 1, issued_at = clock_timestamp(),
         expires_at = clock_timestamp() + interval '1 hour', refresh_at = clock_timestamp() + interval '48 minutes'
+      where account_id = ${account.id}
     `.execute(renewing)
     const waiting = tokensOf(account).get()
     await waitForLock(database.db)
@@ -136,7 +140,7 @@ test('hands out no token before it is stored', async () => {
 })
 
 test('gives the token that still works while another process renews it', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   const first = await tokensOf(account).get()
   await world.turn(52)
@@ -187,7 +191,7 @@ test('tells the failure of the provider, though it cannot be written down', asyn
 })
 
 test('replaces a token that was refused, once, and not one that was just issued', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(5)
   const [one, two] = [tokensOf(account), tokensOf(account)]
@@ -202,7 +206,7 @@ test('replaces a token that was refused, once, and not one that was just issued'
 })
 
 test('a caller who leaves does not end the refresh of the others', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   const held = Promise.withResolvers<void>()

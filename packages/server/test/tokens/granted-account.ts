@@ -11,6 +11,7 @@ import { accountKeys } from '../../src/features/accounts/accounts/secrets.ts'
 import type { OAuthClient } from '../../src/features/accounts/oauth-apps/clients.ts'
 import { createTenant } from '../../src/features/tenancy/tenants/store.ts'
 import { environmentKeyRing } from '../../src/kit/key-ring.ts'
+import { newId } from '../../src/kit/ids.ts'
 import { Secret } from '../../src/kit/secret.ts'
 import type { AccessTokens } from '../../src/providers/access-tokens.ts'
 import { googleSignIn } from '../../src/providers/google/sign-in.ts'
@@ -88,7 +89,7 @@ export interface GrantedAccount {
 /** A tenant with an account that was granted by the endpoint. */
 export async function openGrantedAccount(db: Db, secretKey: string, endpoint: TokenEndpoint) {
   const world = tokenWorld(db, secretKey, endpoint.origin.href)
-  const tenant = await createTenant(db, 'acme')
+  const tenant = await createTenant(db, newId())
   if (!tenant) throw new Error('the tenant exists')
   const tenantId = tenant.id
   const connect = (grant: Grant, client = CLIENT) =>
@@ -106,8 +107,8 @@ export async function openGrantedAccount(db: Db, secretKey: string, endpoint: To
     account,
     connect,
     reconnect,
-    /** As if these minutes had passed. */
-    turn: (minutes: number) => turnGrants(db, minutes),
+    /** As if these minutes had passed for the grants of the tenant. */
+    turn: (minutes: number) => turnGrants(db, tenantId, minutes),
     status: async () =>
       db
         .selectFrom('account')
@@ -115,17 +116,18 @@ export async function openGrantedAccount(db: Db, secretKey: string, endpoint: To
         .where('id', '=', id)
         .executeTakeFirstOrThrow(),
     events: async () => {
-      const rows = await db.selectFrom('event').select('type').orderBy('id').execute()
-      return rows.map(({ type }) => type)
+      const events = db.selectFrom('event').select('type').where('tenant_id', '=', tenantId)
+      return (await events.orderBy('id').execute()).map(({ type }) => type)
     },
   }
 }
 
-async function turnGrants(db: Db, minutes: number): Promise<void> {
+async function turnGrants(db: Db, tenantId: string, minutes: number): Promise<void> {
   const earlier = sql`make_interval(mins => ${minutes})`
   await sql`
     update oauth_grant set issued_at = issued_at - ${earlier}, expires_at = expires_at - ${earlier},
       refresh_at = refresh_at - ${earlier}, refreshing_until = refreshing_until - ${earlier},
       retry_at = retry_at - ${earlier}, previous_until = previous_until - ${earlier}
+    where account_id in (select id from account where tenant_id = ${tenantId})
   `.execute(db)
 }

@@ -3,10 +3,12 @@ import { expect, test } from 'vitest'
 import type { SignIn } from '../../src/providers/sign-in.ts'
 import { waitUntil } from '../wait-until.ts'
 import { CLIENT, grantOf } from './granted-account.ts'
-import { CONNECTED, failureOf, openTokenWorld } from './open-token-world.ts'
+import { CONNECTED, failureOf, useTokenWorlds } from './open-token-world.ts'
 import { type Answer, REFUSED } from './token-endpoint.ts'
 
 const HOUR_MS = 3_600_000
+
+const { openWorld } = useTokenWorlds()
 
 const TROUBLES: ReadonlyArray<[string, Answer, kind: string]> = [
   ['429', { status: 429, headers: { 'retry-after': '30' }, body: {} }, 'throttled'],
@@ -20,13 +22,12 @@ const TROUBLES: ReadonlyArray<[string, Answer, kind: string]> = [
 ]
 
 test.each(TROUBLES)('leaves the status alone through an hour of %s', async (_, answer, kind) => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { database, endpoint, account, tokensOf } = world
   const prolongPause = async (hours: number) => {
     const { rows } = await sql<{ end: Date }>`update oauth_grant
-      set retry_at = retry_at + make_interval(hours => ${hours}) returning retry_at as end`.execute(
-      database.db,
-    )
+      set retry_at = retry_at + make_interval(hours => ${hours})
+      where account_id = ${account.id} returning retry_at as end`.execute(database.db)
     return rows[0]!.end.getTime()
   }
   await world.turn(61)
@@ -50,7 +51,7 @@ test.each(TROUBLES)('leaves the status alone through an hour of %s', async (_, a
 })
 
 test('names the time that the provider asks for', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   await world.turn(61)
   world.endpoint.answer = () => ({ status: 429, headers: { 'retry-after': '90' }, body: {} })
   const [first, again] = [
@@ -62,7 +63,7 @@ test('names the time that the provider asks for', async () => {
 })
 
 test('leaves the status alone while the endpoint takes calls and says nothing, which costs their bound', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   const never = Promise.withResolvers<null>()
@@ -80,7 +81,7 @@ test('leaves the status alone while the endpoint takes calls and says nothing, w
 })
 
 test('asks twice before it believes that the grant has ended, and announces that once', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   endpoint.answer = call => (call === 1 ? REFUSED : null)
@@ -100,7 +101,7 @@ test('asks twice before it believes that the grant has ended, and announces that
 })
 
 test('ends the grant that was refused and no other', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   const identity = { subject: 'google:2', email: 'grace@gmail.test', displayName: null }
   const other = await world.connect(grantOf(endpoint.grant(), { identity }))
@@ -112,7 +113,7 @@ test('ends the grant that was refused and no other', async () => {
 })
 
 test('keeps what a refresh brings after its lease, since only that may be good', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   const held = Promise.withResolvers<Answer>()
@@ -139,7 +140,7 @@ test('keeps what a refresh brings after its lease, since only that may be good',
 })
 
 test('does not blame a grant that another process has renewed meanwhile', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   const held = Promise.withResolvers<Answer>()
@@ -155,7 +156,7 @@ test('does not blame a grant that another process has renewed meanwhile', async 
 })
 
 test('forgets the refresh token before the last one after a day', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   endpoint.answer = () => ({
@@ -174,7 +175,7 @@ test('forgets the refresh token before the last one after a day', async () => {
 })
 
 test('uses the refresh token before the last one if the last one was lost at the provider', async () => {
-  await using world = await openTokenWorld({ hasGrace: true })
+  await using world = await openWorld({ hasGrace: true })
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   endpoint.answer = () => ({
@@ -193,7 +194,7 @@ test('uses the refresh token before the last one if the last one was lost at the
 })
 
 test('does not blame a new grant for the late failure of the old one', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)
   const held = Promise.withResolvers<void>()
@@ -213,7 +214,7 @@ test('does not blame a new grant for the late failure of the old one', async () 
 })
 
 test('keeps an answer that comes after its lease, though another process was refused meanwhile', async () => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { endpoint, account, signIn, tokensOf } = world
   await world.turn(61)
   const isHeld = Promise.withResolvers<void>()
@@ -254,7 +255,7 @@ test.each([
   ['its secret cannot be read', 'oauth_app_secret_unreadable' as const, 'oauth_app_secret_unreadable'],
   ['it is another one', { ...CLIENT, clientId: 'another' }, 'provider_not_configured'],
 ])('blames the setup if the OAuth app is not usable: %s', async (_, client, reason) => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   await world.turn(61)
   const failure = await failureOf(world.tokensOf(world.account, { client }).get())
   expect(failure).toMatchObject({ kind: 'misconfigured', reason })
@@ -272,9 +273,10 @@ test.each([
     { subject: null, email: 'eve@gmail.test', displayName: null },
   ],
 ])('refuses a reconnect by %s, and keeps the grant that it has', async (_, identity) => {
-  await using world = await openTokenWorld()
+  await using world = await openWorld()
   const { database, account, endpoint, tokensOf } = world
-  const stored = () => database.db.selectFrom('oauth_grant').selectAll().execute()
+  const grants = database.db.selectFrom('oauth_grant').where('account_id', '=', account.id)
+  const stored = () => grants.selectAll().execute()
   const before = await stored()
   await expect(world.reconnect(account.id, grantOf(endpoint.grant(), { identity }))).rejects.toMatchObject({
     reason: 'account_mismatch',

@@ -40,7 +40,7 @@ describe('GET /docs', () => {
     expect(await page.context().cookies()).toEqual([])
   })
 
-  test('shows examples of responses at once, under the usual headings', async () => {
+  test('shows examples of responses at once, under the usual headings, and their JSON in colour at any width', async () => {
     await using opened = await pages.open('/docs#accounts.list')
     const operation = opened.page.locator('[data-operation="accounts.list"]')
     const example = operation.getByRole('region', { name: 'Example of response 200' })
@@ -49,22 +49,25 @@ describe('GET /docs', () => {
     expect(JSON.parse((await example.textContent()) ?? '')).toMatchObject({ nextCursor: null })
     expect(await operation.locator('h4').allTextContents()).toEqual(['Request', 'Response 200', 'Errors'])
     expect(await opened.page.locator('main').textContent()).not.toMatch(/Refusals|Answer \d/)
-  })
 
-  test.each([390, 1400])('colours JSON and keeps an id on one line, %i pixels wide', async width => {
-    await using opened = await pages.open('/docs#accounts.list', { viewport: { width, height: 800 } })
     const { page, violations } = opened
-    const example = page.getByRole('region', { name: 'Example of response 200' })
     const id = example.locator('.json-string', { hasText: /^"[0-9a-f-]{36}"$/ }).first()
-    await id.waitFor()
-
-    expect(await id.evaluate(element => element.getClientRects().length)).toBe(1)
     const kinds = ['key', 'string', 'number', 'word']
     const colourOf = (kind: string) =>
       `getComputedStyle(document.querySelector('details[open] .json-${kind}')).color`
-    const colours = await page.evaluate(`[${kinds.map(colourOf).join()}]`)
-    expect(new Set(colours as string[]).size).toBe(kinds.length)
-    expect(await overflowOf(page)).toBe(0)
+    for (const width of [390, 1400]) {
+      await page.setViewportSize({ width, height: 800 })
+      const lines = await id.evaluate(element => element.getClientRects().length)
+      const colours = await page.evaluate(`[${kinds.map(colourOf).join()}]`)
+      const colourCount = new Set(colours as string[]).size
+      const overflow = await overflowOf(page)
+      expect({ width, lines, colourCount, overflow }).toEqual({
+        width,
+        lines: 1,
+        colourCount: kinds.length,
+        overflow: 0,
+      })
+    }
     expect(violations).toEqual([])
   })
 
@@ -83,24 +86,28 @@ describe('GET /docs', () => {
     expect(await isInWindow(opened.page, button)).toBe(true)
   })
 
-  test.each([390, 1400])('marks the current section in the navigation, %i pixels wide', async width => {
-    await using opened = await pages.open('/docs#threads.get', { viewport: { width, height: 700 } })
+  test('marks the current section in the navigation, on a phone and in a wide window', async () => {
+    await using opened = await pages.open('/docs#threads.get', { viewport: { width: 390, height: 700 } })
     const { page } = opened
     const here = page.locator('.here')
-    await waitUntil(
-      'the place',
-      async () => (await here.textContent()) === ' · Read a thread with its messages, oldest first',
-    )
-    expect(await currentLink(page).getAttribute('href')).toBe('#threads.get')
-    if (width === 1400) expect(await isInWindow(page, currentLink(page))).toBe(true)
+    for (const width of [390, 1400]) {
+      await page.setViewportSize({ width, height: 700 })
+      await page.goto(`${pages.app.address}/docs#threads.get`)
+      await waitUntil(
+        'the place',
+        async () => (await here.textContent()) === ' · Read a thread with its messages, oldest first',
+      )
+      expect(await currentLink(page).getAttribute('href')).toBe('#threads.get')
+      if (width === 1400) expect(await isInWindow(page, currentLink(page))).toBe(true)
 
-    await page.locator('#errors').evaluate(element => element.scrollIntoView())
-    await waitUntil(
-      'the current entry',
-      async () => (await currentLink(page).getAttribute('href')) === '#errors',
-    )
-    await page.evaluate('scrollTo(0, 0)')
-    await waitUntil('no current entry', async () => (await currentLink(page).count()) === 0)
+      await page.locator('#errors').evaluate(element => element.scrollIntoView())
+      await waitUntil(
+        'the current entry',
+        async () => (await currentLink(page).getAttribute('href')) === '#errors',
+      )
+      await page.evaluate('scrollTo(0, 0)')
+      await waitUntil('no current entry', async () => (await currentLink(page).count()) === 0)
+    }
   })
 
   test('finds operations by their words, and hides headings without a match', async () => {

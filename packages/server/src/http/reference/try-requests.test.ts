@@ -124,7 +124,9 @@ describe('a request that deletes', () => {
     return { form, button: form.getByRole('button', { name: 'Send' }), dialog: page.getByRole('dialog') }
   }
 
-  test('asks for confirmation, names what will be deleted, and is not sent when cancelled', async () => {
+  test('asks for confirmation, names what will be deleted, and is sent only after it, by keyboard alone', async () => {
+    const { db, tenantId } = pages.app
+    const { id } = await sampleAccount(db, tenantId, { email: 'gone@example.com' })
     await using opened = await pages.open('/docs#accounts.delete')
     const { page, requested, violations } = opened
     const { form, button, dialog } = await openDelete(page, accountId)
@@ -141,18 +143,11 @@ describe('a request that deletes', () => {
     expect(await hasFocus(page, button)).toBe(true)
     expect(requested.filter(request => request.startsWith('DELETE'))).toEqual([])
     expect((await pages.app.get(`/v1/accounts/${accountId}`)).status).toBe(200)
-    expect(violations).toEqual([])
-  })
 
-  test('is sent after confirmation with the keyboard alone', async () => {
-    const { db, tenantId } = pages.app
-    const { id } = await sampleAccount(db, tenantId, { email: 'gone@example.com' })
-    await using opened = await pages.open('/docs#accounts.delete')
-    const { page, requested } = opened
-    const { form, button, dialog } = await openDelete(page, id)
+    await form.getByLabel('accountId').fill(id)
     await button.focus()
     await page.keyboard.press('Enter')
-    await dialog.waitFor()
+    await dialog.getByText('gone@example.com').waitFor()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
 
@@ -161,6 +156,7 @@ describe('a request that deletes', () => {
       `DELETE ${pages.app.address}/v1/accounts/${id}?purge=true`,
     ])
     expect((await pages.app.get(`/v1/accounts/${id}`)).status).toBe(404)
+    expect(violations).toEqual([])
   })
 })
 
@@ -177,7 +173,7 @@ describe('a request as code', () => {
     return { form, idempotencyKey, url: `${pages.app.address}/v1/accounts/a%2Fb%20c/tokens` }
   }
 
-  test('is a shell command that sends the same request, whatever the body contains', async () => {
+  test('is a shell command and a program for Node.js and Python that send the same, whatever the body', async () => {
     await using opened = await pages.open('/docs#accounts.createToken')
     const { form, idempotencyKey, url } = await openTokens(opened.page)
     const line = await snippetOf(form, 'curl')
@@ -196,14 +192,6 @@ describe('a request as code', () => {
       BODY,
       '',
     ])
-
-    await opened.page.goto(`${pages.app.address}/docs#messages.raw`)
-    expect(await formOf(opened.page, 'messages.raw').locator('.snippet').textContent()).toMatch(/^curl -OJ '/)
-  })
-
-  test('is a program for Node.js and for Python that sends the same request', async () => {
-    await using opened = await pages.open('/docs#accounts.createToken')
-    const { form, idempotencyKey, url } = await openTokens(opened.page)
     const folder = await mkdtemp(join(tmpdir(), 'waxwing-snippets-'))
     try {
       await writeFile(join(folder, 'request.mjs'), FAKE_FETCH + (await snippetOf(form, 'Node')))
@@ -228,11 +216,14 @@ describe('a request as code', () => {
     }
   })
 
-  test('never contains the key, and stays in the chosen language', async () => {
+  test('never contains the key, saves what is a file, and stays in the chosen language', async () => {
     await using opened = await pages.open('/docs#accounts.list')
     const { page } = opened
     await presentKey(page, pages.app.key)
     const form = formOf(page, 'accounts.list')
+    await page.goto(`${pages.app.address}/docs#messages.raw`)
+    expect(await formOf(page, 'messages.raw').locator('.snippet').textContent()).toMatch(/^curl -OJ '/)
+    await page.goto(`${pages.app.address}/docs#accounts.list`)
     for (const language of ['curl', 'Node', 'Python']) {
       const text = await snippetOf(form, language)
       expect(text).toContain('WAXWING_KEY')

@@ -2,8 +2,9 @@ import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { eventsOf } from '../../../../test/imap-accounts.ts'
-import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
+import type { TestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import { newId } from '../../../kit/ids.ts'
 
@@ -12,15 +13,22 @@ type Page = { items: Account[]; nextCursor: string | null }
 const UNFOLLOWED = { state: 'pending', detail: 'no process follows the account at the moment' }
 const NO_SETTINGS = { settings_override: '{}' }
 
+const { newTenant } = useTestApp()
+
 async function listIds(app: Pick<TestApp, 'get'>, query: string): Promise<string[]> {
   const { status, body } = await app.get<Page>(`/v1/accounts${query}`)
   expect(status).toBe(200)
   return body.items.map(({ id }) => id)
 }
 
+async function syncWanted({ db }: Pick<TestApp, 'db'>, accountId: string): Promise<string[]> {
+  const account = db.selectFrom('account').select('sync_wanted').where('id', '=', accountId)
+  return (await account.executeTakeFirstOrThrow()).sync_wanted
+}
+
 describe('GET /v1/accounts', () => {
   test('lists newest first, in pages without repeats or gaps', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const ids: string[] = []
     // Pairs are created in the same millisecond, so that only the id orders them.
     for (let at = 0; at < 7; at += 1) {
@@ -39,7 +47,7 @@ describe('GET /v1/accounts', () => {
   })
 
   test('applies every filter, and binds the cursor to them', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { db, tenantId } = app
     const ada = await sampleAccount(db, tenantId, { email: 'Ada@example.com', external_ref: 'crm_1' })
     const bob = await sampleAccount(db, tenantId, {
@@ -47,7 +55,7 @@ describe('GET /v1/accounts', () => {
       external_ref: 'CRM-1',
       status: 'paused',
     })
-    await sampleAccount(db, (await app.createTenant('other')).tenantId, { email: 'ada@example.com' })
+    await sampleAccount(db, (await app.createTenant()).tenantId, { email: 'ada@example.com' })
     await sampleAccount(db, tenantId, { email: 'ada@gone.example', deleted_at: new Date() })
 
     expect(await listIds(app, '')).toEqual([bob.id, ada.id])
@@ -77,7 +85,7 @@ describe('GET /v1/accounts', () => {
   })
 
   test('shows a bound key its accounts only', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const mine = await sampleAccount(app.db, app.tenantId)
     const other = await sampleAccount(app.db, app.tenantId)
     const { text } = await app.createKey({ accountIds: [mine.id] })
@@ -94,8 +102,8 @@ describe('GET /v1/accounts', () => {
 
 describe('GET /v1/accounts/{accountId}', () => {
   test('refuses unknown, foreign, deleted and malformed ids alike', async () => {
-    await using app = await openTestApp()
-    const other = await app.createTenant('other')
+    const app = await newTenant()
+    const other = await app.createTenant()
     const foreign = await sampleAccount(app.db, other.tenantId)
     const deleted = await sampleAccount(app.db, app.tenantId, { deleted_at: new Date() })
 
@@ -120,7 +128,7 @@ describe('GET /v1/accounts/{accountId}', () => {
       { state: 'stopped', detail: 'paused_by_user' },
     ],
   ])('shows the actual state for %s', async (_, heartbeat, values, expected) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const instance = newId()
     if (heartbeat)
       await app.db
@@ -155,7 +163,7 @@ describe('GET /v1/accounts/{accountId}', () => {
 
 describe('PATCH /v1/accounts/{accountId}', () => {
   test('pauses and resumes, and announces each change once', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const path = `/v1/accounts/${id}`
 
@@ -179,7 +187,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     ['reauth_required', 'account_reauth_required'],
     ['disabled', 'account_disabled'],
   ] as const)('leaves %s until there is a new grant', async (status, code) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { status })
 
     for (const wanted of ['active', 'paused']) {
@@ -193,7 +201,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
   })
 
   test('merges settings over those of the tenant, and resets them', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const path = `/v1/accounts/${id}`
     expect((await app.get<Account>(path)).body).toMatchObject({
@@ -229,13 +237,12 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     ['the value that the tenant has', { syncWindowDays: 90 }, false],
     ['undoSendSeconds', { undoSendSeconds: 60 }, false],
   ])('restarts the syncs only if the effective value changes: %s', async (_, settings, isRestarted) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
 
     expect((await app.patch(`/v1/accounts/${id}`, { settings })).status).toBe(200)
 
-    const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
-    expect(row.sync_wanted).toEqual(isRestarted ? ['restart'] : [])
+    expect(await syncWanted(app, id)).toEqual(isRestarted ? ['restart'] : [])
   })
 
   test.each<[Record<string, unknown>, string]>([
@@ -256,7 +263,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     [{ externalRef: 'a\0b' }, 'invalid_input'],
     [{ tenantId: newId() }, 'invalid_input'],
   ])('refuses %j and changes nothing', async (body, code) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const before = await app.get(`/v1/accounts/${id}`)
 
@@ -266,7 +273,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
   })
 
   test('loses none of many simultaneous changes', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const changes = [
       { trackOpens: true },
@@ -284,7 +291,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
   })
 
   test('counts the length of externalRef in code points, and accepts null', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const longest = '🦜'.repeat(255)
 
@@ -297,7 +304,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
 
 describe('POST /v1/accounts/{accountId}/sync', () => {
   test('requests one pass of each enabled kind, however often it is called', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { status: 'paused' })
 
     for (const body of [undefined, {}, { kinds: ['mail', 'mail'] }]) {
@@ -305,13 +312,12 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
       expect(answer).toMatchObject({ status: 202, body: { kinds: ['mail'] } })
     }
 
-    const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
-    expect(row.sync_wanted.toSorted()).toEqual(['mail', 'renewal'])
+    expect((await syncWanted(app, id)).toSorted()).toEqual(['mail', 'renewal'])
     expect(await eventsOf(app)).toEqual([])
   })
 
   test('names the kinds that the account does not run', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
 
     const answer = await app.post(`/v1/accounts/${id}/sync`, { kinds: ['contacts', 'mail', 'calendar'] })
@@ -324,7 +330,7 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
   })
 
   test('allows 30 requests a minute for each account, from all callers together', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const other = await sampleAccount(app.db, app.tenantId)
     const statuses: number[] = []
@@ -344,6 +350,7 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
     await app.db
       .updateTable('account')
       .set({ wake_window_at: sql`now() - interval '61 seconds'` })
+      .where('id', '=', id)
       .execute()
     expect((await app.post(`/v1/accounts/${id}/sync`)).status).toBe(202)
   })

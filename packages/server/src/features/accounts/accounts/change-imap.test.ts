@@ -2,25 +2,32 @@ import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
-import type { TestApp } from '../../../../test/open-app.ts'
+import type { TestTenant } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import type { TestUser } from '../../../../test/servers/mail-server.ts'
 import type { SmtpSink } from '../../../../test/servers/smtp-sink.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 
 const mail = useImapAccounts()
+const { newTenant } = useTestApp(() => mail.appOptions())
+
+async function secretsOf({ db }: TestTenant, accountId: string) {
+  const secrets = db.selectFrom('account_secret').select(['name', 'sealed'])
+  return secrets.where('account_id', '=', accountId).orderBy('name').execute()
+}
 
 describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
-  async function connect(app: TestApp, user: TestUser, smtp: SmtpSink | null = null) {
+  async function connect(app: TestTenant, user: TestUser, smtp: SmtpSink | null = null) {
     const { body } = await app.post<Account>('/v1/imap-accounts', mail.connection(user, smtp))
     return { account: body, path: `/v1/accounts/${body.id}/imap-settings` }
   }
 
   test('changes nothing if a login fails', async () => {
-    await using app = await mail.openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
     const { account, path } = await connect(app, user, smtp)
-    const before = await app.database.pool.query('select name, sealed from account_secret order by name')
+    const before = await secretsOf(app, account.id)
 
     const answers = [
       await app.patch(path, { password: 'wrong', appendSent: false }),
@@ -40,15 +47,14 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
       'provider_unsupported',
     ])
     expect((await app.get(`/v1/accounts/${account.id}`)).body).toEqual(account)
-    const after = await app.database.pool.query('select name, sealed from account_secret order by name')
-    expect(after.rows).toEqual(before.rows)
+    expect(await secretsOf(app, account.id)).toEqual(before)
     expect(await eventsOf(app)).toHaveLength(1)
   })
 
   test.each(['reauth_required', 'disabled', 'paused', 'active'] as const)(
     'treats a password that works as a new grant: from %s',
     async status => {
-      await using app = await mail.openApp()
+      const app = await newTenant()
       const user = await mail.dovecot.addUser()
       const { account, path } = await connect(app, user)
       await app.db
@@ -69,17 +75,17 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
         ...(isCleared ? [{ type: 'account.updated', data: { changes: ['status', 'statusReason'] } }] : []),
         { type: 'account.connected', data: { email: user.email, reauthorized: true } },
       ])
-      const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
-      expect(row.sync_wanted).toEqual(['restart'])
+      const row = app.db.selectFrom('account').select('sync_wanted').where('id', '=', account.id)
+      expect((await row.executeTakeFirstOrThrow()).sync_wanted).toEqual(['restart'])
     },
   )
 
   test('replaces and removes servers, and checks only those that change, with the stored password', async () => {
-    await using app = await mail.openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
     await using other = await mail.openSmtp(user, { password: 'of its own' })
-    const { path } = await connect(app, user, smtp)
+    const { account, path } = await connect(app, user, smtp)
 
     const moved = await app.patch<Account>(path, {
       imap: { host: 'localhost', port: mail.dovecot.port },
@@ -102,8 +108,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(back.body.imap?.smtp?.port).toBe(smtp.port)
     const removed = await app.patch<Account>(path, { smtp: null })
     expect(removed.body.imap?.smtp).toBeNull()
-    const { rows } = await app.database.pool.query('select name from account_secret')
-    expect(rows).toEqual([{ name: 'imap_password' }])
+    expect(await secretsOf(app, account.id)).toMatchObject([{ name: 'imap_password' }])
     const changes = (await eventsOf(app)).filter(({ type }) => type === 'account.updated')
     expect(changes.map(({ data }) => data['changes'])).toEqual([['imap'], ['imap'], ['imap'], ['imap']])
   })
@@ -200,9 +205,9 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
   })
 
   test('refuses an account without a password, an account of another kind, and a deleted one', async () => {
-    await using app = await mail.openApp()
+    const app = await newTenant()
     const { account, path } = await connect(app, await mail.dovecot.addUser())
-    await app.db.deleteFrom('account_secret').execute()
+    await app.db.deleteFrom('account_secret').where('account_id', '=', account.id).execute()
     const gmail = await sampleAccount(app.db, app.tenantId, {
       provider: 'gmail',
       imap: null,
@@ -221,7 +226,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
   })
 
   test('refuses a change whose servers or passwords another request replaced meanwhile', async () => {
-    await using app = await mail.openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     const { path } = await connect(app, user)
     const { promise: authHold, resolve: letGo } = Promise.withResolvers<void>()

@@ -1,13 +1,15 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { accountCount, eventsOf } from '../../../../test/imap-accounts.ts'
-import { openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { newId } from '../../../kit/ids.ts'
+
+const { newTenant } = useTestApp()
 
 describe('DELETE /v1/accounts/{accountId}', () => {
   test('removes secrets and tokens at once, announces it once, and answers null again', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, {
       email: 'ada@example.com',
       external_ref: 'crm-1',
@@ -28,7 +30,7 @@ describe('DELETE /v1/accounts/{accountId}', () => {
       { type: 'account.deleted', accountId: id, data: { email: 'ada@example.com', externalRef: 'crm-1' } },
     ])
     for (const table of ['account_secret', 'account_token'] as const) {
-      expect(await app.db.selectFrom(table).selectAll().execute()).toEqual([])
+      expect(await app.db.selectFrom(table).where('account_id', '=', id).selectAll().execute()).toEqual([])
     }
     for (const answer of [
       await app.get(`/v1/accounts/${id}`),
@@ -44,11 +46,12 @@ describe('DELETE /v1/accounts/{accountId}', () => {
   })
 
   test('keeps indexed data for 30 days, or deletes it soon', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const dueInDays = async () => {
       const days = sql<number>`round(extract(epoch from purge_after - now()) / 86400)::integer`
-      return (await app.db.selectFrom('account').select(days.as('days')).executeTakeFirstOrThrow()).days
+      const account = app.db.selectFrom('account').select(days.as('days')).where('id', '=', id)
+      return (await account.executeTakeFirstOrThrow()).days
     }
 
     await app.delete(`/v1/accounts/${id}`)
@@ -61,9 +64,9 @@ describe('DELETE /v1/accounts/{accountId}', () => {
   })
 
   test('refuses accounts of another tenant, and those that a bound key may not see', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
-    const other = await app.createTenant('other')
+    const other = await app.createTenant()
     const bound = app.as((await app.createKey({ accountIds: [newId()] })).text)
 
     for (const caller of [other, bound]) {

@@ -1,20 +1,23 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { describe, expect, test } from 'vitest'
 import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
-import type { TestApp } from '../../../../test/open-app.ts'
+import type { TestTenant } from '../../../../test/open-app.ts'
 import type { TestUser } from '../../../../test/servers/mail-server.ts'
 import { startPostfix } from '../../../../test/servers/postfix.ts'
 import { useServer } from '../../../../test/servers/shared-server.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 
 const mail = useImapAccounts()
 
 describe('the SMTP server of an account, a Postfix', () => {
   const postfix = useServer(() => startPostfix(mail.dovecot, { tls: true }))
-  const openApp = () => mail.openApp({ certificateAuthority: `${mail.authorities}\n${postfix().ca}` })
+  const { newTenant } = useTestApp(() =>
+    mail.appOptions({ certificateAuthority: `${mail.authorities}\n${postfix().ca}` }),
+  )
   const starttls = () => ({ host: 'localhost', port: postfix().port, security: 'starttls' })
   const implicit = () => ({ host: 'localhost', port: postfix().tlsPort, security: 'tls' })
 
-  function connect(app: TestApp, user: TestUser, more: Record<string, unknown>) {
+  function connect(app: TestTenant, user: TestUser, more: Record<string, unknown>) {
     return app.post<Account>('/v1/imap-accounts', { ...mail.connection(user), ...more })
   }
 
@@ -22,7 +25,7 @@ describe('the SMTP server of an account, a Postfix', () => {
     ['by STARTTLS', starttls],
     ['by TLS', implicit],
   ])('is logged in to %s', async (_, server) => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     const { status, body } = await connect(app, user, { smtp: server() })
     expect(status).toBe(200)
@@ -59,7 +62,7 @@ describe('the SMTP server of an account, a Postfix', () => {
       'SMTP: This host and port do not answer as an SMTP server.',
     ],
   ])('is refused with %s, and nothing is stored', async (_, more, status, code, message) => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     expect(await connect(app, user, more())).toMatchObject({
       status,
@@ -79,7 +82,7 @@ describe('the SMTP server of an account, a Postfix', () => {
   })
 
   test('is changed only if the login succeeds', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     const { body: account } = await connect(app, user, {})
     const path = `/v1/accounts/${account.id}/imap-settings`

@@ -12,17 +12,16 @@ import {
   NOTHING,
   OWN_FILE,
   PRIVATE_NAMES,
+  PUBLIC_ADDRESS,
   smtpXml,
   useAutoconfig,
   WEB_NAMES,
   WELL_KNOWN_FILE,
 } from '../../../../test/autoconfig-world.ts'
+import type { Answer } from '../../../../test/caller.ts'
 import { type HttpsServer, type Page, startHttpsServer } from '../../../../test/https-server.ts'
 import { makeCertificates } from '../../../../test/servers/certificate.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
-
-const autoconfig = useAutoconfig()
-const { openWorld } = autoconfig
 
 const BILLION_LAUGHS = `<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "imap.own.test">
 ${[...'bcdefghij'].map((name, at) => `<!ENTITY ${name} "${`&${'abcdefghij'[at]};`.repeat(10)}">`).join('\n')}]>`
@@ -32,85 +31,118 @@ const redirect =
   (_, response) =>
     void response.writeHead(302, { location }).end()
 
+/** Files that a server may answer with, given the port of a private server. */
+const HOSTILE: readonly (readonly [string, (port: number) => Page])[] = [
+  [
+    'a file that is read through an entity',
+    () =>
+      `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]>${configXml(imapXml({ hostname: '&x;' }))}`,
+  ],
+  ['any document type', () => configXml().replace('<clientConfig', '<!DOCTYPE clientConfig><clientConfig')],
+  ['entities that grow', () => BILLION_LAUGHS + configXml(imapXml({ hostname: '&j;' }))],
+  ['an entity in a host', () => configXml(imapXml({ hostname: 'imap&#46;own.test' }))],
+  ['tags within tags', () => '<a>'.repeat(20_000)],
+  ['tags within tags beside a server', () => configXml(imapXml() + '<a>'.repeat(40) + '</a>'.repeat(40))],
+  ['more than 256 KB', () => `${configXml()}<!--${'x'.repeat(257 * 1024)}-->`],
+  ['text that is not XML', () => '<html><body>Not found'],
+  ['nothing', () => ''],
+  ['an error page', () => (_, response) => void response.writeHead(500).end(configXml())],
+  ['a redirect to a private host', port => redirect(`https://inside.test:${port}/mail/config-v1.1.xml`)],
+  ['a redirect to an address', port => redirect(`https://127.0.0.1:${port}/`)],
+  ['a redirect to another port', () => redirect('https://own.test:22/')],
+  ['a redirect to HTTP', port => redirect(`http://moved.test:${port}/config`)],
+  ['a redirect to a file', () => redirect('file:///etc/passwd')],
+  ['a redirect with a password', port => redirect(`https://a:b@moved.test:${port}/config`)],
+  ['a redirect in circles', () => redirect('/mail/config-v1.1.xml')],
+  ['a private server', () => configXml(imapXml({ hostname: 'inside.test' }))],
+  ['a private address', () => configXml(imapXml({ hostname: '169.254.169.254' }))],
+  ['an address in octal', () => configXml(imapXml({ hostname: '0177.0.0.1' }))],
+  ['this machine', () => configXml(imapXml({ hostname: 'localhost' }))],
+  ['a server that is not there', () => configXml(imapXml({ hostname: 'gone.own.test' }))],
+  ['a port of another service', () => configXml(imapXml({ port: '22' }))],
+  ['port 0', () => configXml(imapXml({ port: '0' }))],
+  ['a port beyond ports', () => configXml(imapXml({ port: '66529' }))],
+  ['a port in words', () => configXml(imapXml({ port: '993 ' + '9'.repeat(5) }))],
+  ['no TLS', () => configXml(imapXml({ socketType: 'plain' }))],
+  ['a made-up kind of TLS', () => configXml(imapXml({ socketType: 'rot13' }))],
+  ['a user with a line break', () => configXml(imapXml({ username: 'a\r\nA1 LOGOUT' }))],
+  ['an unknown placeholder', () => configXml(imapXml({ username: '%REALNAME%' }))],
+  ['an unsupported login method', () => configXml(imapXml({ authentication: 'GSSAPI' }))],
+  ['only POP3', () => configXml(smtpXml())],
+  ['two hosts', () => configXml(imapXml({ hostname: 'imap.own.test</hostname><hostname>b.test' }))],
+  ['markup in the user', () => configXml(imapXml({ username: '<b>ada</b>' }))],
+  [
+    'the names of prototypes',
+    () => configXml(imapXml({ constructor: 'x', __proto: 'y', hostname: '__proto__' })),
+  ],
+]
+const AT_ONCE = 8
+const IMPOSSIBLE = ['xn--zz.com', `${'a'.repeat(64)}.com`, `${'a.'.repeat(126)}com`]
+
+/** The domain whose own server gives the answer at this index of `HOSTILE`. */
+const domainOf = (at: number) => `own${at}.test`
+const fileOf = (at: number) => `autoconfig.${domainOf(at)}/mail/config-v1.1.xml`
+/** Has the same places as the others, and a file without anything hostile. */
+const HARMLESS = 'harmless.test'
+const domains = [HARMLESS, ...HOSTILE.map((_, at) => domainOf(at))]
+const autoconfig = useAutoconfig(domains.flatMap(domain => [domain, `autoconfig.${domain}`]))
+const { newWorld, openWorld } = autoconfig
+
 describe('hostile answers to GET /v1/autoconfig', () => {
   let shared: Awaited<ReturnType<typeof openWorld>>
   let inside: HttpsServer
+  let answers: ReadonlyMap<string, Answer<Record<string, unknown>>>
+  /** Searches for several at once: each search that finds nothing takes a second. */
   beforeAll(async () => {
-    shared = await openWorld()
+    const mailServers = domains.flatMap(domain => [`imap.${domain}`, `smtp.${domain}`])
+    const zone = Object.fromEntries(mailServers.map(name => [name, { A: [PUBLIC_ADDRESS] }]))
+    // Patient, so that a busy machine is not taken for a server without an answer.
+    shared = await openWorld(zone, {}, { autoconfig: { searchSeconds: 100 } })
     inside = await startHttpsServer(autoconfig.certificates)
     for (const name of PRIVATE_NAMES) inside.pages[`${name}/mail/config-v1.1.xml`] = configXml()
+    const { app, web } = shared
+    web.pages['moved.test/config'] = configXml()
+    web.pages[`autoconfig.${HARMLESS}/mail/config-v1.1.xml`] = configXml()
+    for (const [at, [, makePage]] of HOSTILE.entries()) web.pages[fileOf(at)] = makePage(inside.port)
+    const find = async (domain: string) => {
+      const path = `/v1/autoconfig?email=${encodeURIComponent(`ada@${domain}`)}`
+      return [domain, await (await app.createTenant()).get(path)] as const
+    }
+    const all = [...domains, ...IMPOSSIBLE]
+    const found = []
+    for (let at = 0; at < all.length; at += AT_ONCE)
+      found.push(...(await Promise.all(all.slice(at, at + AT_ONCE).map(find))))
+    answers = new Map(found)
   })
   afterAll(async () => {
     await inside[Symbol.asyncDispose]()
     await shared[Symbol.asyncDispose]()
   })
 
-  test.each<[string, (port: number) => Page]>([
-    [
-      'a file that is read through an entity',
-      () =>
-        `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]>${configXml(imapXml({ hostname: '&x;' }))}`,
-    ],
-    ['any document type', () => configXml().replace('<clientConfig', '<!DOCTYPE clientConfig><clientConfig')],
-    ['entities that grow', () => BILLION_LAUGHS + configXml(imapXml({ hostname: '&j;' }))],
-    ['an entity in a host', () => configXml(imapXml({ hostname: 'imap&#46;own.test' }))],
-    ['tags within tags', () => '<a>'.repeat(20_000)],
-    ['tags within tags beside a server', () => configXml(imapXml() + '<a>'.repeat(40) + '</a>'.repeat(40))],
-    ['more than 256 KB', () => `${configXml()}<!--${'x'.repeat(257 * 1024)}-->`],
-    ['text that is not XML', () => '<html><body>Not found'],
-    ['nothing', () => ''],
-    ['an error page', () => (_, response) => void response.writeHead(500).end(configXml())],
-    ['a redirect to a private host', port => redirect(`https://inside.test:${port}/mail/config-v1.1.xml`)],
-    ['a redirect to an address', port => redirect(`https://127.0.0.1:${port}/`)],
-    ['a redirect to another port', () => redirect('https://own.test:22/')],
-    ['a redirect to HTTP', port => redirect(`http://moved.test:${port}/config`)],
-    ['a redirect to a file', () => redirect('file:///etc/passwd')],
-    ['a redirect with a password', port => redirect(`https://a:b@moved.test:${port}/config`)],
-    ['a redirect in circles', () => redirect('/mail/config-v1.1.xml')],
-    ['a private server', () => configXml(imapXml({ hostname: 'inside.test' }))],
-    ['a private address', () => configXml(imapXml({ hostname: '169.254.169.254' }))],
-    ['an address in octal', () => configXml(imapXml({ hostname: '0177.0.0.1' }))],
-    ['this machine', () => configXml(imapXml({ hostname: 'localhost' }))],
-    ['a server that is not there', () => configXml(imapXml({ hostname: 'gone.own.test' }))],
-    ['a port of another service', () => configXml(imapXml({ port: '22' }))],
-    ['port 0', () => configXml(imapXml({ port: '0' }))],
-    ['a port beyond ports', () => configXml(imapXml({ port: '66529' }))],
-    ['a port in words', () => configXml(imapXml({ port: '993 ' + '9'.repeat(5) }))],
-    ['no TLS', () => configXml(imapXml({ socketType: 'plain' }))],
-    ['a made-up kind of TLS', () => configXml(imapXml({ socketType: 'rot13' }))],
-    ['a user with a line break', () => configXml(imapXml({ username: 'a\r\nA1 LOGOUT' }))],
-    ['an unknown placeholder', () => configXml(imapXml({ username: '%REALNAME%' }))],
-    ['an unsupported login method', () => configXml(imapXml({ authentication: 'GSSAPI' }))],
-    ['only POP3', () => configXml(smtpXml())],
-    ['two hosts', () => configXml(imapXml({ hostname: 'imap.own.test</hostname><hostname>b.test' }))],
-    ['markup in the user', () => configXml(imapXml({ username: '<b>ada</b>' }))],
-    [
-      'the names of prototypes',
-      () => configXml(imapXml({ constructor: 'x', __proto: 'y', hostname: '__proto__' })),
-    ],
-  ])('%s: finds nothing, and connects to no other host', async (_, makePage) => {
-    const { web, app, find } = shared
-    web.pages = { 'moved.test/config': configXml(), [OWN_FILE]: makePage(inside.port) }
-    web.requests = []
-    app.logLines.length = 0
-
-    expect(await find('ada@own.test')).toMatchObject(NOTHING)
-    expect(inside.connections).toBe(0)
-    expect(web.requests).toContain(`GET ${OWN_FILE}?emailaddress=ada%40own.test`)
-    expect(web.requests.join()).not.toContain('GET inside.test')
-    expect(web.requests.filter(line => line.includes(OWN_FILE)).length).toBeLessThanOrEqual(4)
-    expect(app.logLines.join('')).not.toContain('internal_error')
-  })
-
-  test.each(['ada@xn--zz.com', `ada@${'a'.repeat(64)}.com`, `ada@${'a.'.repeat(126)}com`])(
-    'finds nothing for an impossible domain: %s',
-    async email => {
-      expect(await shared.find(email)).toMatchObject(NOTHING)
+  test.each(HOSTILE.map(([name], at) => [name, at] as const))(
+    '%s: finds nothing, and connects to no other host',
+    (_, at) => {
+      const { web, app } = shared
+      expect(answers.get(domainOf(at))).toMatchObject(NOTHING)
+      expect(inside.connections).toBe(0)
+      expect(web.requests).toContain(`GET ${fileOf(at)}?emailaddress=ada%40${domainOf(at)}`)
+      expect(web.requests.join()).not.toContain('GET inside.test')
+      expect(web.requests.filter(line => line.includes(fileOf(at))).length).toBeLessThanOrEqual(4)
+      expect(app.logLines.join('')).not.toContain('internal_error')
     },
   )
 
+  test('finds the servers of a domain whose file has nothing hostile', () => {
+    const imap = { host: `imap.${HARMLESS}`, port: 993 }
+    expect(answers.get(HARMLESS)).toMatchObject({ status: 200, body: { imap } })
+  })
+
+  test.each(IMPOSSIBLE)('finds nothing for an impossible domain: ada@%s', domain => {
+    expect(answers.get(domain)).toMatchObject(NOTHING)
+  })
+
   test('follows at most three redirects', async () => {
-    await using world = await openWorld()
+    const world = await newWorld()
     const { pages, port } = world.web
     pages[OWN_FILE] = redirect('/1')
     pages['autoconfig.own.test/1'] = redirect('2')
@@ -126,13 +158,13 @@ describe('hostile answers to GET /v1/autoconfig', () => {
   test('leaves out a server that may not be connected to, and keeps the others', async () => {
     const servers =
       imapXml({ hostname: 'inside.test' }) + imapXml() + smtpXml({ hostname: '10.0.0.1' }) + smtpXml()
-    await using world = await openWorld({}, { [OWN_FILE]: configXml(servers) })
+    const world = await newWorld({}, { [OWN_FILE]: configXml(servers) })
     expect((await world.find('ada@own.test')).body).toEqual({ source: 'autoconfig', ...FOUND })
   })
 
   test('survives an address where a name of a server for calendars should be', async () => {
     const zone = { '_caldavs._tcp.own.test': { SRV: ['0 1 443 2606:4700:4700::1111'] } }
-    await using world = await openWorld(zone)
+    const world = await newWorld(zone)
     expect(await world.find('ada@own.test')).toMatchObject(NOTHING)
     world.web.pages[OWN_FILE] = configXml()
     expect((await world.find('ada@own.test')).body).toMatchObject({ source: 'autoconfig', dav: null })

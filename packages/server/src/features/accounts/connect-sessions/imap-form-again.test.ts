@@ -11,30 +11,30 @@ import {
 } from '../../../../test/connect/hosted-form.ts'
 import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
 import type { TestAppOptions } from '../../../../test/open-app.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { waitForLock } from '../../../../test/wait-for-lock.ts'
 import { setPastDue } from '../../tenancy/tenants/store.ts'
 
 const mail = useImapAccounts()
 const openApp = (options?: TestAppOptions) => mail.openApp(behindProxy(options))
+const { newTenant } = useTestApp(() => mail.appOptions(behindProxy()))
 
 describe('the form of an account that signs in again', () => {
   async function openReconnect() {
-    await using opened = new AsyncDisposableStack()
-    const app = opened.use(await openApp())
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     const made = await app.post<Account>('/v1/imap-accounts', mail.connection(user))
     await app.db
       .updateTable('account')
       .set({ status: 'reauth_required', status_reason: 'login_failed' })
+      .where('id', '=', made.body.id)
       .execute()
     const form = await openForm(app, { accountId: made.body.id, redirectUri: BACK })
-    const owned = opened.move()
-    return { app, user, account: made.body, form, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+    return { app, user, account: made.body, form }
   }
 
   test('replaces the password, and ignores servers', async () => {
-    await using world = await openReconnect()
-    const { app, user, account, form } = world
+    const { app, user, account, form } = await openReconnect()
     const servers = { imap: { host: 'elsewhere.example', port: 993 }, smtp: null, dav: { user: 'x' } }
     const done = await form.post({ email: user.email.toUpperCase(), password: user.password, ...servers })
     const redirectUrl = `${BACK}&status=success&account_id=${account.id}`
@@ -50,8 +50,7 @@ describe('the form of an account that signs in again', () => {
   })
 
   test('refuses another address and a wrong password, and goes on', async () => {
-    await using world = await openReconnect()
-    const { app, user, account, form } = world
+    const { app, user, account, form } = await openReconnect()
     const { email, password } = user
     expect(await form.post({ email: 'other@example.com', password })).toMatchObject({
       status: 409,
@@ -63,8 +62,7 @@ describe('the form of an account that signs in again', () => {
   })
 
   test('refuses what was checked against servers that have changed meanwhile, and goes on', async () => {
-    await using world = await openReconnect()
-    const { app, user, account, form } = world
+    const { app, user, account, form } = await openReconnect()
     const given = { email: user.email, password: user.password }
     const answer = await app.db.transaction().execute(async moment => {
       await sql`select from account where id = ${account.id} for update`.execute(moment)
@@ -80,8 +78,7 @@ describe('the form of an account that signs in again', () => {
   })
 
   test('ends with account_mismatch if the account is gone', async () => {
-    await using world = await openReconnect()
-    const { app, user, account, form } = world
+    const { app, user, account, form } = await openReconnect()
     await app.delete(`/v1/accounts/${account.id}`)
     const done = await form.post({ email: user.email, password: user.password })
     expect(done.body).toEqual({ redirectUrl: `${BACK}&status=error&error=account_mismatch` })
@@ -90,7 +87,7 @@ describe('the form of an account that signs in again', () => {
 })
 
 test('a payment that becomes overdue during the login ends the session, and connects nothing', async () => {
-  await using app = await openApp()
+  const app = await newTenant()
   const form = await openForm(app, { redirectUri: BACK })
   const user = await mail.dovecot.addUser()
   const answer = await app.db.transaction().execute(async billing => {
@@ -178,18 +175,19 @@ test('the search for servers answers alike for a name behind the service and for
     autoconfig: { records: records as never, httpsPort: canary.port },
   })
   const told = new Set<string>()
-  for (const domain of ['inside.test', 'nowhere.test']) {
+  const search = async (domain: string) => {
     const form = await openForm(app)
     const { status, body } = await form.find(`ada@${domain}`)
     told.add(JSON.stringify([status, { ...body, requestId: null }]))
   }
+  await Promise.all(['inside.test', 'nowhere.test'].map(search))
   expect([...told]).toEqual([expect.stringMatching(/^\[422,.*autodiscovery_failed/)])
   expect(canary.count()).toBe(0)
 })
 
 describe('GET /v1/hosted/connect-sessions/{token}/autoconfig', () => {
   test('finds servers, 30 times a session', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const form = await openForm(app)
     expect((await form.find('ada@gmail.com')).body).toMatchObject({ source: 'provider', oauth: 'google' })
     expect(await form.find('ada')).toMatchObject({ status: 400, body: { code: 'invalid_input' } })

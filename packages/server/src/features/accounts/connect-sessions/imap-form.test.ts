@@ -9,15 +9,23 @@ import {
 } from '../../../../test/connect/hosted-form.ts'
 import { tablesWith } from '../../../../test/database-text.ts'
 import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
-import type { TestApp, TestAppOptions } from '../../../../test/open-app.ts'
+import type { TestAppOptions, TestTenant } from '../../../../test/open-app.ts'
 import { findFreePorts } from '../../../../test/servers/daemon.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { assignPlan } from '../plans/assign.ts'
 import { createPlan } from '../../tenancy/plans/store.ts'
 import { NO_LIMITS, type PlanLimits } from '../../tenancy/plans/plan.ts'
 import { setPastDue, setSuspended } from '../../tenancy/tenants/store.ts'
+import { newId } from '../../../kit/ids.ts'
 
 const mail = useImapAccounts()
 const openApp = (options?: TestAppOptions) => mail.openApp(behindProxy(options))
+/** In place of the world's name servers: no domain has records. */
+const noRecords = () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }))
+const records = { resolve4: noRecords, resolveSrv: noRecords, resolveMx: noRecords, resolveTxt: noRecords }
+const { newTenant } = useTestApp(() =>
+  mail.appOptions(behindProxy({ autoconfig: { records: records as never, searchSeconds: 2 } })),
+)
 
 /** A form for a server on this machine. */
 const loginAt = (port: number) => ({
@@ -27,22 +35,22 @@ const loginAt = (port: number) => ({
   smtp: null,
 })
 
-async function endRows(app: TestApp) {
+async function endRows({ db, tenantId }: TestTenant) {
   const { rows } = await sql<Record<string, unknown>>`
     select actor_type, actor_id, surface, targets, status, error_reason from audit_open
-    where action = 'connect_session.complete' order by id`.execute(app.db)
+    where action = 'connect_session.complete' and tenant_id = ${tenantId} order by id`.execute(db)
   return rows
 }
 
-async function usePlan(app: TestApp, limits: Partial<PlanLimits>) {
-  const plan = await createPlan(app.db, 'small', { ...NO_LIMITS, ...limits })
+async function usePlan(app: TestTenant, limits: Partial<PlanLimits>) {
+  const plan = await createPlan(app.db, newId(), { ...NO_LIMITS, ...limits })
   if (!plan) throw new Error('There is such a plan already')
   await assignPlan(app.db, app.tenantId, plan)
 }
 
 describe('the form for an IMAP mailbox', () => {
   test('connects the mailbox with what the session says of its account, and ends the session', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     // A session that offers Google, too, may have settings that IMAP ignores.
     await app.post('/v1/oauth-apps', { provider: 'google', name: 'M', clientId: 'c', clientSecret: 's' })
@@ -89,7 +97,7 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('ends on the page of the link without a redirectUri, or if it is no longer listed', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     for (const redirectUri of [undefined, BACK]) {
       const form = await openForm(app, redirectUri ? { redirectUri } : {})
       await app.patch('/v1/settings', { redirectUris: [] })
@@ -106,7 +114,7 @@ describe('the form for an IMAP mailbox', () => {
     const good = mail.connection(user)
     const messages = new Set<string>()
     const host = (imap: Record<string, unknown>) => ({ ...good, imap: { ...good.imap, ...imap } })
-    for (const [at, body] of [
+    const bodies = [
       { ...good, password: 'wrong' },
       host({ port: 1 }),
       host({ host: '169.254.169.254' }),
@@ -114,17 +122,23 @@ describe('the form for an IMAP mailbox', () => {
       host({ host: '127.0.0.2' }),
       host({ host: 'localhost', port: 22 }),
       host({ host: 'nowhere.invalid', security: 'starttls' }),
-    ].entries()) {
-      const form = await openForm(app)
-      const startedAt = performance.now()
-      const refused = await form.post(body, `203.0.113.${at}`)
-      expect(performance.now() - startedAt).toBeGreaterThan(990)
+    ]
+    const tried = await Promise.all(
+      bodies.map(async body => {
+        const form = await openForm(app)
+        const startedAt = performance.now()
+        const refused = await form.post(body)
+        return { form, refused, milliseconds: performance.now() - startedAt }
+      }),
+    )
+    for (const { form, refused, milliseconds } of tried) {
+      expect(milliseconds).toBeGreaterThan(990)
       expect(refused).toMatchObject({ status: 400, body: { code: 'login_failed' } })
       messages.add(String(refused.body['message']))
       expect(await form.read()).toMatchObject({ status: 'pending', accountId: null })
-      if (at === 0) expect((await form.post(good)).status).toBe(200)
     }
     expect(messages.size).toBe(1)
+    expect((await tried[0]?.form.post(good))?.status).toBe(200)
     expect((await endRows(app)).map(({ error_reason }) => error_reason)).toContain('login_failed')
   })
 
@@ -147,14 +161,7 @@ describe('the form for an IMAP mailbox', () => {
     ['an externalRef of its own', { externalRef: 'mine' }, 400, 'invalid_input'],
     ['settings of its own', { settings: {} }, 400, 'invalid_input'],
   ])('refuses %s, and the session goes on', async (_, change, status, code) => {
-    const noRecords = () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }))
-    const records = {
-      resolve4: noRecords,
-      resolveSrv: noRecords,
-      resolveMx: noRecords,
-      resolveTxt: noRecords,
-    }
-    await using app = await openApp({ autoconfig: { records: records as never, searchSeconds: 2 } })
+    const app = await newTenant()
     const form = await openForm(app)
     const refused = await form.post({ ...mail.connection(await mail.dovecot.addUser()), ...change })
     expect(refused).toMatchObject({ status, body: { code } })
@@ -163,7 +170,7 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('is refused by a session that does not offer it', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     await app.post('/v1/oauth-apps', { provider: 'google', name: 'M', clientId: 'c', clientSecret: 's' })
     const form = await openForm(app, { providers: ['google'] })
     const refused = await form.post(mail.connection(await mail.dovecot.addUser()))
@@ -171,7 +178,7 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('allows 5 logins a session, and 20 an hour for a client address', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const [port = 0] = await findFreePorts(1)
     const body = loginAt(port)
     const forms = await Promise.all(Array.from({ length: 6 }, () => openForm(app)))
@@ -184,7 +191,8 @@ describe('the form for an IMAP mailbox', () => {
     const limited = (count: number) => Array<string>(count).fill('rate_limited')
     // Those that the session refuses reach no server, and do not count for the client.
     expect(await codes(first, 8, '203.0.113.1')).toEqual([...failed(5), ...limited(3)])
-    for (const form of others.slice(0, 3)) expect(await codes(form, 5, '203.0.113.1')).toEqual(failed(5))
+    const asked = await Promise.all(others.slice(0, 3).map(form => codes(form, 5, '203.0.113.1')))
+    expect(asked).toEqual([failed(5), failed(5), failed(5)])
     const refused = await others[3]?.post(body, '203.0.113.1')
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -195,13 +203,13 @@ describe('the form for an IMAP mailbox', () => {
     await using app = await openApp({ egressAllow: [] })
     const forms = await Promise.all(Array.from({ length: 5 }, () => openForm(app)))
     const tries = await Promise.all(
-      forms.flatMap(form => Array.from({ length: 5 }, () => form.post(loginAt(993)))),
+      forms.flatMap(form => Array.from({ length: 5 }, () => form.post(loginAt(993), '203.0.113.3'))),
     )
     expect(new Set(tries.map(({ body: { code } }) => code))).toEqual(new Set(['login_failed']))
   })
 
   test('ends the session with what a finished login meets', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     expect((await app.post('/v1/imap-accounts', mail.connection(user))).status).toBe(200)
     for (const [error, arrange] of [
@@ -229,11 +237,13 @@ describe('the form for an IMAP mailbox', () => {
   test.each(['reauth_required', 'disabled'] as const)(
     'renews an account that is %s, at its own servers and under a full plan',
     async status => {
-      await using app = await openApp()
+      const app = await newTenant()
       const user = await mail.dovecot.addUser()
       const given = { ...mail.connection(user), externalRef: 'user-1' }
       const { body: account } = await app.post<Account>('/v1/imap-accounts', given)
-      await sql`update account set status = ${status}, status_reason = 'a test'`.execute(app.db)
+      await sql`update account set status = ${status}, status_reason = 'a test' where id = ${account.id}`.execute(
+        app.db,
+      )
       await usePlan(app, { maxAccounts: 1 })
 
       const other = await openForm(app, { redirectUri: BACK, externalRef: 'user-2' })
@@ -255,7 +265,7 @@ describe('the form for an IMAP mailbox', () => {
   )
 
   test('reveals that an account exists only to those who can log in to it', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     await app.post('/v1/imap-accounts', mail.connection(user))
     const form = await openForm(app)
@@ -264,7 +274,7 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('connects without the storage that the plan has no room for any more', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const form = await openForm(app, { options: { settings: { bodyStorage: 'full', undoSendSeconds: 5 } } })
     await usePlan(app, { bodyStorageAllowed: false })
     expect((await form.post(mail.connection(await mail.dovecot.addUser()))).status).toBe(200)
@@ -273,11 +283,11 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('sent 20 times at the same time connects one account and ends once', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const user = await mail.dovecot.addUser()
     const forms = await Promise.all(Array.from({ length: 4 }, () => openForm(app, { redirectUri: BACK })))
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => forms[at % 4]?.post(mail.connection(user), `203.0.113.${at}`)),
+      Array.from({ length: 20 }, (_, at) => forms[at % 4]?.post(mail.connection(user), `198.51.100.${at}`)),
     )
     const others = answers.filter(answer => ![200, 409].includes(answer?.status ?? 0))
     expect(others.map(answer => answer?.body)).toEqual([])
@@ -291,7 +301,7 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('of one session connects one of two mailboxes that are given at the same time', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const users = [await mail.dovecot.addUser(), await mail.dovecot.addUser()]
     const form = await openForm(app)
     const answers = await Promise.all(
@@ -302,7 +312,7 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test('answers 404 while the tenant is suspended', async () => {
-    await using app = await openApp()
+    const app = await newTenant()
     const form = await openForm(app)
     await setSuspended(app.db, app.tenantId, true)
     expect(await form.post({})).toMatchObject({ status: 404, body: { code: 'connect_session_not_found' } })

@@ -8,6 +8,7 @@ import { openTestApp } from '../../../../test/open-app.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { createCursorCodec } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
 import { openCommits } from '../../../door/commits.ts'
@@ -25,6 +26,9 @@ import { changePlan } from './change.ts'
 import { PAGE_ACCOUNTS } from './forbid-body-storage.ts'
 import { NO_LIMITS, type Plan, type PlanLimits } from '../../tenancy/plans/plan.ts'
 import { createPlan } from '../../tenancy/plans/store.ts'
+
+// A test that waits for locks, or reads the rows of all tenants, has a database of its own.
+const { newTenant } = useTestApp()
 
 const PARALLEL = 200
 const IMAP = { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' } as const
@@ -91,7 +95,7 @@ function contextOf(db: Db, tenantId: string): RequestContext {
 
 describe('maxAccounts', () => {
   test('of a full plan refuses an account before its servers are contacted, until one is deleted', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     await sampleAccount(app.db, app.tenantId, { status: 'paused' })
     await sampleAccount(app.db, app.tenantId, { deleted_at: new Date() })
     await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { maxAccounts: 1 }))
@@ -130,7 +134,7 @@ describe('maxAccounts', () => {
 
 describe('bodyStorageAllowed', () => {
   test('false refuses bodyStorage wherever it is set, and new tenants start with none', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const plan = await requirePlan(app.db, { bodyStorageAllowed: false })
     const account = await sampleAccount(app.db, app.tenantId)
     await assignPlan(app.db, app.tenantId, plan)
@@ -144,17 +148,18 @@ describe('bodyStorageAllowed', () => {
     }
     expect((await app.patch('/v1/settings', { bodyStorage: 'none', trackOpens: true })).status).toBe(200)
 
-    await createTenant(app.db, 'new', plan)
+    const name = newId()
+    await createTenant(app.db, name, plan)
     const made = await app.db
       .selectFrom('tenant')
       .select('settings')
-      .where('name', '=', 'new')
+      .where('name', '=', name)
       .executeTakeFirstOrThrow()
     expect(made.settings).toMatchObject({ bodyStorage: 'none' })
   })
 
   test('false turns off storing that another plan allowed, and announces it', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const inherits = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
     const own = await sampleAccount(app.db, app.tenantId, {
       settings_override: JSON.stringify({ bodyStorage: 'full', trackOpens: true }),
@@ -270,17 +275,18 @@ describe('bodyStorageAllowed', () => {
 })
 
 test('a change of a plan leaves a row in the audit log of each of its tenants', async () => {
-  await using app = await openTestApp()
+  const app = await newTenant()
   const { db, tenantId } = app
   const plan = await requirePlan(db, {})
   await assignPlan(db, tenantId, plan)
-  await createTenant(db, 'without', null)
+  await createTenant(db, newId(), null)
   await changePlan(db, plan.id, { maxAccounts: 7 })
   await changePlan(db, plan.id, { bodyStorageAllowed: false })
   const rows = await db
     .selectFrom('audit_open')
     .select(['tenant_id', 'targets'])
     .where('action', '=', 'plan.update')
+    .where(sql`targets->>'planId'`, '=', plan.id)
     .execute()
   const row = { tenant_id: tenantId, targets: { tenantId, planId: plan.id } }
   expect(rows).toEqual([row, row])
@@ -288,7 +294,7 @@ test('a change of a plan leaves a row in the audit log of each of its tenants', 
 
 describe('storageBytes', () => {
   test('that are used up refuse only settings that store more', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
     await app.db.insertInto('tenant_storage').values({ tenant_id: app.tenantId, bytes: 5000 }).execute()
     await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { storageBytes: 5000 }))

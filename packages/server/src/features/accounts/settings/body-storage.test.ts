@@ -66,7 +66,8 @@ const refusedFor = (field: string) => ({
 const isAccepted = async (app: TestApp) =>
   (await app.patch('/v1/settings', { bodyStorage: 'full' })).status === 200
 
-describe('while the folder of blobs cannot be written', () => {
+// Each test has an app with a store of its own, and one waits for ten seconds, so they run at once.
+describe.concurrent('while the folder of blobs cannot be written', () => {
   test('refuses what turns storage on, and accepts it once the folder can be written again', async () => {
     await using blobs = await openBlobFolder()
     const away = `${blobs.folder}-away`
@@ -121,7 +122,7 @@ describe('while the folder of blobs cannot be written', () => {
   })
 })
 
-test('a plan that forbids storage refuses before the storage is tried', async () => {
+test.concurrent('a plan that forbids storage refuses before the storage is tried', async () => {
   await using blobs = await openBlobFolder()
   await using app = await openApp({ config: { blobDir: blobs.folder } })
   const { own } = await sampleAccounts(app)
@@ -133,7 +134,7 @@ test('a plan that forbids storage refuses before the storage is tried', async ()
     expect(await request()).toMatchObject({ status: 403, body: { code: 'plan_limit_storage' } })
 })
 
-test('refuses to store in a folder that is not that of the installation any more', async () => {
+test.concurrent('refuses to store in a folder that is not that of the installation any more', async () => {
   await using blobs = await openBlobFolder()
   await using app = await openApp({ config: { blobDir: blobs.folder } })
   const { database, keyRing } = app
@@ -146,13 +147,13 @@ test('refuses to store in a folder that is not that of the installation any more
   expect(await readdir(blobs.folder)).toEqual([])
 })
 
-describe('with a bucket', () => {
+describe.concurrent('with a bucket', () => {
   let s3: S3Server
   beforeAll(async () => void (s3 = await startS3()))
   afterAll(() => s3[Symbol.asyncDispose]())
 
-  async function openOnBucket(prefix: string): Promise<TestApp> {
-    const env = { ...s3.env, WAXWING_S3_PREFIX: prefix }
+  async function openOnBucket({ env: ofStore }: S3Server, prefix: string): Promise<TestApp> {
+    const env = { ...ofStore, WAXWING_S3_PREFIX: prefix }
     const config = readConfig(env, { isRoot: false, isTerminal: false })
     const ofBucket = Object.entries(config).filter(([key]) => key.startsWith('s3'))
     return openApp({ config: Object.fromEntries(ofBucket) })
@@ -164,24 +165,27 @@ describe('with a bucket', () => {
     ['does not answer', { method: 'PUT', isSilent: true }],
     ['does not exist any more', { answer: { status: 404, code: 'NoSuchBucket' } }],
   ])('that %s, refuses to turn storage on until it works again', async (name, fault) => {
-    await using app = await openOnBucket(name.replaceAll(' ', '-'))
+    const prefix = name.replaceAll(' ', '-')
+    await using app = await openOnBucket(s3, prefix)
     const { own } = await sampleAccounts(app)
-    s3.faults = [fault]
+    const ofThis = { ...fault, url: prefix }
+    s3.faults.push(ofThis)
     const requests = turnOn(app, own, 'full').map(async ([field, request]) =>
       expect(await request()).toMatchObject(refusedFor(field)),
     )
     await Promise.all(requests)
-    s3.faults = []
+    s3.faults = s3.faults.filter(each => each !== ofThis)
     await waitUntil('the bucket to be used again', () => isAccepted(app))
   })
 
   test('that cannot be reached, refuses to turn storage on until it can be', async () => {
-    await using app = await openOnBucket('away')
+    await using away = await startS3()
+    await using app = await openOnBucket(away, 'away')
     const { own } = await sampleAccounts(app)
-    await s3.pause()
+    await away.pause()
     for (const [field, request] of turnOn(app, own, 'full'))
       expect(await request()).toMatchObject(refusedFor(field))
-    await s3.resume()
+    await away.resume()
     await waitUntil('the bucket to be used again', () => isAccepted(app))
   })
 })

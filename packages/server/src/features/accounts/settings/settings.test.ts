@@ -1,15 +1,17 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { describe, expect, test } from 'vitest'
-import { openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 
 const OWN_WINDOW = { settings_override: JSON.stringify({ syncWindowDays: 7 }) }
 const NO_SETTINGS = { settings_override: '{}' }
 
+const { newTenant } = useTestApp()
+
 describe('GET /v1/settings', () => {
   test('returns the initial settings of a tenant', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
 
     expect((await app.get('/v1/settings')).body).toEqual({
       bodyStorage: 'cache',
@@ -36,7 +38,7 @@ describe('GET /v1/settings', () => {
 
 describe('PATCH /v1/settings', () => {
   test('changes only the given fields, also within mcpSendPolicy', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
 
     await app.patch('/v1/settings', {
       mcpSendPolicy: { mode: 'drafts_only', allowedRecipientDomains: ['Example.COM'] },
@@ -82,7 +84,7 @@ describe('PATCH /v1/settings', () => {
     [{ mcpSendPolicy: null }, 'invalid_input'],
     [{ colour: 'red' }, 'invalid_input'],
   ])('refuses %j', async (body, code) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const before = await app.get('/v1/settings')
 
     expect((await app.patch('/v1/settings', body)).body['code']).toBe(code)
@@ -90,11 +92,11 @@ describe('PATCH /v1/settings', () => {
   })
 
   test('affects accounts without a value of their own, and restarts their syncs if necessary', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const inherits = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const own = await sampleAccount(app.db, app.tenantId, OWN_WINDOW)
     const gone = await sampleAccount(app.db, app.tenantId, { ...NO_SETTINGS, deleted_at: new Date() })
-    const other = await app.createTenant('other')
+    const other = await app.createTenant()
     const foreign = await sampleAccount(app.db, other.tenantId, NO_SETTINGS)
 
     await app.patch('/v1/settings', { syncWindowDays: 30 })
@@ -117,7 +119,7 @@ describe('PATCH /v1/settings', () => {
   })
 
   test('disables the honeypot of an account without tracked clicks, and enables it again with them', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const honeypot = async () => (await app.get<Account>(`/v1/accounts/${id}`)).body.settings.trackingHoneypot
     await app.patch('/v1/settings', { trackClicks: true })
@@ -131,7 +133,7 @@ describe('PATCH /v1/settings', () => {
   })
 
   test('requires an unbound key with the scope admin', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     const writer = app.as((await app.createKey({ scopes: ['read', 'write', 'send'] })).text)
     const bound = app.as((await app.createKey({ accountIds: [account.id] })).text)

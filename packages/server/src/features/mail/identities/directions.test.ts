@@ -2,11 +2,12 @@ import type { Identity } from '@waxwing/contract/mail/identities.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { openTestApp, type TestApp } from '../../../../test/open-app.ts'
+import { openTestApp, type TestTenant } from '../../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/sample-rows.ts'
 import { readFeed, readMessages } from '../../../../test/sync/followed-account.ts'
 import { foldFeed } from '../../../../test/sync/fold-feed.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { enqueueUnlessDue } from '../../../jobs/enqueue.ts'
 import { newId } from '../../../kit/ids.ts'
@@ -15,9 +16,12 @@ import { lockMailAccount } from '../messages/record-account.ts'
 import { directionsJob } from '../messages/record-directions.ts'
 import { insertIdentity } from './store.ts'
 
+// This service does every job of its database. A test that plays the worker has a database of its own.
+const { newTenant } = useTestApp(() => ({ roles: ['api', 'jobs'] }))
+
 const ALIAS = 'sales@example.com'
 
-const allJobsDone = (app: TestApp) =>
+const allJobsDone = (app: TestTenant) =>
   waitUntil('all jobs to be done', async () => {
     const { rows } = await sql`select from job`.execute(app.db)
     return rows.length === 0
@@ -27,7 +31,7 @@ const outboundOf = (messages: readonly MessageSummary[]) =>
   messages.flatMap(({ direction, subject }) => (direction === 'outbound' ? [subject] : [])).toSorted()
 
 /** An account with a message from each of these addresses in its inbox, and one from `grace@example.com` in Sent. */
-async function openMailbox(app: TestApp, senders: Array<string | null>, values = {}) {
+async function openMailbox(app: TestTenant, senders: Array<string | null>, values = {}) {
   const account = await sampleAccount(app.db, app.tenantId, { email: 'ada@example.com', ...values })
   const inbox = await sampleMailbox(app.db, account, { role: 'inbox' })
   const sent = await sampleMailbox(app.db, account, { role: 'sent' })
@@ -53,13 +57,13 @@ async function openMailbox(app: TestApp, senders: Array<string | null>, values =
 
 describe('the direction of indexed messages', () => {
   test('follows the identities of the account, with one event for each message that turns', async () => {
-    await using app = await openTestApp({ roles: ['api', 'jobs'] })
+    const app = await newTenant()
     const senders = [ALIAS, 'SALES@Example.com', 'sales+x@example.com', 'eve@evil.test', null]
     const mailbox = await openMailbox(app, ['Ada@example.com', ...senders, 'info@bücher.example'])
     // What an index that was written by sync would say from the start.
-    await sql`update message set direction = 'outbound' where subject in ('Ada@example.com', 'in Sent')`.execute(
-      app.db,
-    )
+    await sql`
+      update message set direction = 'outbound'
+      where account_id = ${mailbox.id} and subject in ('Ada@example.com', 'in Sent')`.execute(app.db)
     const before = await mailbox.read()
     const { cursor } = await readFeed(app)
 
@@ -85,7 +89,7 @@ describe('the direction of indexed messages', () => {
   })
 
   test('turns over many transactions, of a paused account too, and leaves others alone', async () => {
-    await using app = await openTestApp({ roles: ['api', 'jobs'] })
+    const app = await newTenant()
     const senders = Array.from({ length: 1200 }, (_, n) => (n % 2 ? ALIAS : 'eve@evil.test'))
     const mailbox = await openMailbox(app, senders, { status: 'paused' })
     const beside = await openMailbox(app, [ALIAS], { email: 'grace@example.com' })
@@ -97,7 +101,7 @@ describe('the direction of indexed messages', () => {
   })
 
   test('turns without events before the first sync is complete', async () => {
-    await using app = await openTestApp({ roles: ['api', 'jobs'] })
+    const app = await newTenant()
     const mailbox = await openMailbox(app, [ALIAS], { initialized_at: null })
     await mailbox.create(ALIAS)
     await allJobsDone(app)
@@ -161,7 +165,7 @@ describe('the direction of indexed messages', () => {
   })
 
   test('follows a change that commits while the job for an earlier one waits for it', async () => {
-    await using app = await openTestApp({ roles: ['api', 'jobs'] })
+    const app = await newTenant()
     const mailbox = await openMailbox(app, [ALIAS])
     await inTransaction(app.db, app.tenantId, async unit => {
       await sql`set local idle_in_transaction_session_timeout = 0`.execute(unit.sql)

@@ -1,7 +1,10 @@
 import type { Identity } from '@waxwing/contract/mail/identities.ts'
 import { describe, expect, test } from 'vitest'
-import { openTestApp, type TestApp } from '../../../../test/open-app.ts'
+import type { TestTenant } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
+
+const { newTenant } = useTestApp()
 
 interface Listed {
   items: Identity[]
@@ -11,7 +14,7 @@ interface Listed {
 type Refused = { code: string; data?: { issues: Array<{ path: string[]; message: string }> } }
 
 /** An account of Ada's, and the path of its identities. */
-async function openIdentities(app: TestApp, values: Parameters<typeof sampleAccount>[2] = {}) {
+async function openIdentities(app: TestTenant, values: Parameters<typeof sampleAccount>[2] = {}) {
   const email = 'Ada@Example.com'
   const { id } = await sampleAccount(app.db, app.tenantId, { email, display_name: 'Ada', ...values })
   const path = `/v1/accounts/${id}/identities`
@@ -25,7 +28,7 @@ async function openIdentities(app: TestApp, values: Parameters<typeof sampleAcco
 
 describe('GET /v1/accounts/{accountId}/identities', () => {
   test('shows the address of the account, then the added ones, oldest first', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { accountId, path, create } = await openIdentities(app)
     const sales = await create({ address: 'sales@example.com', name: 'Sales' })
     const idn = await create({ address: 'Info@Bücher.example', signature: { text: 'Bücher' } })
@@ -71,7 +74,7 @@ describe('GET /v1/accounts/{accountId}/identities', () => {
   test.each(['paused', 'disabled', 'reauth_required'] as const)(
     'works, as the changes do, while the account is %s',
     async status => {
-      await using app = await openTestApp()
+      const app = await newTenant()
       const { path, list, create, accountId } = await openIdentities(app, { status })
       const { body } = await create({ address: 'sales@example.com' })
       await app.patch(`${path}/${accountId}`, { signature: { text: 'Ada' } })
@@ -90,7 +93,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
     ['an added one whose domain is in A-labels', 'info@xn--bcher-kva.example'],
     ['an added one whose domain is in another case', 'INFO@BÜCHER.EXAMPLE'],
   ])('refuses %s as one that exists', async (_, address) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { list, create } = await openIdentities(app)
     await create({ address: 'sales@example.com' })
     await create({ address: 'info@bücher.example' })
@@ -99,7 +102,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   })
 
   test('takes tags and dots as written, and the same address on another account', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { list, create } = await openIdentities(app)
     const other = await openIdentities(app, { email: 'grace@example.com' })
     for (const address of [
@@ -153,7 +156,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   ]
   const cases = wrong.map(([body, path]) => ({ body, path, shown: JSON.stringify(body).slice(0, 60) }))
   test.each(cases)('refuses $shown by the path of what is wrong', async ({ body, path }) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { list, create } = await openIdentities(app)
     const answer = await create(body)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
@@ -162,7 +165,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   })
 
   test('counts characters by code points, and takes an empty name or signature for none', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { create } = await openIdentities(app)
     const answers = await Promise.all([
       create({ address: 'a@example.com', name: '👋'.repeat(256), signature: { text: '👋'.repeat(100_000) } }),
@@ -173,7 +176,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   })
 
   test('lets one of two concurrent requests have the last place', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { list, create } = await openIdentities(app)
     // The service takes 16 requests of a key at once.
     const nth = (n: number) => create({ address: `alias-${n}@example.com` })
@@ -192,7 +195,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   })
 
   test('adds an address once, however often it is asked for at once', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { list, create } = await openIdentities(app)
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => create({ address: 'sales@example.com' })),
@@ -202,7 +205,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   })
 
   test('bounds what all signatures of an account take', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, list, create, accountId } = await openIdentities(app)
     const large = { html: 'é'.repeat(100_000), text: 'é'.repeat(100_000) }
     // 400,000 bytes each.
@@ -221,7 +224,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
   })
 
   test('answers a repeated Idempotency-Key alike, and adds nothing', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, list } = await openIdentities(app)
     const post = async () => {
       const answer = await fetch(app.address + path, {
@@ -244,7 +247,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
 
 describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
   test('changes what is present, and replaces a signature as a whole', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, list, create } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com', name: 'Sales' })
     const patch = async (body: unknown) => (await app.patch(`${path}/${sales.id.toUpperCase()}`, body)).body
@@ -264,7 +267,7 @@ describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
   })
 
   test('changes the signature of the account’s own address, but not its name', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, list, accountId } = await openIdentities(app)
     const own = `${path}/${accountId}`
 
@@ -288,7 +291,7 @@ describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
     [{ name: 7 }, ['name']],
     [{ signature: { html: 1 } }, ['signature', 'html']],
   ])('refuses %j by the path of what is wrong', async (body, issue) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, create } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com' })
     expect(await app.patch(`${path}/${sales.id}`, body)).toMatchObject({
@@ -300,11 +303,11 @@ describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
 
 describe('an identity', () => {
   test('is only reached through its own account and tenant', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, list, create, accountId } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com' })
     const beside = await openIdentities(app, { email: 'grace@example.com' })
-    const stranger = await app.createTenant('stranger')
+    const stranger = await app.createTenant()
 
     for (const id of [sales.id, accountId, '00000000-0000-7000-8000-000000000000', 'malformed']) {
       const missing = { status: 404, body: { code: 'identity_not_found' } }
@@ -320,7 +323,7 @@ describe('an identity', () => {
   })
 
   test('of the account itself cannot be deleted, a custom one only once', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, create, accountId } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com' })
     expect(await app.delete(`${path}/${accountId}`)).toMatchObject({
@@ -333,7 +336,7 @@ describe('an identity', () => {
   })
 
   test('goes out of reach with its account', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { path, create, accountId } = await openIdentities(app)
     await create({ address: 'sales@example.com' })
     await app.delete(`/v1/accounts/${accountId}`)

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
+
+const { newTenant } = useTestApp()
 
 describe('the mail settings of an account', () => {
   test('start without signing, and keep what is set', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { status: 'paused' })
     const beside = await sampleAccount(app.db, app.tenantId)
     const path = `/v1/accounts/${id}/mail-settings`
@@ -18,7 +20,7 @@ describe('the mail settings of an account', () => {
   })
 
   test('and the signature of the account’s own address do not touch each other', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const [settings, own] = [`/v1/accounts/${id}/mail-settings`, `/v1/accounts/${id}/identities/${id}`]
     await app.patch(own, { signature: { text: 'Ada' } })
@@ -35,7 +37,7 @@ describe('the mail settings of an account', () => {
     [{ signature: null }, ['signature']],
     [[], []],
   ])('refuse %j by the path of what is wrong', async (body, issue) => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     expect(await app.patch(`/v1/accounts/${id}/mail-settings`, body)).toMatchObject({
       status: 400,
@@ -44,8 +46,8 @@ describe('the mail settings of an account', () => {
   })
 
   test('are those of the tenant’s own accounts only', async () => {
-    await using app = await openTestApp()
-    const stranger = await app.createTenant('stranger')
+    const app = await newTenant()
+    const stranger = await app.createTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     for (const account of [id, 'malformed', '00000000-0000-7000-8000-000000000000']) {
       const path = `/v1/accounts/${account}/mail-settings`

@@ -1,11 +1,13 @@
 import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { describe, expect, test } from 'vitest'
-import { openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
+
+const { newTenant } = useTestApp()
 
 describe('GET /v1/accounts/{accountId}/mailboxes', () => {
   test('shows every mailbox of the account, parents before children', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     await sampleMailbox(app.db, await sampleAccount(app.db, app.tenantId))
     const parent = await sampleMailbox(app.db, account, { name: 'Projekte' })
@@ -55,7 +57,7 @@ describe('GET /v1/accounts/{accountId}/mailboxes', () => {
   })
 
   test('is an empty list before the first sync, and takes no parameter', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     const path = `/v1/accounts/${account.id}/mailboxes`
     expect(await app.get(path)).toMatchObject({ status: 200, body: { items: [] } })

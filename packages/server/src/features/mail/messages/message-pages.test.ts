@@ -1,9 +1,12 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { openTestApp, type TestApp } from '../../../../test/open-app.ts'
+import type { TestTenant } from '../../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/sample-rows.ts'
 import { seeded } from '../../../../test/seeded.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
+
+const { newTenant } = useTestApp()
 
 interface Page {
   items: MessageSummary[]
@@ -11,7 +14,7 @@ interface Page {
 }
 
 async function openMailApp() {
-  const app = await openTestApp()
+  const app = await newTenant()
   const account = await sampleAccount(app.db, app.tenantId)
   const mailbox = await sampleMailbox(app.db, account, { name: 'Inbox', role: 'inbox' })
   return { app, account, mailbox, path: `/v1/accounts/${account.id}/messages` }
@@ -19,7 +22,7 @@ async function openMailApp() {
 
 /** Follows a list to its end; `between` runs after each page. */
 async function walk(
-  app: TestApp,
+  app: TestTenant,
   path: string,
   between?: (page: number) => Promise<unknown>,
 ): Promise<MessageSummary[]> {
@@ -40,7 +43,6 @@ async function walk(
 describe('the pages of GET /v1/accounts/{accountId}/messages', () => {
   test('go on exactly where the last one ended when many messages came at one instant', async () => {
     const { app, account, mailbox, path } = await openMailApp()
-    await using _app = app
     const receivedAt = new Date('2026-03-01T10:00:00.001Z')
     const many = Array.from({ length: 57 }, (_, nth) => ({
       mailboxIds: [mailbox.id],
@@ -65,7 +67,6 @@ describe('the pages of GET /v1/accounts/{accountId}/messages', () => {
 
   test('repeat no message and miss none that was there all the time, whatever comes and goes meanwhile', async () => {
     const { app, account, mailbox, path } = await openMailApp()
-    await using _app = app
     const random = seeded('pages under change')
     const minute = (nth: number) => new Date(Date.UTC(2026, 0, 1) + Math.floor(nth) * 60_000)
     const sample = (nth: number) => ({ mailboxIds: [mailbox.id], receivedAt: minute(nth) })
@@ -108,7 +109,6 @@ describe('a cursor of GET /v1/accounts/{accountId}/messages', () => {
 
   test('takes another limit, and no other filter, list, account or tenant', async () => {
     const { app, path, cursor, mailbox } = await openWithCursor()
-    await using _app = app
     expect(await app.get(`${path}?unread=true&limit=200&cursor=${cursor}`)).toMatchObject({ status: 200 })
 
     for (const filters of [
@@ -125,7 +125,7 @@ describe('a cursor of GET /v1/accounts/{accountId}/messages', () => {
     )
     expect(await app.get(`${path.replace('messages', 'threads')}?cursor=${cursor}`)).toMatchObject(refused)
     expect(await app.get(`/v1/changes?cursor=${cursor}`)).toMatchObject(refused)
-    const stranger = await app.createTenant('stranger')
+    const stranger = await app.createTenant()
     const theirs = await sampleAccount(app.db, stranger.tenantId)
     expect(
       await stranger.get(`/v1/accounts/${theirs.id}/messages?unread=true&cursor=${cursor}`),
@@ -134,7 +134,6 @@ describe('a cursor of GET /v1/accounts/{accountId}/messages', () => {
 
   test('is refused however it is forged', async () => {
     const { app, path, cursor } = await openWithCursor()
-    await using _app = app
     const random = seeded('forged cursors')
     const answers = new Map<string, number>()
     async function forge() {

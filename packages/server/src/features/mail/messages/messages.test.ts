@@ -1,15 +1,17 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { openTestApp } from '../../../../test/open-app.ts'
 import {
   sampleAccount,
   sampleMailbox,
   sampleMessageIn,
   sampleMessages,
 } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { newId } from '../../../kit/ids.ts'
 import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
+
+const { newTenant } = useTestApp()
 
 interface Page {
   items: MessageSummary[]
@@ -18,7 +20,7 @@ interface Page {
 
 /** An account with the mailboxes Inbox and Archive, and how to list it. */
 async function openMailApp(override: object = { syncWindowDays: null }) {
-  const app = await openTestApp()
+  const app = await newTenant()
   const account = await sampleAccount(app.db, app.tenantId, { settings_override: JSON.stringify(override) })
   const inbox = await sampleMailbox(app.db, account, { name: 'Inbox', role: 'inbox' })
   const archive = await sampleMailbox(app.db, account, { name: 'Archive' })
@@ -36,13 +38,12 @@ async function openMailApp(override: object = { syncWindowDays: null }) {
       const { status, body } = await app.get<Page>(path + query)
       return status === 200 ? body.items.map(({ subject }) => subject) : body
     },
-    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   }
 }
 
 describe('GET /v1/accounts/{accountId}/messages', () => {
   test('shows every field of a summary, and null where there is no value', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     const receivedAt = new Date('2026-03-01T10:00:00.120Z')
     const full = await mail.add({
       subject: 'Grüße “quoted” \\ and\ttab \u2028 🐦',
@@ -113,7 +114,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('shows a message as events show it', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     await mail.add({
       subject: '"\\/\b\f\n\r\t\u001f\u007f\u2029é🐦',
       snippet: '</script>',
@@ -121,7 +122,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
     })
     await mail.add({ subject: null, from: null, to: [{ name: '', address: '' }], receivedAt: new Date(0) })
     const { rows } = await sql<SummaryRow>`
-      select ${summaryColumns} from message order by received_at desc
+      select ${summaryColumns} from message where account_id = ${mail.account.id} order by received_at desc
     `.execute(mail.app.db)
 
     const { body } = await mail.list()
@@ -132,14 +133,14 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('narrows by mailbox', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     await mail.add({ subject: 'in the inbox' })
     await mail.add({ subject: 'archived' }, mail.archive)
     expect(await mail.subjects(`?mailboxId=${mail.archive.toUpperCase()}`)).toEqual(['archived'])
   })
 
   test('tells an unknown mailbox, one of another account and an empty one apart', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     const other = await sampleAccount(mail.app.db, mail.app.tenantId)
     const foreign = await sampleMailbox(mail.app.db, other)
     await sampleMessageIn(mail.app.db, other, foreign.id)
@@ -159,7 +160,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('finds parts of names and addresses in any case, and takes no character for a pattern', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     const ada = { name: 'Ada_Lovelace 100%', address: 'ada@example.com' }
     const bob = { name: 'БОБ \\o/', address: 'bob@example.org' }
     await mail.add({ subject: '1', from: ada, to: [bob], receivedAt: new Date(1000) })
@@ -188,7 +189,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('narrows by flags and importance, alone and together', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     await mail.add({ subject: 'plain', isRead: true, receivedAt: new Date(1000) })
     await mail.add({ subject: 'unread', isRead: false, importance: 'low', receivedAt: new Date(2000) })
     await mail.add({
@@ -229,7 +230,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('includes after and excludes before', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     for (const second of [1, 2, 3])
       await mail.add({ subject: `${second}`, receivedAt: new Date(second * 1000) })
 
@@ -259,7 +260,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('shows only what lies within the sync window, the account’s own before its tenant’s', async () => {
-    await using mail = await openMailApp({ syncWindowDays: 10 })
+    const mail = await openMailApp({ syncWindowDays: 10 })
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
     await mail.add({ subject: 'recent', receivedAt: daysAgo(9) })
     await mail.add({ subject: 'old', receivedAt: daysAgo(11) })
@@ -268,6 +269,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
       mail.app.db
         .updateTable('account')
         .set({ settings_override: JSON.stringify(override) })
+        .where('id', '=', mail.account.id)
         .execute()
 
     expect(await mail.subjects('')).toEqual(['recent'])
@@ -279,7 +281,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('is bounded by limit, 50 where none is named', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     await sampleMessages(
       mail.app.db,
       mail.account,
@@ -297,10 +299,10 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
   })
 
   test('is account_not_found for accounts that the key may not see', async () => {
-    await using mail = await openMailApp()
+    const mail = await openMailApp()
     const other = await sampleAccount(mail.app.db, mail.app.tenantId)
     const bound = mail.app.as((await mail.app.createKey({ accountIds: [other.id] })).text)
-    const stranger = await mail.app.createTenant('stranger')
+    const stranger = await mail.app.createTenant()
     for (const caller of [bound, stranger]) {
       for (const list of ['mailboxes', 'messages', 'threads', 'threads/x']) {
         const answer = await caller.get(`/v1/accounts/${mail.account.id}/${list}`)

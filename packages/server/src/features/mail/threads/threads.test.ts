@@ -1,13 +1,15 @@
 import type { Thread, ThreadSummary } from '@waxwing/contract/mail/threads.ts'
 import { describe, expect, test } from 'vitest'
-import { openTestApp } from '../../../../test/open-app.ts'
 import {
   sampleAccount,
   sampleMailbox,
   sampleMessageIn,
   sampleMessages,
 } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { newId } from '../../../kit/ids.ts'
+
+const { newTenant } = useTestApp()
 
 interface Page {
   items: ThreadSummary[]
@@ -15,7 +17,7 @@ interface Page {
 }
 
 async function openThreadApp(override: object = { syncWindowDays: null }) {
-  const app = await openTestApp()
+  const app = await newTenant()
   const account = await sampleAccount(app.db, app.tenantId, { settings_override: JSON.stringify(override) })
   const inbox = (await sampleMailbox(app.db, account, { name: 'Inbox', role: 'inbox' })).id
   const sent = (await sampleMailbox(app.db, account, { name: 'Sent', role: 'sent' })).id
@@ -43,13 +45,12 @@ async function openThreadApp(override: object = { syncWindowDays: null }) {
       const { body } = await app.get<Page>(path + query)
       return body.items.map(({ id }) => id)
     },
-    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   }
 }
 
 describe('GET /v1/accounts/{accountId}/threads', () => {
   test('lists by latest activity, and leaves out messages that are in no thread', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     await mail.add('a', 1)
     await mail.add('b', 2)
     await mail.add('c', 3)
@@ -59,7 +60,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
   })
 
   test('sums up all messages of a thread', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     const ada = { name: 'Ada', address: 'ada@example.com' }
     const bob = { name: null, address: 'bob@example.com' }
     await mail.add('t', 1, {
@@ -115,7 +116,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
   })
 
   test('distinguishes senders that have only a name, as in bounces', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     const daemon = { name: 'Mail Delivery System', address: '' }
     const other = { name: 'MAILER-DAEMON', address: '' }
     const ada = { name: 'Ada', address: 'ada@example.com' }
@@ -128,7 +129,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
   })
 
   test('with a mailbox orders by the latest message there and still describes the whole thread', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     await mail.add('a', 1)
     await mail.add('b', 2)
     const reply = await mail.add('a', 3, { subject: 'sent reply' }, mail.sent)
@@ -145,7 +146,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
   })
 
   test('shows each thread on one page only, for any page size, also if messages came at the same time', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     const messages = Array.from({ length: 240 }, (_, nth) => ({
       mailboxIds: [nth % 3 === 0 ? mail.sent : mail.inbox],
       threadId: `t${nth % 60}`,
@@ -181,7 +182,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
   })
 
   test('counts only messages within the sync window', async () => {
-    await using mail = await openThreadApp({ syncWindowDays: 10 })
+    const mail = await openThreadApp({ syncWindowDays: 10 })
     const daysAgo = (days: number) => Date.now() / 1000 - days * 86_400
     await mail.add('t', daysAgo(20), { from: { name: null, address: 'old@example.com' } })
     await mail.add('t', daysAgo(5), { subject: 'newer' })
@@ -196,7 +197,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
   })
 
   test('shows 25 threads by default and at most 100', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     await sampleMessages(
       mail.app.db,
       mail.account,
@@ -210,7 +211,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
 
 describe('GET /v1/accounts/{accountId}/threads/{threadId}', () => {
   test('adds the messages of every mailbox to the summary, oldest first', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     const id = `<odd/"id"?& ${'ü'.repeat(3)}>`
     await mail.add(id, 3, { subject: 'third' }, mail.sent)
     await mail.add(id, 1, { subject: 'first', from: null })
@@ -231,7 +232,7 @@ describe('GET /v1/accounts/{accountId}/threads/{threadId}', () => {
   })
 
   test('is thread_not_found if the account has no such thread', async () => {
-    await using mail = await openThreadApp()
+    const mail = await openThreadApp()
     const other = await sampleAccount(mail.app.db, mail.app.tenantId)
     const box = await sampleMailbox(mail.app.db, other)
     await sampleMessageIn(mail.app.db, other, box.id, { threadId: 'theirs' })

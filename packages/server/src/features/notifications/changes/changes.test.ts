@@ -1,10 +1,14 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { openTestApp, type TestApp } from '../../../../test/open-app.ts'
+import { openTestApp, type TestTenant } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
 import { recordRestore } from '../../../database/feed-epoch.ts'
 import { type Announcement, inTransaction } from '../../../events/unit-of-work.ts'
+
+// Events and their ids are shared by all tenants: a test that deletes events or sets ids has an app of its own.
+const { newTenant } = useTestApp()
 
 interface Page {
   items: ChangeEvent[]
@@ -23,10 +27,10 @@ const purged = (accountId: string): Announcement => ({
   data: { accountId, externalRef: null },
 })
 
-const announce = (app: TestApp, ...announcements: Announcement[]) =>
+const announce = (app: TestTenant, ...announcements: Announcement[]) =>
   inTransaction(app.db, app.tenantId, async unit => unit.announce(...announcements))
 
-const read = async (caller: Pick<TestApp, 'get'>, query = '') => {
+const read = async (caller: Pick<TestTenant, 'get'>, query = '') => {
   const { status, body } = await caller.get<Page>(`/v1/changes${query}`)
   expect(status).toBe(200)
   return body
@@ -35,7 +39,7 @@ const notes = ({ items }: Page) => items.map(({ data }) => data['note'])
 
 describe('GET /v1/changes', () => {
   test('lists events oldest first, with a cursor that continues', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, noted(account.id, 1), noted(null, 2))
     await announce(app, purged(account.id))
@@ -82,7 +86,7 @@ describe('GET /v1/changes', () => {
   })
 
   test('with start=now gives nothing but the cursor of what comes next', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     await announce(app, noted(null, 'before'))
     const { items, nextCursor } = await read(app, '?start=now')
     expect(items).toEqual([])
@@ -92,7 +96,7 @@ describe('GET /v1/changes', () => {
   })
 
   test('filters by types, repeated or separated by commas, and skips the others', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, noted(null, 1), purged(account.id), noted(null, 2), purged(account.id))
 
@@ -115,7 +119,7 @@ describe('GET /v1/changes', () => {
   })
 
   test('scans a limited number of events for a page of rare ones', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, ...Array.from({ length: 10_500 }, (_, nth) => noted(null, nth)))
     await announce(app, purged(account.id))
@@ -131,7 +135,7 @@ describe('GET /v1/changes', () => {
   })
 
   test('lets types, limit and the key change between pages', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, noted(account.id, 1), noted(null, 2), noted(account.id, 3))
     const { nextCursor } = await read(app, '?limit=1&types=contact.created')
@@ -140,9 +144,9 @@ describe('GET /v1/changes', () => {
   })
 
   test('shows a bound key only the events of its accounts', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const accounts = await Promise.all(Array.from({ length: 4 }, () => sampleAccount(app.db, app.tenantId)))
-    const stranger = await app.createTenant('stranger')
+    const stranger = await app.createTenant()
     for (let note = 0; note < 40; note++) {
       await announce(app, noted(accounts[note % 5]?.id ?? null, note))
       await inTransaction(app.db, stranger.tenantId, async unit => unit.announce(noted(null, 'theirs')))
@@ -206,7 +210,7 @@ describe('GET /v1/changes', () => {
   })
 
   test('accepts cursors from before cursors had an epoch', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     await announce(app, noted(null, 1), noted(null, 2))
     const { nextCursor, items } = await read(app, '?limit=1')
     // The payload comes before the 16 bytes that authenticate it.
@@ -237,8 +241,8 @@ describe('GET /v1/changes', () => {
   })
 
   test('refuses a cursor of another tenant, and a limit out of bounds', async () => {
-    await using app = await openTestApp()
-    const stranger = await app.createTenant('stranger')
+    const app = await newTenant()
+    const stranger = await app.createTenant()
     const { nextCursor } = await read(stranger)
     for (const cursor of [nextCursor, '', '0', 'AAAA', 'x'.repeat(5000)]) {
       const { status, body } = await app.get(`/v1/changes?cursor=${cursor}`)

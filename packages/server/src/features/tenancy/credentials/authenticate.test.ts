@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openTestDatabase } from '../../../../test/open-database.ts'
+import { useTestDatabase } from '../../../../test/use-database.ts'
 import { newId } from '../../../kit/ids.ts'
 import { createTenant } from '../tenants/store.ts'
 import { createAuthenticator } from './authenticate.ts'
@@ -8,11 +8,12 @@ import { createAccountToken, createApiKey, listApiKeys, revokeApiKey } from './s
 
 const PEPPER = Buffer.alloc(32, 7)
 
+const database = useTestDatabase()
+
 async function openAuthenticator() {
-  const database = await openTestDatabase()
-  const { db } = database
-  const tenant = await createTenant(db, 'default')
-  if (!tenant) throw new Error('The test database has a tenant already')
+  const { db } = database()
+  const tenant = await createTenant(db, newId())
+  if (!tenant) throw new Error('A tenant has this name already')
   let now = Date.now()
   const authenticator = createAuthenticator({ db, pepper: PEPPER, clock: { now: () => now } })
   return {
@@ -29,13 +30,12 @@ async function openAuthenticator() {
         accountIds: null,
         expiresAt,
       }),
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }
 }
 
 describe('createAuthenticator', () => {
   test('accepts a key with its scopes and accounts, and stores nothing that could be used as a key', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const key = await service.createKey()
 
     expect(await service.authenticate(key.text)).toEqual({
@@ -44,14 +44,15 @@ describe('createAuthenticator', () => {
       credential: { kind: 'api_key', id: key.id, label: 'test', scopes: ['read'], accountIds: null },
       rates: null,
     })
-    const stored = await service.db.selectFrom('api_key').selectAll().executeTakeFirstOrThrow()
+    const keys = service.db.selectFrom('api_key').where('id', '=', key.id)
+    const stored = await keys.selectAll().executeTakeFirstOrThrow()
     const secret = key.text.split('_')[2] ?? ''
     expect(JSON.stringify(stored)).not.toContain(secret)
     expect(stored.digest).toHaveLength(32)
   })
 
   test('refuses a secret of another key under the id of a live one, and an id that does not exist', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const key = await service.createKey()
 
     expect(await service.authenticate(makeCredential('api_key', key.id))).toEqual({ outcome: 'refused' })
@@ -62,7 +63,7 @@ describe('createAuthenticator', () => {
   })
 
   test('refuses a revoked key within 5 seconds', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const key = await service.createKey()
     expect(await service.authenticate(key.text)).toMatchObject({ outcome: 'accepted' })
 
@@ -73,7 +74,7 @@ describe('createAuthenticator', () => {
   })
 
   test('distinguishes an expired key from a wrong one, starting with the second of its expiry', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const key = await service.createKey(new Date(service.now() + 2000))
     expect(await service.authenticate(key.text)).toMatchObject({ outcome: 'accepted' })
 
@@ -84,7 +85,7 @@ describe('createAuthenticator', () => {
   })
 
   test('refuses every credential of a suspended tenant', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const key = await service.createKey()
     await service.db.updateTable('tenant').set({ suspended_at: new Date() }).execute()
 
@@ -92,7 +93,7 @@ describe('createAuthenticator', () => {
   })
 
   test('binds an account token to its account and refuses it once it expired or its account is deleted', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const accountId = newId()
     await service.db
       .insertInto('account')
@@ -128,7 +129,7 @@ describe('createAuthenticator', () => {
   })
 
   test('looks a key up once for many simultaneous requests, and records its use once a minute', async () => {
-    await using service = await openAuthenticator()
+    const service = await openAuthenticator()
     const key = await service.createKey()
 
     await Promise.all(Array.from({ length: 16 }, () => service.authenticate(key.text)))

@@ -9,6 +9,7 @@ import { type Random, seeded } from '../../../../test/seeded.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
+import { newId } from '../../../kit/ids.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
 import { assignPlan } from '../../accounts/plans/assign.ts'
 import { beginLiveWalk, sampleLiveAccounts } from '../../accounts/accounts/sample-live-accounts.ts'
@@ -18,6 +19,9 @@ import { setSuspended } from '../tenants/store.ts'
 import { countUsage } from './count.ts'
 import { deleteOldUsage, foldCounts, KEPT_DAYS, listStoredBytes, listUsageDays } from './store.ts'
 import { waitForDay } from '../../../../test/wait-for-day.ts'
+import { useTestApp } from '../../../../test/use-app.ts'
+
+const { newTenant } = useTestApp()
 
 beforeEach(waitForDay)
 
@@ -49,9 +53,10 @@ async function storeBytes(db: Db, tenantId: string, bytes: number): Promise<void
     on conflict (tenant_id) do update set bytes = excluded.bytes`.execute(db)
 }
 
-describe('GET /v1/usage', () => {
+// Each test has a tenant or a database of its own, and one waits for seconds, so they run at once.
+describe.concurrent('GET /v1/usage', () => {
   test('of a tenant without a plan has no limits, every module and no days', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     expect(await readUsage(app)).toEqual({
       plan: {
         id: null,
@@ -75,7 +80,7 @@ describe('GET /v1/usage', () => {
   })
 
   test('shows the plan, and what is used of it now', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const { db, tenantId } = app
     const limits = {
       ...NO_LIMITS,
@@ -84,22 +89,22 @@ describe('GET /v1/usage', () => {
       storageBytes: 10_000,
       modules: ['tracking'] as const,
     }
-    const plan = await createPlan(db, 'small', limits)
+    const plan = await createPlan(db, newId(), limits)
     await assignPlan(db, tenantId, plan)
     await sampleAccount(db, tenantId)
     await sampleAccount(db, tenantId, { status: 'paused' })
     await sampleAccount(db, tenantId, { deleted_at: new Date() })
     await storeBytes(db, tenantId, 1234)
-    await storeBytes(db, (await app.createTenant('other')).tenantId, 99)
+    await storeBytes(db, (await app.createTenant()).tenantId, 99)
 
     const { plan: shown, current } = await readUsage(app)
-    expect(shown).toMatchObject({ id: plan?.id, name: 'small' })
+    expect(shown).toMatchObject({ id: plan?.id, name: plan?.name })
     expect(shown.limits).toEqual({ ...limits, included: null, pricing: null })
     expect(current).toEqual({ accounts: 2, webhookEndpoints: 0, sendsToday: 0, storedBytes: 1234 })
   })
 
   test('refuses bad days and ranges, and who may not read it', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     const answer = async (query: string, caller: Pick<TestApp, 'get'> = app) => {
       const { status, body } = await caller.get<{
         code: string
@@ -122,7 +127,7 @@ describe('GET /v1/usage', () => {
   })
 })
 
-describe('calls', () => {
+describe.concurrent('calls', () => {
   test('count by the scope of their operation once they are within the request limits, and no others', async () => {
     await using database = await openTestDatabase()
     const keyRing = environmentKeyRing(randomBytes(32).toString('base64'))
@@ -183,13 +188,13 @@ describe('calls', () => {
   })
 
   test('are written while the service runs', async () => {
-    await using app = await openTestApp()
+    const app = await newTenant()
     await app.get('/v1/accounts')
     await waitUntil('the count', async () => (await readUsage(app)).days.length > 0)
   })
 })
 
-describe('days', () => {
+describe.concurrent('days', () => {
   test('are listed oldest first, only those with usage, for one tenant, and for 400 days', async () => {
     await using app = await openTestApp()
     const { db, tenantId } = app
@@ -320,7 +325,7 @@ describe('days', () => {
   })
 })
 
-describe('counts', () => {
+describe.concurrent('counts', () => {
   test.each([1, 2, 3])(
     'are those of the transactions that committed, while others count, fold and read at the same time (seed %i)',
     async seed => {
