@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { guardFolder } from '../../../test/guard/guard.ts'
+import { chooseMemoryFolder } from '../../../test/memory-folder.ts'
 import { makePreparedFolder } from '../../../test/prepared-folder.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 import { silentLog } from '../../kit/log.ts'
@@ -21,7 +21,7 @@ const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
 
 async function makeFolder() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-embedded-'))
+  const folder = await mkdtemp(path.join(await chooseMemoryFolder(), 'waxwing-embedded-'))
   await chmod(folder, 0o711)
   const release = guardFolder(folder)
   return {
