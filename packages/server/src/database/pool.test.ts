@@ -102,8 +102,8 @@ describe('a database that is frozen', () => {
         if (statement) await sql.raw(statement).execute(tx)
       }),
     )
-    expect(failure).toMatchObject({ name: 'DatabaseUnavailable', mayHaveTakenEffect: mayBe })
     frozen![Symbol.dispose]()
+    expect(failure).toMatchObject({ name: 'DatabaseUnavailable', mayHaveTakenEffect: mayBe })
     await waitUntil('the abandoned connection ends', async () => {
       const { rows } = await sql<{ count: number }>`
         select count(*)::int as count from pg_stat_activity where datname = current_database()`.execute(
