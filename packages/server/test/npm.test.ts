@@ -10,7 +10,7 @@ import { silentLog } from '../src/kit/log.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { findFreePort } from './metrics.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
-import { PROGRAM, startServiceProcess, until } from './service-process.ts'
+import { isRunning, PROGRAM, startServiceProcess, until } from './service-process.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -145,6 +145,6 @@ test('the service ends when npm is killed, and a detached one continues without 
     expect(await isListening(address)).toBe(true)
     expect(await read()).not.toContain('Stopping')
   } finally {
-    process.kill(pid, 'SIGKILL')
+    if (isRunning(pid)) process.kill(pid, 'SIGKILL')
   }
 })
