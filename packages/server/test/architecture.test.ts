@@ -198,6 +198,14 @@ describe('the import law', () => {
     expect(circles).toEqual([])
   })
 
+  test('loads the module of a command only when it runs', () => {
+    const loaded = imports.filter(
+      ({ from, to, isType }) => from === 'server/cli/main.ts' && to.startsWith('server/cli/') && !isType,
+    )
+    const always = ['server/cli/command-error.ts', 'server/cli/connect.ts']
+    expect(loaded.map(({ to }) => to).toSorted()).toEqual(always)
+  })
+
   test('reads the environment in one place', () => {
     const readers = files.filter(file =>
       readFileSync(path.join(PACKAGES, file), 'utf8').includes('process.env'),

@@ -16,7 +16,7 @@ const OPTIONS = {
   program: fileURLToPath(new URL('./sync/quick-service.ts', import.meta.url)),
   env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
 }
-const COUNT = 300
+const COUNT = 120
 const LATER = 40
 
 const useIt = useServer(SERVER_KINDS[0].start)

@@ -11,8 +11,15 @@ const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
  */
 export const COMPILE_CACHE = { NODE_COMPILE_CACHE: FOLDER }
 
-/** Fills the cache with the whole service, unless an earlier run did. */
+/**
+ * Fills the cache with the whole service, unless an earlier run did. What is compiled holds for one set of options of V8,
+ * and `serve` has its own.
+ */
 export function fillCompileCache(): void {
   if (existsSync(FOLDER)) return
-  spawnSync(process.execPath, [PROGRAM, '--version'], { env: COMPILE_CACHE, stdio: 'ignore' })
+  for (const args of [['--version'], ['serve', '--help']])
+    spawnSync(process.execPath, [PROGRAM, ...args], { env: COMPILE_CACHE, stdio: 'ignore' })
 }
+
+/** For processes that run a copy of the service, which no later one finds in the cache. */
+export const NO_COMPILE_CACHE = { NODE_DISABLE_COMPILE_CACHE: '1' }

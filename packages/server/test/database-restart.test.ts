@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../src/database/embedded/embedded.ts'
@@ -11,6 +12,8 @@ import { waitUntil } from './wait-until.ts'
 /** A stop that notifies clients, and one that does not. */
 const SIGNALS = ['SIGINT', 'SIGKILL'] as const
 const CALLERS = 4
+/** Between two requests of a caller: the test needs a stream of requests and not a load. */
+const PAUSE_MILLISECONDS = 20
 
 test('while the database restarts, requests get 503 with Retry-After, and every write is done once', async () => {
   await using opened = new AsyncDisposableStack()
@@ -45,6 +48,7 @@ test('while the database restarts, requests get 503 with Retry-After, and every 
         expect(answer.status).toBe(200)
         await answer.arrayBuffer()
       }
+      await sleep(PAUSE_MILLISECONDS)
     }
   }
   /** Repeats each request until it is answered, as docs/limits.md says. */
@@ -60,6 +64,7 @@ test('while the database restarts, requests get 503 with Retry-After, and every 
       }
       // A key whose request was lost is free again after 15 seconds.
       await waitUntil('the token', make)
+      await sleep(PAUSE_MILLISECONDS)
     }
   }
   const callers = Promise.all(Array.from({ length: CALLERS }, () => Promise.all([read(), write()])))

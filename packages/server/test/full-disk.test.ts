@@ -1,9 +1,10 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Finding } from '../src/cli/doctor/finding.ts'
 import { callerOf } from './caller.ts'
 import { startDovecot } from './servers/dovecot.ts'
 import type { MailServer, TestUser } from './servers/mail-server.ts'
+import { useServer } from './servers/shared-server.ts'
 import { openWitness } from './servers/witness.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess, until } from './service-process.ts'
@@ -18,18 +19,23 @@ const AT_ONCE_MILLISECONDS = 50_000
 const ARRIVALS = 300
 const FULL = /disk .*is full/i
 
+const useDovecot = useServer(() => startDovecot())
+
 function connectionOf({ email, password }: TestUser, { port }: MailServer) {
   return { email, password, imap: { host: '127.0.0.1', port, security: 'none' }, smtp: null }
 }
 
-test('on a full disk writes are refused as overloaded, readiness and runtime say so, and it recovers', async context => {
+test('on a full disk writes are refused as overloaded, readiness and runtime say so, and it recovers; a start and the doctor say it at once', async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
   await using folder = await makeDataFolder(disk.path)
-  await using dovecot = await startDovecot()
+  const dovecot = useDovecot()
   const user = await dovecot.addUser()
-  await using service = await startServiceProcess(folder, {
-    env: { WAXWING_EGRESS_ALLOW: '127.0.0.1', WAXWING_ALLOW_PLAINTEXT: 'true' },
-  })
+  const env = {
+    WAXWING_DATA_DIR: folder.path,
+    WAXWING_EGRESS_ALLOW: '127.0.0.1',
+    WAXWING_ALLOW_PLAINTEXT: 'true',
+  }
+  await using service = await startServiceProcess(folder, { env })
   const api = callerOf(service.address, service.key)
   const connected = await api.post<Account>('/v1/imap-accounts', connectionOf(user, dovecot))
   expect(connected.status).toBe(200)
@@ -71,12 +77,38 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
   await until(isReady, 'it is ready again')
   expect((await api.post(`/v1/accounts/${id}/tokens`, {})).status).toBe(200)
   await until(async () => (await runtime())?.state === 'live', 'the account is followed again')
+
+  service.kill('SIGTERM')
+  await service.ended
+  await disk.fill()
+  const atOnce = async (...args: string[]) => {
+    const startedAt = performance.now()
+    const ended = await runWaxwing(args, { env })
+    expect(performance.now() - startedAt).toBeLessThan(AT_ONCE_MILLISECONDS)
+    return ended
+  }
+  const started = await atOnce('serve')
+  const doctor = await atOnce('doctor', '--json')
+
+  expect(started.code).toBe(1)
+  expect(started.stderr).toMatch(FULL)
+  expect(started.stderr).toContain(folder.path)
+  expect(started.stderr).not.toContain('    at ')
+  expect(doctor.code).toBe(1)
+  const { findings }: { findings: Finding[] } = JSON.parse(doctor.stdout)
+  const wrong = findings.filter(({ state }) => state === 'wrong')
+  expect(wrong.map(({ check }) => check)).toEqual(['data folder', 'database'])
+  expect(wrong[1]?.message).toMatch(FULL)
+
+  await disk.free()
+  await using again = await startServiceProcess(folder, { env })
+  expect(again.key).toBeNull()
 })
 
 test('messages can be read while the disk for stored messages is full, and the log says what to do', async context => {
   await using disk = await mountSmallDisk(context, 1)
   await using folder = await makePreparedFolder()
-  await using dovecot = await startDovecot()
+  const dovecot = useDovecot()
   const user = await dovecot.addUser()
   await using witness = await openWitness(dovecot, user)
   await witness.command('APPEND INBOX ', Buffer.from('Subject: to be kept\r\n\r\nno room'))
@@ -99,51 +131,15 @@ test('messages can be read while the disk for stored messages is full, and the l
   )
 })
 
-test('a start and the doctor say at once that the disk is full', async context => {
+test('a first start with too little room ends with an explanation', async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
-  await using folder = await makeDataFolder(disk.path)
-  const env = { WAXWING_DATA_DIR: folder.path }
-  {
-    await using first = await startServiceProcess(folder)
-    first.kill('SIGTERM')
-    await first.ended
+  for (const leftBytes of [0, 1_000_000, 20_000_000]) {
+    await using folder = await makeDataFolder(disk.path)
+    await disk.fill(leftBytes)
+    const { code, stderr } = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: folder.path } })
+    expect({ leftBytes, code }).toEqual({ leftBytes, code: 1 })
+    expect(stderr).toMatch(FULL)
+    expect(stderr).not.toContain('    at ')
+    await disk.free()
   }
-  await disk.fill()
-  const atOnce = async (...args: string[]) => {
-    const startedAt = performance.now()
-    const ended = await runWaxwing(args, { env })
-    expect(performance.now() - startedAt).toBeLessThan(AT_ONCE_MILLISECONDS)
-    return ended
-  }
-  const started = await atOnce('serve')
-  const doctor = await atOnce('doctor', '--json')
-
-  expect(started.code).toBe(1)
-  expect(started.stderr).toMatch(FULL)
-  expect(started.stderr).toContain(folder.path)
-  expect(started.stderr).not.toContain('    at ')
-  expect(doctor.code).toBe(1)
-  const { findings }: { findings: Finding[] } = JSON.parse(doctor.stdout)
-  const wrong = findings.filter(({ state }) => state === 'wrong')
-  expect(wrong.map(({ check }) => check)).toEqual(['data folder', 'database'])
-  expect(wrong[1]?.message).toMatch(FULL)
-
-  await disk.free()
-  await using again = await startServiceProcess(folder)
-  expect(again.key).toBeNull()
-})
-
-describe('a first start', () => {
-  test.for([0, 1_000_000, 20_000_000])(
-    'with room for %i bytes ends with an explanation',
-    async (leftBytes, context) => {
-      await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
-      await using folder = await makeDataFolder(disk.path)
-      await disk.fill(leftBytes)
-      const { code, stderr } = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: folder.path } })
-      expect(code).toBe(1)
-      expect(stderr).toMatch(FULL)
-      expect(stderr).not.toContain('    at ')
-    },
-  )
 })

@@ -17,7 +17,7 @@ const instance = await Instance.start({
   log: silentLog,
   facts: { roles: ['jobs'], host: 'test', version: '0.0.0' },
   isAlone: false,
-  pace: { ...PATIENT_LEASE, leaseSeconds: 30, fenceSeconds: 25 },
+  pace: PATIENT_LEASE,
 })
 const run = async () => {
   process.stdout.write('claimed\n')

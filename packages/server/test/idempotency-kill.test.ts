@@ -4,7 +4,7 @@ import { openEmbedded } from '../src/database/embedded/embedded.ts'
 import { clientSettings } from '../src/database/pool.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { startDovecot } from './servers/dovecot.ts'
-import type { MailServer } from './servers/mail-server.ts'
+import type { MailServer, TestUser } from './servers/mail-server.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import { type ServiceProcess, startServiceProcess } from './service-process.ts'
 import { waitUntil } from './wait-until.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => dovecot[Symbol.asyncDispose]())
 
-/** Opens a service of its own with the role `api` only, and a session of its database. */
+/** Opens a service with the role `api` only, and a session of its database. */
 async function openPausable() {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makePreparedFolder())
@@ -43,20 +43,19 @@ async function openPausable() {
   await session.connect()
   opened.defer(() => session.end())
 
-  const user = await dovecot.addUser()
-  const account = {
-    email: user.email,
-    password: user.password,
-    imap: { host: dovecot.host, port: dovecot.port, security: 'none', user: user.user },
-    smtp: null,
-  }
-  async function connectAccount() {
+  async function connectAccount(user: TestUser) {
+    const account = {
+      email: user.email,
+      password: user.password,
+      imap: { host: dovecot.host, port: dovecot.port, security: 'none', user: user.user },
+      smtp: null,
+    }
     const answer = await fetch(`${service.address}/v1/imap-accounts`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
         'content-type': 'application/json',
-        'idempotency-key': 'connect-ada',
+        'idempotency-key': `connect-${user.email.replaceAll(/\W/g, '-')}`,
       },
       body: JSON.stringify(account),
     })
@@ -70,13 +69,13 @@ async function openPausable() {
   }
 
   /** Sends the request, kills the service while its transaction waits there, and then releases the transaction. */
-  async function killAt(place: keyof typeof TRIGGERS) {
+  async function killAt(place: keyof typeof TRIGGERS, user: TestUser) {
     await session.query(`
       create function pause() returns trigger language plpgsql as
       $$ begin perform pg_advisory_xact_lock(${LOCK}); return new; end $$`)
     await session.query(TRIGGERS[place])
     await session.query(`select pg_advisory_lock(${LOCK})`)
-    const lost = expect(connectAccount()).rejects.toThrow()
+    const lost = expect(connectAccount(user)).rejects.toThrow()
     const isWaiting = async () => (await count(`pg_locks where objid = ${LOCK} and not granted`)) > 0
     await waitUntil('the transaction to wait', isWaiting)
     service.kill('SIGKILL')
@@ -106,38 +105,34 @@ async function openPausable() {
 }
 
 describe('kill -9', () => {
-  test('between the commit of an account and its answer loses neither them nor the row, and creates no second account', async () => {
+  test('before or after the commit of an account, whose answer is lost, loses no row and creates no second account when the request is repeated', async () => {
     await using pausable = await openPausable()
-    await pausable.killAt('the commit')
-    expect([await pausable.countAccounts(), await pausable.countCreated()]).toEqual([1, 1])
+    const [ada, ben] = [await dovecot.addUser(), await dovecot.addUser()]
+    const counts = async () => [await pausable.countAccounts(), await pausable.countCreated()]
+
+    await pausable.killAt('the commit', ada)
+    expect(await counts()).toEqual([1, 1])
     await pausable.restart()
-
-    const repeated = await pausable.connectAccount()
-
-    expect(repeated).toMatchObject({
+    expect(await pausable.connectAccount(ada)).toMatchObject({
       status: 200,
       isReplayed: true,
       body: { provider: 'imap', status: 'active' },
     })
-    expect([await pausable.countAccounts(), await pausable.countCreated()]).toEqual([1, 1])
-  })
+    expect(await counts()).toEqual([1, 1])
 
-  test('before the commit leaves nothing, and the request can be repeated once its lock has ended', async () => {
-    await using pausable = await openPausable()
-    await pausable.killAt('the effect')
-    expect([await pausable.countAccounts(), await pausable.countCreated()]).toEqual([0, 0])
+    await pausable.killAt('the effect', ben)
+    expect(await counts()).toEqual([1, 1])
     // However long the start takes.
     await pausable.lockUntil("clock_timestamp() + interval '1 hour'")
     await pausable.restart()
-
-    expect(await pausable.connectAccount()).toMatchObject({
+    expect(await pausable.connectAccount(ben)).toMatchObject({
       status: 409,
       body: { code: 'idempotency_key_in_progress' },
     })
     await pausable.lockUntil("'-infinity'")
-    const repeated = await pausable.connectAccount()
+    const repeated = await pausable.connectAccount(ben)
     expect(repeated).toMatchObject({ status: 200, isReplayed: false })
-    expect(await pausable.connectAccount()).toEqual({ ...repeated, isReplayed: true })
-    expect([await pausable.countAccounts(), await pausable.countCreated()]).toEqual([1, 1])
+    expect(await pausable.connectAccount(ben)).toEqual({ ...repeated, isReplayed: true })
+    expect(await counts()).toEqual([2, 2])
   }, 300_000)
 })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
+import { NO_COMPILE_CACHE } from './compile-cache.ts'
 import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
 
 const run = promisify(execFile)
@@ -96,6 +97,7 @@ test('packages hold JavaScript that npx runs, and whatever the service reads', a
     command: ['npx', '--no-install', '@waxwing/server'],
     cwd: installed.folder,
     env: {
+      ...NO_COMPILE_CACHE,
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',
       npm_config_update_notifier: 'false',

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile } from 'node:child_process'
-import { chmod, chown, mkdtemp, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { findBinaries, reachableBinaries } from '../src/database/embedded/postgres-binaries.ts'
 import { postgresUser, type SystemUser } from '../src/database/embedded/system-user.ts'
 import { guardFolder, guardProcess } from './guard/guard.ts'
+import { chooseMemoryFolder } from './memory-folder.ts'
 
 /** A PostgreSQL for tests and scripts: fast, on a unix socket in a temporary folder, gone when disposed. */
 export interface PostgresServer extends AsyncDisposable {
@@ -58,10 +59,6 @@ const UNSAFE_AND_FAST = {
   max_wal_size: '256MB',
   autovacuum_naptime: '10s',
 }
-
-/** Creating and dropping the database of a test takes a third of the time in memory. */
-const MEMORY_FOLDER = '/dev/shm'
-const MEMORY_BYTES_MIN = 4 * 1024 ** 3
 
 /** Starts one. `version` 16 selects the oldest supported release. `settings` replace those that make it fast. */
 export async function startPostgresServer(
@@ -128,19 +125,19 @@ export async function startPostgresServer(
 }
 
 /**
- * The folder in memory, if it has room. Removes what runs that were killed have left there. A server that waits for the
- * disk is meant to have one.
+ * The folder in memory: creating and dropping the database of a test takes a third of the time there. Removes what runs
+ * that were killed have left in it. A server that waits for the disk is meant to have one.
  */
 async function chooseParent({ fsync }: Readonly<Record<string, string>>): Promise<string> {
   if (fsync === 'on') return tmpdir()
-  const room = await statfs(MEMORY_FOLDER).catch(() => null)
-  if (room === null || room.bavail * room.bsize < MEMORY_BYTES_MIN) return tmpdir()
-  for (const name of await readdir(MEMORY_FOLDER)) {
+  const parent = await chooseMemoryFolder()
+  if (parent === tmpdir()) return parent
+  for (const name of await readdir(parent)) {
     const [, pid] = /^waxwing-test-(\d+)-/.exec(name) ?? []
     if (pid !== undefined && !isAlive(Number(pid)))
-      await rm(path.join(MEMORY_FOLDER, name), { recursive: true, force: true })
+      await rm(path.join(parent, name), { recursive: true, force: true })
   }
-  return MEMORY_FOLDER
+  return parent
 }
 
 const run = promisify(execFile)

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
-import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
+import { NO_COMPILE_CACHE } from './compile-cache.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
+import { startServiceProcess, until } from './service-process.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -51,8 +53,11 @@ async function makeClone() {
 
 test('npm start installs nothing while a service runs; after npm ci, the database restarts', async () => {
   await using clone = await makeClone()
-  await using folder = await makeDataFolder()
-  await using service = await startServiceProcess(folder, { program: clone.program })
+  await using folder = await makePreparedFolder()
+  await using service = await startServiceProcess(folder, {
+    program: clone.program,
+    env: NO_COMPILE_CACHE,
+  })
   await expect(clone.installPackages()).rejects.toThrow(
     `Packages are missing or outdated, and Waxwing runs from this clone (process ${service.pid}). Stop it first`,
   )

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { serverPid } from '../src/database/embedded/cluster.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { guardFolder, guardProcess } from './guard/guard.ts'
+import { chooseMemoryFolder } from './memory-folder.ts'
 
 /** The command line. */
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
@@ -40,8 +41,8 @@ export interface DataFolder extends AsyncDisposable {
   findServer(): Promise<number | null>
 }
 
-export async function makeDataFolder(parent = tmpdir()): Promise<DataFolder> {
-  const folder = await mkdtemp(path.join(parent, 'waxwing-start-'))
+export async function makeDataFolder(parent?: string): Promise<DataFolder> {
+  const folder = await mkdtemp(path.join(parent ?? (await chooseMemoryFolder()), 'waxwing-start-'))
   const release = guardFolder(folder)
   await chmod(folder, 0o711)
   const findServer = async () => {

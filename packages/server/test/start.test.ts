@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
 import { findFreePort } from './metrics.ts'
@@ -30,9 +30,9 @@ function call(service: ServiceProcess, key: string | null) {
 }
 
 /** Starts on a new folder and returns the first key, with a mark in the data that must survive everything. */
-async function startWithMark() {
+async function startWithMark(env: Record<string, string> = {}) {
   const folder = await makePreparedFolder()
-  const service = await startServiceProcess(folder)
+  const service = await startServiceProcess(folder, { env })
   const { key } = service
   if (key === null) throw new Error('The first start printed no key')
   const changed = await call(service, key).patch('/v1/settings', { syncWindowDays: 17 })
@@ -52,8 +52,10 @@ async function expectMark(service: ServiceProcess, key: string) {
   expect((await call(service, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
 }
 
+type Marked = Awaited<ReturnType<typeof startWithMark>>
+
 /** Kills the database server of a service, and waits until another one serves the same data. */
-async function killDatabase({ service, folder, key }: Awaited<ReturnType<typeof startWithMark>>) {
+async function killDatabase({ service, folder, key }: Pick<Marked, 'service' | 'folder' | 'key'>) {
   const server = await requireServer(folder)
   process.kill(server, 'SIGKILL')
   const { get } = call(service, null)
@@ -70,18 +72,22 @@ async function requireServer(folder: { findServer(): Promise<number | null> }) {
 }
 
 describe('waxwing serve', () => {
-  test('creates a tenant and a key at the first start, in a private file and not in the log', async () => {
+  test('creates its data at the first start, in the folder where it is started, with a key in a private file and not in the log', async () => {
     await using folder = await makeDataFolder()
-    await using service = await startServiceProcess(folder)
+    const env = { WAXWING_DATA_DIR: 'kept/here' }
+    await using service = await startServiceProcess(folder, { env, cwd: folder.path })
 
-    const file = path.join(folder.path, 'first-api-key')
+    const dataDir = path.join(folder.path, 'kept/here')
+    const file = path.join(dataDir, 'first-api-key')
     expect(service.output()).toContain(`is in the file ${file}.`)
     expect(service.output()).not.toContain('wk_')
     const { uid, mode } = await stat(file)
     expect({ uid, mode: mode & 0o777 }).toEqual({ uid: process.getuid?.(), mode: 0o600 })
     const key = (await readFile(file, 'utf8')).trim()
     expect((await call(service, key).get('/v1/accounts')).body).toEqual({ items: [], nextCursor: null })
-    expect(await readdir(folder.path)).toEqual(expect.arrayContaining(['postgres', 'secret.key']))
+    expect(await readdir(dataDir)).toEqual(expect.arrayContaining(['postgres', 'secret.key']))
+    service.kill('SIGINT')
+    expect((await service.ended).code).toBe(0)
   })
 
   test.runIf(process.platform === 'linux')(
@@ -105,7 +111,7 @@ describe('waxwing serve', () => {
 
   test('creates no key that it cannot store, and says how to create one', async () => {
     await using folder = await makeDataFolder()
-    await using database = await makeExternalDatabase()
+    await using database = await makeExternalDatabase({ migrated: true })
     const notAFolder = path.join(folder.path, 'file')
     await writeFile(notAFolder, '')
     await using service = await startServiceProcess(folder, {
@@ -122,84 +128,59 @@ describe('waxwing serve', () => {
     expect(await db.selectFrom('tenant').select('name').execute()).toEqual([{ name: 'default' }])
   })
 
-  test.runIf(process.platform === 'linux')(
-    'limits unused memory, and lets the operator change the limit',
-    async () => {
-      await using folder = await makePreparedFolder()
-      const env = { NODE_OPTIONS: '--max-semi-space-size=3', MALLOC_ARENA_MAX: '2' }
-      await using service = await startServiceProcess(folder, { env })
-
-      const settings = (await readFile(`/proc/${service.pid}/environ`, 'utf8')).split('\0')
-      expect(settings).toContain('NODE_OPTIONS=--max-semi-space-size=16 --max-semi-space-size=3')
-      expect(settings).toContain('MALLOC_ARENA_MAX=2')
-      const parts = (await readFile(`/proc/${service.pid}/cmdline`, 'utf8')).split('\0')
-      expect(parts).toContain('--heap-growing-percent=75')
-    },
-  )
-
-  test('continues with its data at a second start, and prints no key', async () => {
+  test('continues with its data at a second start, prints no key, and refuses to start without secret.key', async () => {
     await using first = await startWithMark()
     first.service.kill('SIGTERM')
     expect((await first.service.ended).code).toBe(0)
+    const file = path.join(first.folder.path, 'secret.key')
+    await rename(file, `${file}.away`)
+    const before = await readdir(first.folder.path)
+    for (const command of [['serve'], ['tenant', 'list']]) {
+      const refused = await runWaxwing(command, { env: { WAXWING_DATA_DIR: first.folder.path } })
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toContain(`${file} is missing, and the database there is sealed with it.`)
+      expect(await readdir(first.folder.path)).toEqual(before)
+    }
 
+    await rename(`${file}.away`, file)
     await using second = await startServiceProcess(first.folder)
     expect(second.output()).not.toContain('wk_')
     await expectMark(second, first.key)
   })
 
-  test('refuses a second service on the data folder, and the first does not notice', async () => {
+  test('survives kill -9 of itself, of its database and of both, also if nobody reads its output, and then ends cleanly on Ctrl-C', async () => {
     await using first = await startWithMark()
-    const second = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: first.folder.path } })
+    const { folder, key } = first
+    const left = await requireServer(folder)
+    first.service.kill('SIGKILL')
+    await first.service.ended
+    expect(isRunning(left)).toBe(true)
 
-    expect(second.code).toBe(1)
-    expect(second.stderr).toContain(
-      `The data folder ${first.folder.path} is in use by another Waxwing service, process`,
-    )
-    expect(second.stderr).not.toContain('    at ')
-    await expectMark(first.service, first.key)
-  })
+    // It takes over the database that runs, and then starts another one.
+    await using second = await startServiceProcess(folder)
+    expect(await requireServer(folder)).toBe(left)
+    await expectMark(second, key)
+    await killDatabase({ service: second, folder, key })
 
-  test('ends cleanly and quickly on Ctrl-C, which npm sends twice, and stops its database', async () => {
-    await using first = await startWithMark()
-    const server = await requireServer(first.folder)
+    process.kill(await requireServer(folder), 'SIGKILL')
+    second.kill('SIGKILL')
+    await second.ended
+    await using third = await startServiceProcess(folder)
+    await expectMark(third, key)
+
+    third.closeOutput()
+    // The next log lines go to a closed pipe.
+    await killDatabase({ service: third, folder, key })
+    const server = await requireServer(folder)
     const startedAt = Date.now()
-    first.service.kill('SIGINT')
-    first.service.kill('SIGINT')
-    const { code, signal } = await first.service.ended
-
+    // Under npm, it comes twice.
+    third.kill('SIGINT')
+    third.kill('SIGINT')
+    const { code, signal } = await third.ended
     expect({ code, signal }).toEqual({ code: 0, signal: null })
     expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
     expect(isRunning(server)).toBe(false)
-  })
-
-  test('takes over the running database after kill -9 of the service', async () => {
-    await using first = await startWithMark()
-    const server = await requireServer(first.folder)
-    first.service.kill('SIGKILL')
-    await first.service.ended
-    expect(isRunning(server)).toBe(true)
-
-    await using second = await startServiceProcess(first.folder)
-    expect(await requireServer(first.folder)).toBe(server)
-    await expectMark(second, first.key)
-  })
-
-  test('restarts its database after kill -9 of it', async () => {
-    await using first = await startWithMark()
-    await killDatabase(first)
-    first.service.kill('SIGINT')
-    expect((await first.service.ended).code).toBe(0)
-    expect(await first.folder.findServer()).toBeNull()
-  })
-
-  test('recovers after kill -9 of both', async () => {
-    await using first = await startWithMark()
-    process.kill(await requireServer(first.folder), 'SIGKILL')
-    first.service.kill('SIGKILL')
-    await first.service.ended
-
-    await using second = await startServiceProcess(first.folder)
-    await expectMark(second, first.key)
+    expect(await folder.findServer()).toBeNull()
   })
 
   test('keeps its database when the one of a data folder that was deleted under it ends', async () => {
@@ -220,36 +201,6 @@ describe('waxwing serve', () => {
     expect((await call(second, second.key).get('/v1/settings')).status).toBe(200)
   })
 
-  test('refuses existing data without secret.key, creates no key, and continues when it is back', async () => {
-    await using first = await startWithMark()
-    first.service.kill('SIGINT')
-    await first.service.ended
-    const file = path.join(first.folder.path, 'secret.key')
-    await rename(file, `${file}.away`)
-    const before = await readdir(first.folder.path)
-    for (const command of [['serve'], ['tenant', 'list']]) {
-      const refused = await runWaxwing(command, { env: { WAXWING_DATA_DIR: first.folder.path } })
-      expect(refused.code).toBe(1)
-      expect(refused.stderr).toContain(`${file} is missing, and the database there is sealed with it.`)
-      expect(await readdir(first.folder.path)).toEqual(before)
-    }
-
-    await rename(`${file}.away`, file)
-    await using second = await startServiceProcess(first.folder)
-    await expectMark(second, first.key)
-  })
-
-  test('keeps its data in the folder where it is started', async () => {
-    await using folder = await makeDataFolder()
-    const env = { WAXWING_DATA_DIR: 'kept/here' }
-    await using service = await startServiceProcess(folder, { env, cwd: folder.path })
-    expect(await readdir(path.join(folder.path, 'kept/here'))).toEqual(
-      expect.arrayContaining(['postgres', 'secret.key']),
-    )
-    service.kill('SIGINT')
-    expect((await service.ended).code).toBe(0)
-  })
-
   test('names every wrong setting at once and touches nothing', async () => {
     await using folder = await makeDataFolder()
     const dataDir = path.join(folder.path, 'data')
@@ -262,10 +213,54 @@ describe('waxwing serve', () => {
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  test('explains that its port is taken, and leaves no database behind', async () => {
-    await using first = await startWithMark()
+  test('lists every setting in its help', async () => {
+    const { code, stdout } = await runWaxwing(['serve', '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('WAXWING_EGRESS_ALLOW')
+    expect(stdout).toContain('DATABASE_URL')
+  })
+})
+
+describe('a running service', () => {
+  let running: Marked
+  let metricsPort: number
+  beforeAll(async () => {
+    metricsPort = await findFreePort()
+    running = await startWithMark({
+      NODE_OPTIONS: '--max-semi-space-size=3',
+      MALLOC_ARENA_MAX: '2',
+      WAXWING_METRICS_PORT: String(metricsPort),
+    })
+  })
+  afterAll(() => running[Symbol.asyncDispose]())
+
+  test.runIf(process.platform === 'linux')(
+    'limits unused memory, and lets the operator change the limit',
+    async () => {
+      const { pid } = running.service
+      const settings = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')
+      expect(settings).toContain('NODE_OPTIONS=--max-semi-space-size=16 --max-semi-space-size=3')
+      expect(settings).toContain('MALLOC_ARENA_MAX=2')
+      const parts = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+      expect(parts).toContain('--heap-growing-percent=75')
+    },
+  )
+
+  test('makes a second service on its data folder refuse to start, and does not notice it', async () => {
+    const { folder, service, key } = running
+    const second = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: folder.path } })
+
+    expect(second.code).toBe(1)
+    expect(second.stderr).toContain(
+      `The data folder ${folder.path} is in use by another Waxwing service, process`,
+    )
+    expect(second.stderr).not.toContain('    at ')
+    await expectMark(service, key)
+  })
+
+  test('makes another one explain that its port is taken, which leaves no database behind', async () => {
     await using folder = await makePreparedFolder()
-    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(first.service.address).port }
+    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(running.service.address).port }
     const { code, stderr } = await runWaxwing(['serve'], { env })
 
     expect(code).toBe(1)
@@ -274,12 +269,8 @@ describe('waxwing serve', () => {
   })
 
   test('shows metrics and health on a port of their own', async () => {
-    await using folder = await makePreparedFolder()
-    const metricsPort = await findFreePort()
-    await using service = await startServiceProcess(folder, {
-      env: { WAXWING_METRICS_PORT: String(metricsPort) },
-    })
-    await call(service, service.key).get('/v1/accounts')
+    const { service, key } = running
+    await call(service, key).get('/v1/accounts')
     const { get } = callerOf(`http://127.0.0.1:${metricsPort}`, null)
 
     expect((await get('/health/live')).status).toBe(200)
@@ -297,22 +288,6 @@ describe('waxwing serve', () => {
       'waxwing_http_request_seconds_count{method="GET",route="/v1/accounts",status="200"} 1',
     )
   })
-
-  test('continues silently when nobody reads its output any more', async () => {
-    await using first = await startWithMark()
-    first.service.closeOutput()
-    // The next log lines go to a closed pipe.
-    await killDatabase(first)
-    first.service.kill('SIGINT')
-    expect((await first.service.ended).code).toBe(0)
-  })
-
-  test('lists every setting in its help', async () => {
-    const { code, stdout } = await runWaxwing(['serve', '--help'])
-    expect(code).toBe(0)
-    expect(stdout).toContain('WAXWING_EGRESS_ALLOW')
-    expect(stdout).toContain('DATABASE_URL')
-  })
 })
 
 describe('a signal to stop', () => {
@@ -327,23 +302,12 @@ describe('a signal to stop', () => {
     return { socket, [Symbol.dispose]: () => void socket.destroy() }
   }
 
-  test('gives requests in progress at most 5 seconds after Ctrl-C', async () => {
+  test('gives requests in progress at most 5 seconds after Ctrl-C, and ends at once when repeated; the database ends by itself', async () => {
     await using first = await startWithMark()
-    using _request = await startRequest(first.service.address, first.key)
-    await expectMark(first.service, first.key)
-    const startedAt = Date.now()
-    first.service.kill('SIGINT')
-
-    expect((await first.service.ended).code).toBe(0)
-    expect(Date.now() - startedAt).toBeGreaterThan(4 * SECONDS)
-    expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
-  })
-
-  test('ends the service at once when repeated, and the database ends by itself', async () => {
-    await using first = await startWithMark()
-    using _request = await startRequest(first.service.address, first.key)
-    await expectMark(first.service, first.key)
-    const server = await requireServer(first.folder)
+    const { folder, key } = first
+    using _request = await startRequest(first.service.address, key)
+    await expectMark(first.service, key)
+    const server = await requireServer(folder)
     let isOver = false
     void first.service.ended.then(() => (isOver = true))
     // A repetition within the first second counts as the same signal.
@@ -351,10 +315,16 @@ describe('a signal to stop', () => {
       first.service.kill('SIGTERM')
       return isOver
     }, 'the service ends')
-
     expect((await first.service.ended).code).toBe(1)
     await until(() => !isRunning(server), 'the database ends')
-    await using second = await startServiceProcess(first.folder)
-    await expectMark(second, first.key)
+
+    await using second = await startServiceProcess(folder)
+    using _another = await startRequest(second.address, key)
+    await expectMark(second, key)
+    const startedAt = Date.now()
+    second.kill('SIGINT')
+    expect((await second.ended).code).toBe(0)
+    expect(Date.now() - startedAt).toBeGreaterThan(4 * SECONDS)
+    expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
   })
 })

@@ -4,8 +4,9 @@ import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createWebServer } from 'node:http'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import path from 'node:path'
+import { Command, CommanderError } from 'commander'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
 import { findFreePort } from '../../test/metrics.ts'
 import { openTestApp } from '../../test/open-app.ts'
@@ -14,23 +15,63 @@ import { startSandbox } from '../../test/servers/sandbox.ts'
 import { startSmtpSink } from '../../test/servers/smtp-sink.ts'
 import { makePreparedFolder } from '../../test/prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
+import { type Config, readConfig } from '../config.ts'
 import { findInstallationId } from '../database/installation-id.ts'
+import { requireSealedValue } from '../database/sealed-value.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
 import { newId } from '../kit/ids.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
+import { silentLog } from '../kit/log.ts'
+import { openInstallation } from '../start/database.ts'
+import { registerDoctor } from './doctor.ts'
 import type { Finding } from './doctor/finding.ts'
 
 type Environment = Record<string, string>
 
 const KEY = randomBytes(32).toString('base64')
 
-async function examine(env: Environment, ...args: string[]) {
-  const { code, stdout, stderr } = await runWaxwing(['doctor', '--json', ...args], { env })
-  expect(stderr).toBe('')
+afterEach(() => {
+  vi.restoreAllMocks()
+  process.exitCode = undefined
+})
+
+interface Examined {
+  findings: Finding[]
+  of(check: string): Finding[]
+  stdout: string
+}
+
+/** The result of an examination as JSON, whose exit code must fit it. */
+function read(stdout: string, code: number | null): Examined {
   const { healthy, findings }: { healthy: boolean; findings: Finding[] } = JSON.parse(stdout)
   const isWrong = findings.some(({ state }) => state === 'wrong')
   expect({ code, healthy }).toEqual({ code: isWrong ? 1 : 0, healthy: !isWrong })
-  return { findings, of: (check: string) => findings.filter(finding => finding.check === check), stdout }
+  return { findings, of: check => findings.filter(finding => finding.check === check), stdout }
+}
+
+function configOf(env: Environment): Config {
+  const settings = { WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env }
+  return readConfig(settings, { isRoot: process.getuid?.() === 0, isTerminal: false })
+}
+
+/** Runs the command with these settings in this process: to start one takes longer than most examinations. */
+async function examine(env: Environment, ...args: string[]): Promise<Examined> {
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => {} })
+  registerDoctor(program, () => configOf(env))
+  for (const command of program.commands) command.exitOverride()
+  const printed = vi.spyOn(console, 'log').mockImplementation(() => {})
+  process.exitCode = 0
+  await program.parseAsync(['doctor', '--json', ...args], { from: 'user' })
+  const stdout = printed.mock.calls.map(([line]) => String(line)).join('\n')
+  printed.mockRestore()
+  return read(stdout, Number(process.exitCode))
+}
+
+/** Runs the command in a process of its own. */
+async function examineAlone(env: Environment): Promise<Examined> {
+  const { code, stdout, stderr } = await runWaxwing(['doctor', '--json'], { env })
+  expect(stderr).toBe('')
+  return read(stdout, code)
 }
 
 /** Opens a server on loopback that counts its connections. */
@@ -60,15 +101,37 @@ describe('waxwing doctor', () => {
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  test('works whether the service runs or not', async () => {
+  test('works whether the service runs or not, and distinguishes it from that of another installation', async () => {
     await using folder = await makePreparedFolder()
+    await using otherFolder = await makeDataFolder()
+    await using external = await makeExternalDatabase({ migrated: true })
+    const metricsPort = String(await findFreePort())
+    await using service = await startServiceProcess(folder, { env: { WAXWING_METRICS_PORT: metricsPort } })
+    const ports = { WAXWING_METRICS_PORT: metricsPort, WAXWING_PORT: new URL(service.address).port }
     const env = { WAXWING_DATA_DIR: folder.path }
-    const service = await startServiceProcess(folder)
-    const beside = await examine(env)
+
+    const beside = await examineAlone({ ...env, ...ports })
+    expect(beside.of('service')).toMatchObject([
+      { state: 'ok', message: 'Runs on this machine, and is ready.' },
+    ])
+    const others = [
+      `127.0.0.1:${metricsPort} is used by the Waxwing service of another installation.`,
+      `127.0.0.1:${ports.WAXWING_PORT} is used by the Waxwing service of another installation.`,
+    ]
+    const other = { ...ports, WAXWING_DATA_DIR: otherFolder.path }
+    // Once before its first start, and once after.
+    const databases: Environment[] = [{}, { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }]
+    for (const database of databases) {
+      const found = (await examine({ ...other, ...database })).of('service')
+      expect(found.map(({ message }) => message)).toEqual(others)
+    }
+    expect((await examine({ ...env, ...ports, WAXWING_METRICS_PORT: '0' })).of('service')).toMatchObject([
+      { state: 'warning', message: expect.stringContaining('cannot be determined') },
+    ])
+
     service.kill('SIGINT')
     expect((await service.ended).code).toBe(0)
-    const without = await examine(env)
-
+    const without = await examineAlone(env)
     for (const { of } of [beside, without]) {
       expect(of('database').map(({ state, message }) => [state, message])).toEqual([
         ['ok', expect.stringContaining('The embedded database answers: PostgreSQL 18')],
@@ -87,7 +150,7 @@ describe('waxwing doctor', () => {
   })
 
   test('lists wrong settings, and checks nothing else', async () => {
-    const { findings } = await examine({ WAXWING_LOG_LEVLE: 'info', WAXWING_ALLOW_PLAINTEXT: 'perhaps' })
+    const { findings } = await examineAlone({ WAXWING_LOG_LEVLE: 'info', WAXWING_ALLOW_PLAINTEXT: 'perhaps' })
     expect(findings.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'settings wrong',
       'settings wrong',
@@ -99,8 +162,12 @@ describe('waxwing doctor', () => {
     await using folder = await makePreparedFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const file = path.join(folder.path, 'secret.key')
-    expect((await runWaxwing(['tenant', 'create', 'acme'], { env })).code).toBe(0)
-    expect((await runWaxwing(['key', 'create', '--tenant', 'acme'], { env })).code).toBe(0)
+    await using installation = await openInstallation({
+      config: configOf(env),
+      as: 'command',
+      log: silentLog,
+    })
+    await requireSealedValue(installation.database.db, installation.keyRing, 'credential_pepper')
 
     await chmod(file, 0o644)
     expect((await examine(env)).of('sealing key')).toMatchObject([
@@ -204,32 +271,6 @@ describe('waxwing doctor', () => {
       }
     },
   )
-
-  test('distinguishes its own service from that of another installation', async () => {
-    await using folder = await makePreparedFolder()
-    await using otherFolder = await makeDataFolder()
-    const metricsPort = String(await findFreePort())
-    await using service = await startServiceProcess(folder, { env: { WAXWING_METRICS_PORT: metricsPort } })
-    const ports = { WAXWING_METRICS_PORT: metricsPort, WAXWING_PORT: new URL(service.address).port }
-    expect((await examine({ ...ports, WAXWING_DATA_DIR: folder.path })).of('service')).toMatchObject([
-      { state: 'ok', message: 'Runs on this machine, and is ready.' },
-    ])
-
-    const others = [
-      `127.0.0.1:${metricsPort} is used by the Waxwing service of another installation.`,
-      `127.0.0.1:${ports.WAXWING_PORT} is used by the Waxwing service of another installation.`,
-    ]
-    const found = async () => (await examine({ ...ports, WAXWING_DATA_DIR: otherFolder.path })).of('service')
-    // Once before its first start, and once after.
-    expect((await found()).map(({ message }) => message)).toEqual(others)
-    expect((await runWaxwing(['migrate'], { env: { WAXWING_DATA_DIR: otherFolder.path } })).code).toBe(0)
-    expect((await found()).map(({ message }) => message)).toEqual(others)
-
-    const alone = { ...ports, WAXWING_METRICS_PORT: '0', WAXWING_DATA_DIR: folder.path }
-    expect((await examine(alone)).of('service')).toMatchObject([
-      { state: 'warning', message: expect.stringContaining('cannot be determined') },
-    ])
-  })
 
   test('reports that its service is not ready', async () => {
     await using external = await makeExternalDatabase({ migrated: true })
@@ -435,9 +476,12 @@ describe('waxwing doctor --connect', () => {
   test.each(['example.com', 'example.com:0', 'example.com:70000', '::1:993', ':993'])(
     'refuses %s',
     async target => {
-      const { code, stderr } = await runWaxwing(['doctor', '--connect', target])
-      expect(code).toBe(1)
-      expect(stderr).toContain('Give host:port')
+      const refused = examine({}, '--connect', target)
+      await expect(refused).rejects.toBeInstanceOf(CommanderError)
+      await expect(refused).rejects.toMatchObject({
+        exitCode: 1,
+        message: expect.stringContaining('Give host:port'),
+      })
     },
   )
 })

@@ -26,6 +26,11 @@ const CHECK_WIDTH = Math.max(...CHECKS.map(name => name.length))
 const STATE_WIDTH = 'warning'.length
 
 export function register(program: Command) {
+  registerDoctor(program, readProcessConfig)
+}
+
+/** @param readSettings those of this process, or of a test */
+export function registerDoctor(program: Command, readSettings: () => Config) {
   program
     .command('doctor')
     .description('check this installation for problems, and say how to fix them')
@@ -45,17 +50,17 @@ Examples:
   $ npx waxwing doctor --connect imap.example.com:993 --connect smtp.example.com:465`,
     )
     .action(async ({ connect = [], json = false }: DoctorOptions) => {
-      const findings = await examine(connect)
+      const findings = await examine(readSettings, connect)
       const isWrong = findings.some(({ state }) => state === 'wrong')
       console.log(json ? JSON.stringify({ healthy: !isWrong, findings }) : findings.map(show).join('\n'))
       if (isWrong) process.exitCode = 1
     })
 }
 
-async function examine(connect: Target[]): Promise<Finding[]> {
+async function examine(readSettings: () => Config, connect: Target[]): Promise<Finding[]> {
   let config: Config
   try {
-    config = readProcessConfig()
+    config = readSettings()
   } catch (error) {
     // Without settings nothing can be checked.
     const problems = error instanceof ConfigError ? error.problems : [wordsOf(error)]

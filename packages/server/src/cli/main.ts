@@ -1,22 +1,31 @@
 import { Command } from 'commander'
 import product from '../../package.json' with { type: 'json' }
-import { register as registerAccount } from './account.ts'
-import { register as registerAudit } from './audit.ts'
 import { explain } from './command-error.ts'
-import { connect } from './connect.ts'
-import { register as registerBackup } from './backup.ts'
-import { register as registerDatabase } from './database.ts'
-import { register as registerDoctor } from './doctor.ts'
-import { register as registerInstances } from './instances.ts'
-import { register as registerKey } from './key.ts'
-import { register as registerKeyRing } from './key-ring.ts'
-import { register as registerListen } from './listen.ts'
-import { register as registerMigrate } from './migrate.ts'
-import { register as registerOutbox } from './outbox.ts'
-import { register as registerPlan } from './plan.ts'
-import { register as registerRestore } from './restore.ts'
-import { register as registerServe } from './serve.ts'
-import { register as registerTenant } from './tenant.ts'
+import { type Connect, connect } from './connect.ts'
+
+type CommandModule = { register(program: Command, connect: Connect): void }
+
+/**
+ * Commands, in the order of the help. Loading all of the service takes most of the time of a short command, so only the
+ * module of the command that runs is loaded.
+ */
+const COMMANDS: Record<string, () => Promise<CommandModule>> = {
+  serve: () => import('./serve.ts'),
+  doctor: () => import('./doctor.ts'),
+  migrate: () => import('./migrate.ts'),
+  backup: () => import('./backup.ts'),
+  restore: () => import('./restore.ts'),
+  database: () => import('./database.ts'),
+  tenant: () => import('./tenant.ts'),
+  plan: () => import('./plan.ts'),
+  account: () => import('./account.ts'),
+  outbox: () => import('./outbox.ts'),
+  instances: () => import('./instances.ts'),
+  key: () => import('./key.ts'),
+  'key-ring': () => import('./key-ring.ts'),
+  listen: () => import('./listen.ts'),
+  audit: () => import('./audit.ts'),
+}
 
 /** Runs the command line. The exit code is 1 if the command refused or failed, or if its output was lost. */
 export async function run(argv: string[]): Promise<void> {
@@ -35,21 +44,11 @@ Examples:
   $ npx waxwing tenant create acme
   $ npx waxwing key create --tenant acme --name backend --scopes read,write`,
     )
-  registerServe(program)
-  registerDoctor(program)
-  registerMigrate(program, connect)
-  registerBackup(program)
-  registerRestore(program)
-  registerDatabase(program, connect)
-  registerTenant(program, connect)
-  registerPlan(program, connect)
-  registerAccount(program, connect)
-  registerOutbox(program, connect)
-  registerInstances(program, connect)
-  registerKey(program, connect)
-  registerKeyRing(program, connect)
-  registerListen(program)
-  registerAudit(program, connect)
+  const [, , name = ''] = argv
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  // The help lists all of them, and a name that is not known is compared with theirs.
+  const modules = load ? [await load()] : await Promise.all(Object.values(COMMANDS).map(each => each()))
+  for (const { register } of modules) register(program, connect)
   try {
     await program.parseAsync(argv)
   } catch (error) {

@@ -7,9 +7,8 @@ import { callerOf } from '../caller.ts'
 import { findFreePort } from '../metrics.ts'
 import { openTestApp } from '../open-app.ts'
 
-test.each([['sync'], ['jobs']] as const)(
-  'a process with the role %s alone is probed where the settings say, and nowhere else',
-  async role => {
+test('a process with the role sync or jobs alone is probed where the settings say, and nowhere else', async () => {
+  const probe = async (role: 'sync' | 'jobs') => {
     const metricsPort = await findFreePort()
     await using app = await openTestApp({ roles: [role], config: { metricsHost: '127.0.0.2', metricsPort } })
     expect(app.address).toBe('http://no-api.invalid')
@@ -23,8 +22,11 @@ test.each([['sync'], ['jobs']] as const)(
     expect(await get('/health/ready')).toMatchObject({ status: 503, body: { problems: ['it is stopping'] } })
     expect((await get('/health/live')).status).toBe(200)
     await stopped
-  },
-)
+  }
+  // Each takes as long as it gives notice of its stop.
+  const ends = await Promise.allSettled([probe('sync'), probe('jobs')])
+  expect(ends.filter(({ status }) => status === 'rejected')).toEqual([])
+})
 
 test('a process with the role api is not ready before the API answers', async () => {
   const metricsPort = await findFreePort()

@@ -53,7 +53,7 @@ test('processes are exchanged for the next release and back, and no request or e
     DATABASE_URL: external.url,
     WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
     WAXWING_ROLES: 'api,jobs',
-    WAXWING_NOTICE_SECONDS: '10',
+    WAXWING_NOTICE_SECONDS: '6',
   })
   const first = opened.use(await releases.startPrevious())
   const { id: tenantId } = await db.selectFrom('tenant').select('id').executeTakeFirstOrThrow()
@@ -90,14 +90,17 @@ test('processes are exchanged for the next release and back, and no request or e
   const second = opened.use(await releases.startNext())
   traffic.add(second.address)
   await traffic.goesOn()
-  await traffic.remove(first.address, () => end(first))
+  // The last one starts meanwhile, and gets its requests afterwards.
+  const [third] = await Promise.all([
+    releases.startPrevious().then(started => opened.use(started)),
+    traffic.remove(first.address, () => end(first)),
+  ])
   await traffic.goesOn()
   const { rows } = await sql`
     select from pg_index where indexrelid in ('planted_message'::regclass, 'planted_event'::regclass) and indisvalid
   `.execute(db)
   expect(rows).toHaveLength(2)
 
-  const third = opened.use(await releases.startPrevious())
   traffic.add(third.address)
   await traffic.goesOn()
   await traffic.remove(second.address, () => end(second))

@@ -29,7 +29,8 @@ interface Answered {
 }
 
 const READY_MILLISECONDS = 100
-const PAUSE_MILLISECONDS = 5
+/** Between two requests of a caller: the test needs a stream of requests and not a load. */
+const PAUSE_MILLISECONDS = 25
 
 /** Reads and writes of a tenant, spread over the ready processes as a load balancer does. */
 export function startTraffic({ key, accountId }: { key: string; accountId: string }): Traffic {

@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { guardFolder } from '../../../test/guard/guard.ts'
+import { chooseMemoryFolder } from '../../../test/memory-folder.ts'
+import { makePreparedFolder } from '../../../test/prepared-folder.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 import { silentLog } from '../../kit/log.ts'
 import { makePrivateFolder, serverPid, spawnServer, SUPERUSER } from './cluster.ts'
@@ -20,7 +21,7 @@ const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
 
 async function makeFolder() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-embedded-'))
+  const folder = await mkdtemp(path.join(await chooseMemoryFolder(), 'waxwing-embedded-'))
   await chmod(folder, 0o711)
   const release = guardFolder(folder)
   return {
@@ -30,6 +31,13 @@ async function makeFolder() {
       release()
     },
   }
+}
+
+/** Puts a data folder whose cluster was created before at this path, whose parent exists. */
+async function prepareFolder(dataDir: string) {
+  const prepared = await makePreparedFolder()
+  await rename(prepared.path, dataDir)
+  await prepared[Symbol.asyncDispose]()
 }
 
 function openService(dataDir: string): Promise<EmbeddedPostgres> {
@@ -127,15 +135,6 @@ describe('openEmbedded', () => {
     await expect(query(service.address, 'select 1')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
   })
 
-  test('refuses a second service in the same folder and names the first', async () => {
-    await using folder = await makeFolder()
-    await using _service = await openService(folder.path)
-
-    await expect(openService(folder.path)).rejects.toThrow(
-      `${folder.path} is in use by another Waxwing service, process ${process.pid}.`,
-    )
-  })
-
   test('starts one server for services and commands that start at the same time', async () => {
     await using folder = await makeFolder()
     const commands = await Promise.all([1, 2, 3].map(() => openCommand(folder.path)))
@@ -149,7 +148,7 @@ describe('openEmbedded', () => {
   })
 
   test('prepares the database once when many commands start at the same time', async () => {
-    await using folder = await makeFolder()
+    await using folder = await makePreparedFolder()
     await using _service = await openService(folder.path)
     const admin = await superuserOf(folder.path, 'waxwing')
     for (let round = 1; round <= 5; round++) {
@@ -161,93 +160,58 @@ describe('openEmbedded', () => {
     }
   })
 
-  test('lets commands start and end while a service runs', async () => {
-    await using folder = await makeFolder()
-    await using service = await openService(folder.path)
+  test('is shared by services and commands that come and go, and ends with the last of them', async () => {
+    await using folder = await makePreparedFolder()
+    const service = await openService(folder.path)
     {
       await using command = await openCommand(folder.path)
       expect(command.address).toEqual(service.address)
     }
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
-  })
 
-  test('leaves the server to a command that outlives the service', async () => {
-    await using folder = await makeFolder()
-    const service = await openService(folder.path)
     const command = await openCommand(folder.path)
     await service[Symbol.asyncDispose]()
-    const pid = await requirePid(folder.path)
     expect(await query(command.address, 'select 1 as one')).toEqual([{ one: 1 }])
 
+    const starting = openService(folder.path)
     await command[Symbol.asyncDispose]()
+    const next = await starting
+    expect(await query(next.address, 'select 1 as one')).toEqual([{ one: 1 }])
+
+    const last = await openCommand(folder.path)
+    await next[Symbol.asyncDispose]()
+    const pid = await requirePid(folder.path)
+    expect(await query(last.address, 'select 1 as one')).toEqual([{ one: 1 }])
+    await last[Symbol.asyncDispose]()
     expect(isRunning(pid)).toBe(false)
   })
 
-  test('a service that starts while a command runs waits for it', async () => {
-    await using folder = await makeFolder()
-    const command = await openCommand(folder.path)
-    const starting = openService(folder.path)
-    await command[Symbol.asyncDispose]()
-    await using service = await starting
-    expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
-  })
-
-  test.each(['SIGKILL', 'SIGQUIT'] as const)(
-    'restarts the server after %s, with all committed rows',
-    async signal => {
-      await using folder = await makeFolder()
-      await using service = await openService(folder.path)
-      await query(service.address, 'create table kept (id int); insert into kept values (1), (2)')
+  test('restarts the server after SIGKILL and SIGQUIT, with all committed rows', async () => {
+    await using folder = await makePreparedFolder()
+    await using service = await openService(folder.path)
+    await query(service.address, 'create table kept (id int); insert into kept values (1), (2)')
+    for (const signal of ['SIGKILL', 'SIGQUIT'] as const) {
       const pid = await requirePid(folder.path)
       process.kill(pid, signal)
 
       const rows = await vi.waitUntil(
         () => query(service.address, 'select id from kept order by id').catch(() => null),
-        {
-          timeout: 60_000,
-          interval: 100,
-        },
+        { timeout: 60_000, interval: 100 },
       )
       expect(rows).toEqual([{ id: 1 }, { id: 2 }])
       expect(await requirePid(folder.path)).not.toBe(pid)
       await vi.waitUntil(() => isHeld(folder.path), { timeout: 60_000, interval: 20 })
       await expect(openService(folder.path)).rejects.toThrow('in use')
-    },
-  )
-
-  test('connects as a role that owns its database and has no other rights', async () => {
-    await using folder = await makeFolder()
-    await using service = await openService(folder.path)
-    expect(
-      await query(
-        service.address,
-        `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, datdba = pg_roles.oid as owns
-         from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
-      ),
-    ).toEqual([
-      {
-        rolsuper: false,
-        rolcreatedb: false,
-        rolcreaterole: false,
-        rolreplication: false,
-        rolbypassrls: false,
-        owns: true,
-      },
-    ])
-    await expect(query(service.address, `copy (select 1) to program 'true'`)).rejects.toThrow('permission')
-    await expect(
-      query({ ...service.address, database: 'postgres' } as DatabaseAddress, 'select'),
-    ).rejects.toThrow('permission denied for database')
+    }
   })
 
   test('gives a database of the superuser to the role, with everything in it', async () => {
-    await using folder = await makeFolder()
+    await using folder = await makePreparedFolder()
     const superuser = await (async () => {
       await using _service = await openService(folder.path)
       const admin = await superuserOf(folder.path, 'waxwing')
       // Restores the state that an earlier release left.
       await query(admin, 'reassign owned by waxwing_service to waxwing; drop role waxwing_service')
-      await migrate(admin)
       await query(
         admin,
         `create table odd (id serial, other int generated always as identity); create view seen as select * from odd;
@@ -274,8 +238,7 @@ describe('openEmbedded', () => {
   })
 
   test('starts although another program now has the process id of the last server', async () => {
-    await using folder = await makeFolder()
-    await (await openService(folder.path))[Symbol.asyncDispose]()
+    await using folder = await makePreparedFolder()
     // PostgreSQL itself recognises only processes of other users.
     const stranger = spawn('sleep', ['60'], { stdio: 'ignore', ...(await postgresUser()) })
     using _stranger = { [Symbol.dispose]: () => void stranger.kill() }
@@ -289,6 +252,7 @@ describe('openEmbedded', () => {
   test('starts on a copy that took the place of the folder of a running server', async () => {
     await using folder = await makeFolder()
     const dataDir = path.join(folder.path, 'data')
+    await prepareFolder(dataDir)
     const socket = socketOf((await useOnce(dataDir)).address)
     // A server that runs removes files while they are copied. Its lock file is copied with the others.
     await run('cp', ['--archive', dataDir, `${dataDir}.copy`])
@@ -306,8 +270,7 @@ describe('openEmbedded', () => {
   })
 
   test('takes over the server that an earlier release left, whose socket is in another folder', async () => {
-    await using folder = await makeFolder()
-    await useOnce(folder.path)
+    await using folder = await makePreparedFolder()
     const pid = await leaveServer(folder.path, path.join(folder.path, 'postgres', 'run'))
     await using service = await openService(folder.path)
     expect(await requirePid(folder.path)).toBe(pid)
@@ -315,7 +278,7 @@ describe('openEmbedded', () => {
   })
 
   test('removes the leftovers of interrupted starts and of other clusters', async () => {
-    await using folder = await makeFolder()
+    await using folder = await makePreparedFolder()
     await mkdir(path.join(folder.path, 'postgres.new-left', 'cluster'), { recursive: true })
     await using service = await openService(folder.path)
     expect(await readdir(folder.path)).not.toContain('postgres.new-left')
@@ -330,6 +293,7 @@ describe('openEmbedded', () => {
   test('works in a folder whose path is too long for a socket', async () => {
     await using folder = await makeFolder()
     const dataDir = path.join(folder.path, 'deep'.repeat(30))
+    await prepareFolder(dataDir)
     await using service = await openService(dataDir)
     await using _socket = { [Symbol.asyncDispose]: () => rm(socketOf(service.address), { recursive: true }) }
     await using command = await openCommand(dataDir)
@@ -341,24 +305,10 @@ describe('openEmbedded', () => {
   })
 
   test('quotes the log of a server that does not start', async () => {
-    await using folder = await makeFolder()
-    await (await openService(folder.path))[Symbol.asyncDispose]()
+    await using folder = await makePreparedFolder()
     await writeFile(path.join(clusterOf(folder.path), 'postgresql.conf'), 'no_such_setting = 1\n')
 
     await expect(openService(folder.path)).rejects.toThrow(/does not start[^]*no_such_setting/)
-  })
-
-  test('does not keep the values of rows in its log', async () => {
-    await using folder = await makeFolder()
-    await using service = await openService(folder.path)
-    await query(service.address, 'create table kept (word text primary key)')
-    const insert = `insert into kept select convert_from('\\x63616e617279', 'utf8')`
-    await query(service.address, insert)
-    await expect(query(service.address, insert)).rejects.toThrow('duplicate key')
-
-    const log = await readFile(path.join(folder.path, 'postgres', 'log'), 'utf8')
-    expect(log).toContain('duplicate key')
-    expect(log).not.toContain('canary')
   })
 
   test.runIf(isRoot)(
@@ -371,4 +321,57 @@ describe('openEmbedded', () => {
       await expect(openService(path.join(closed, 'data'))).rejects.toThrow(`chmod o+x ${closed}`)
     },
   )
+})
+
+describe('a service that holds the server', () => {
+  let folder: Awaited<ReturnType<typeof makePreparedFolder>>
+  let service: EmbeddedPostgres
+  beforeAll(async () => {
+    folder = await makePreparedFolder()
+    service = await openService(folder.path)
+  })
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  test('is named to a second service in the same folder, which is refused', async () => {
+    await expect(openService(folder.path)).rejects.toThrow(
+      `${folder.path} is in use by another Waxwing service, process ${process.pid}.`,
+    )
+  })
+
+  test('connects as a role that owns its database and has no other rights', async () => {
+    expect(
+      await query(
+        service.address,
+        `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, datdba = pg_roles.oid as owns
+         from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
+      ),
+    ).toEqual([
+      {
+        rolsuper: false,
+        rolcreatedb: false,
+        rolcreaterole: false,
+        rolreplication: false,
+        rolbypassrls: false,
+        owns: true,
+      },
+    ])
+    await expect(query(service.address, `copy (select 1) to program 'true'`)).rejects.toThrow('permission')
+    await expect(
+      query({ ...service.address, database: 'postgres' } as DatabaseAddress, 'select'),
+    ).rejects.toThrow('permission denied for database')
+  })
+
+  test('does not keep the values of rows in its log', async () => {
+    await query(service.address, 'create table kept (word text primary key)')
+    const insert = `insert into kept select convert_from('\\x63616e617279', 'utf8')`
+    await query(service.address, insert)
+    await expect(query(service.address, insert)).rejects.toThrow('duplicate key')
+
+    const log = await readFile(path.join(folder.path, 'postgres', 'log'), 'utf8')
+    expect(log).toContain('duplicate key')
+    expect(log).not.toContain('canary')
+  })
 })

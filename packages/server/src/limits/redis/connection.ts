@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import { createClient } from '@redis/client'
 import { unlessAborted } from '../../jobs/nudge.ts'
 import type { RedisAddress } from '../../kit/redis-url.ts'
 
@@ -48,6 +47,8 @@ export async function connectRedis(
     secureContext: authorities,
     ...(isIP(host) === 0 && { servername: host }),
   }
+  // Loaded here, since most installations use no Redis, and it is a fifth of all modules of the service.
+  const { createClient } = await import('@redis/client')
   const client = createClient({
     socket: isTls ? { ...common, ...tls } : common,
     username,
