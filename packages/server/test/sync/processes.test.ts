@@ -126,12 +126,13 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
   expect(waits.length).toBeGreaterThanOrEqual(SHARE * 0.9)
   expect(waits.at(Math.ceil(0.99 * waits.length) - 1)).toBeLessThanOrEqual(FAILOVER_SECONDS_P99)
   const fourth = await start()
+  await waitUntil('the new process to have accounts', () => allHaveAccounts(installation), WAIT_SECONDS)
 
   // Stopped in the middle of whatever it was doing, until others have its accounts: it learns that when it goes on.
   second.process.kill('SIGSTOP')
   await waitUntil('the others to own all', () => isOwnedByOthers(installation), WAIT_SECONDS)
   second.process.kill('SIGCONT')
-  await waitUntil('all processes to live', () => areLive(installation), WAIT_SECONDS)
+  await waitUntil('the process to have accounts', () => allHaveAccounts(installation), WAIT_SECONDS)
 
   // Cut from the database: it lets go by itself, before the others take its accounts over.
   first.database.cut()
@@ -153,8 +154,9 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
   await untilAllAreFollowed(() => sessionsEnded(mail, stopped).length > 0)
 }, 1_800_000)
 
-async function areLive({ db }: Awaited<ReturnType<typeof openInstallation>>): Promise<boolean> {
-  return (await listInstances(db)).filter(({ is_live }) => is_live).length === PROCESSES
+async function allHaveAccounts({ db }: Awaited<ReturnType<typeof openInstallation>>): Promise<boolean> {
+  const instances = await listInstances(db)
+  return instances.filter(({ is_live, accounts }) => is_live && accounts > 0).length === PROCESSES
 }
 
 /** Whether all accounts belong to living processes, all but one of those that there were. */
