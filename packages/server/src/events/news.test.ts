@@ -24,7 +24,7 @@ function openProcess({ address }: Database, opened: AsyncDisposableStack) {
         onUnsure: () => {},
       }),
     )
-  return { db, heard, listen }
+  return { db, heard, pulse, listen }
 }
 
 const announce = (db: Db, tenantId: string) =>
@@ -81,8 +81,12 @@ describe('news', () => {
     await using opened = new AsyncDisposableStack()
     const database = opened.use(await openTestDatabase())
     const { id } = await sampleTenant(database.db)
-    const { heard, listen } = openProcess(database, opened)
+    const { heard, pulse, listen } = openProcess(database, opened)
     listen()
+    // It is the first event of all, and comes when the polls that follow a start are over.
+    let beats = 0
+    opened.use(pulse.ask({ isDue: () => sql<boolean>`true`, onDue: () => void beats++ }))
+    await waitUntil('the poll to be idle', async () => beats > 8)
     await sql`
       insert into event (tenant_id, id, type, data) values (${id}, nextval('event_id'), 'webhook.test', '{}')
     `.execute(database.db)

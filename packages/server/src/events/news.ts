@@ -27,6 +27,8 @@ const IDLE_POLL_SECONDS = 30
 const OVERLAP_SECONDS = 5
 /** More ids than are taken within the time that a poll reads, so that it leaves out all older partitions. */
 const POLLED_IDS_MAX = 5_000_000
+/** The id that was given last, or 0: the first id leaves `last_value` as it was. */
+const LAST_ID = sql<string>`(select case when is_called then last_value else 0 end from event_id)`
 /** NOTIFY accepts fewer than 8,000 bytes. */
 const NOTICE_BYTES_MAX = 7_900
 
@@ -127,7 +129,7 @@ class NewsPoll implements AsyncDisposable {
   constructor({ db, pulse, log }: Omit<NewsOptions, 'wakes'>, tell: NewsListener['onNews']) {
     this.#db = db
     this.#tell = tell
-    const isDue = () => sql<boolean>`(select last_value <> ${this.#lastId ?? '0'}::bigint from event_id)`
+    const isDue = () => sql<boolean>`(${LAST_ID} <> ${this.#lastId ?? '0'}::bigint)`
     this.#loop = new WokenLoop({
       look: () => this.#look(),
       listen: wake => pulse.ask({ isDue, onDue: wake }),
@@ -142,7 +144,7 @@ class NewsPoll implements AsyncDisposable {
 
   async #look(): Promise<number> {
     const now = performance.now()
-    const { rows } = await sql<{ id: string }>`select last_value as id from event_id`.execute(this.#db)
+    const { rows } = await sql<{ id: string }>`select ${LAST_ID} as id`.execute(this.#db)
     const lastId = rows[0]?.id ?? '0'
     if (lastId !== this.#lastId) this.#changedAt = now
     this.#lastId = lastId

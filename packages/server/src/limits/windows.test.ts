@@ -61,7 +61,8 @@ const STORES: Record<string, () => Promise<Store>> = {
 const LIMITS: { [name: string]: number } = { tenant: 5, 'key a': 3, 'key b': 4 }
 const request = fc.record({ key: fc.constantFrom('key a', 'key b'), isOnlyChecked: fc.boolean() })
 
-describe.for(Object.entries(STORES))('windows %s', ([, openStore]) => {
+/** The loads take their time, so the stores are tried at once. */
+describe.concurrent.for(Object.entries(STORES))('windows %s', ([, openStore]) => {
   test('count on all windows or none, as a list of all that was accepted would', async () => {
     await using store = await openStore()
     const windows = store.open(MONTH_MINUTES)

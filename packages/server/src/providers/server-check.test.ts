@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer as createTlsServer, TLSSocket } from 'node:tls'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { makeCertificates } from '../../test/servers/certificate.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard } from '../kit/egress/guard.ts'
@@ -13,6 +13,8 @@ import { serverCheck } from './server-check.ts'
 
 const GREETINGS = { imap: '* OK ready\r\n', smtp: '220 ready\r\n' } as const
 const KINDS = ['imap', 'smtp'] as const
+/** All tests wait at once for the times of a check. */
+vi.setConfig({ maxConcurrency: 10 })
 /** As servers do that catch clients which speak too early. */
 const DELAYED_GREETING_MS = 6_000
 const check = serverCheck({

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
@@ -33,6 +33,9 @@ class CountedPulse extends Pulse {
     return super.ask({ isDue: () => question.isDue(), onDue })
   }
 }
+
+/** Each test has an engine and a database of its own, and waits for most of its time, so all of them wait at once. */
+vi.setConfig({ maxConcurrency: 20 })
 
 const QUICK_SHARE = { checkSeconds: 1, stepSeconds: 1, settleSeconds: 1 }
 
@@ -137,7 +140,7 @@ async function addInstance(db: Kysely<Tables>, weight: number | null = null): Pr
   return id
 }
 
-describe('an active account that nobody follows is claimed again', () => {
+describe.concurrent('an active account that nobody follows is claimed again', () => {
   test('when the answer to its claim was lost', async () => {
     await using process = await openEngine()
     const { db, engine, connections, liveAgain } = process
@@ -176,7 +179,7 @@ describe('an active account that nobody follows is claimed again', () => {
   })
 })
 
-test.each([
+test.concurrent.each([
   ['by the next pass, even where nothing changes', 0.2],
   ['within seconds, though no pass is due', 600],
 ])('an account that another process took over is let go %s', async (_, pollSeconds) => {
@@ -190,7 +193,7 @@ test.each([
   expect((await read()).owner_instance).toBe(other)
 })
 
-test('the engine has a problem for as long as it cannot get a lease', async () => {
+test.concurrent('the engine has a problem for as long as it cannot get a lease', async () => {
   await using process = await openEngine()
   const { db, engine, connections, liveAgain } = process
   await sql`alter table instance rename to hidden`.execute(db)
@@ -203,7 +206,7 @@ test('the engine has a problem for as long as it cannot get a lease', async () =
   await waitUntil('no problem', () => Promise.resolve(engine.problem === null))
 })
 
-test('an account that cannot be looked at yet is asked for once, and hears what is pushed meanwhile', async () => {
+test.concurrent('an account that cannot be looked at yet is asked for once, and hears what is pushed meanwhile', async () => {
   await using process = await openEngine()
   const { db, server, pulse } = process
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -243,7 +246,7 @@ test('an account that cannot be looked at yet is asked for once, and hears what 
   await areWanted([])
 })
 
-test('however often it is woken for accounts of others, it lets some of its own leave once in a step', async () => {
+test.concurrent('however often it is woken for accounts of others, it lets some of its own leave once in a step', async () => {
   const accounts = 20
   await using process = await openEngine({
     accounts,
@@ -271,7 +274,7 @@ test('however often it is woken for accounts of others, it lets some of its own 
   expect(engine.accountCount).toBe(accounts - 1)
 })
 
-test('what the others leave unclaimed is claimed after a while, and then all of it at once', async () => {
+test.concurrent('what the others leave unclaimed is claimed after a while, and then all of it at once', async () => {
   await using process = await openEngine()
   const { db, engine, logLines } = process
   const { tenant_id: tenantId } = await db.selectFrom('account').select('tenant_id').executeTakeFirstOrThrow()

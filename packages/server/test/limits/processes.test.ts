@@ -192,7 +192,7 @@ describe('three processes with one Redis', () => {
   })
 })
 
-test('a process that cannot sign in to its Redis does not start, and does not show its password', async () => {
+test.concurrent('a process that cannot sign in to its Redis does not start, and does not show its password', async () => {
   await using locked = await startRedis({ password: 'right' })
   const url = locked.url.replace('right', 'wrong-password')
   const failure = await site.start({ REDIS_URL: url }, PROGRAM).catch((error: unknown) => String(error))
@@ -201,14 +201,14 @@ test('a process that cannot sign in to its Redis does not start, and does not sh
   expect(failure).not.toContain('wrong-password')
 })
 
-test('a process starts while its Redis cannot be reached', async () => {
+test.concurrent('a process starts while its Redis cannot be reached', async () => {
   await using service = await site.start({ REDIS_URL: 'redis://127.0.0.1:1' }, PROGRAM)
   await waitUntil('the log to say it', async () =>
     service.output().includes('The store of REDIS_URL does not answer'),
   )
 })
 
-test('by rediss://, a server is used whose certificate is trusted, and no other', async () => {
+test.concurrent('by rediss://, a server is used whose certificate is trusted, and no other', async () => {
   await using secure = await startRedis({ password: 'secret', tls: true })
   const env = { REDIS_URL: secure.tlsUrl ?? '' }
   const failure = await site.start(env, PROGRAM).catch((error: unknown) => String(error))
@@ -223,7 +223,7 @@ test('by rediss://, a server is used whose certificate is trusted, and no other'
   expect(await secure.command('dbsize')).not.toBe('0')
 })
 
-test('without Redis, one process counts in memory, and two count together in a table', async () => {
+test.concurrent('without Redis, one process counts in memory, and two count together in a table', async () => {
   await using alone = await openSite()
   await using first = await alone.start()
   const early = await createKeys(alone, 'early', 20, { perTenant: LIMIT })

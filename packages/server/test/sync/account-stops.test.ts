@@ -3,17 +3,19 @@ import { describe, expect, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'
+import { useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from './followed-account.ts'
 import { openProxiedAccount, shortMessages, waitForRuntime } from './proxied-account.ts'
 
+const useIt = useServer(() => startDovecot())
 const MESSAGES = 2_000
 
 /** Opens an account in the middle of its first sync, which the proxy slows down. */
 async function openSlowAccount() {
   await using opened = new AsyncDisposableStack()
-  const server = opened.use(await startDovecot())
+  const server = useIt()
   const proxy = opened.use(await startChaosProxy(server))
   const user = await server.addUser()
   await using world = await openWorld(server, user)
@@ -36,12 +38,12 @@ async function openSlowAccount() {
   }
 }
 
-describe('an account that waits for mail', () => {
+describe.concurrent('an account that waits for mail', () => {
   test.each([
     ['paused', (app: TestApp, path: string) => app.patch(path, { status: 'paused' })],
     ['deleted', (app: TestApp, path: string) => app.delete(path)],
   ])('closes its connection at once when it is %s', async (_, stop) => {
-    await using account = await openProxiedAccount({ pace: { pollSeconds: 600 } })
+    await using account = await openProxiedAccount({ server: useIt(), pace: { pollSeconds: 600 } })
     const { app, proxy, accountId } = account
     await waitUntil('IDLE', () => Promise.resolve(proxy.stats.commands.has('IDLE')))
     expect((await stop(app, `/v1/accounts/${accountId}`)).status).toBe(200)
@@ -49,7 +51,7 @@ describe('an account that waits for mail', () => {
   })
 })
 
-describe('an account in the middle of its first sync', () => {
+describe.concurrent('an account in the middle of its first sync', () => {
   test('stops when it is paused, and continues where it was when it is resumed', async () => {
     await using account = await openSlowAccount()
     const { app, proxy, accountId, countMessages } = account

@@ -18,7 +18,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 describe.each(SERVER_KINDS)('after random changes by others on $name', ({ name, start }) => {
   const useIt = useServer(start)
 
-  test.each(seedsFor(name === 'Dovecot' ? 3 : 2))(
+  test.each(seedsFor(1))(
     'and kills of the service, the index equals the server, and the feed reports every step (seed %i)',
     async seed => {
       const server = useIt()

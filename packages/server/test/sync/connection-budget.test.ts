@@ -10,7 +10,7 @@ import { messageEvents, shortMessage, shortMessages } from './proxied-account.ts
 const ACCOUNTS = 30
 const CONNECTIONS = 3
 
-test('thirty accounts share three connections to their server, even if it disconnects them all', async () => {
+test.concurrent('thirty accounts share three connections to their server, even if it disconnects them all', async () => {
   await using server = await startDovecot()
   await using proxy = await startChaosProxy(server)
   await using api = await openSyncApp({ roles: ['api'] })
@@ -62,7 +62,7 @@ test('thirty accounts share three connections to their server, even if it discon
   expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])
 })
 
-test('login checks count towards the connections, and idle accounts make room for them', async () => {
+test.concurrent('login checks count towards the connections, and idle accounts make room for them', async () => {
   await using server = await startDovecot()
   await using proxy = await startChaosProxy(server)
   await using app = await openSyncApp({ config: { connectionsPerHost: 1 } })

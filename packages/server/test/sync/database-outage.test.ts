@@ -28,7 +28,7 @@ async function openDatabaseServer() {
 }
 
 describe('after an outage of the database that outlasts the lease', () => {
-  test.each([
+  test.concurrent.each([
     ['stopped', stopped],
     ['frozen', frozen],
   ])('accounts are followed again by the same process when the database was %s', async (_, outage) => {

@@ -1,7 +1,8 @@
 import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TestApp } from '../open-app.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
+import type { MailServer, TestUser } from '../servers/mail-server.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -140,7 +141,9 @@ const CASES: Case[] = [
   },
 ]
 
-describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) => {
+/** Each test has an account of its own, and waits for most of its time, so some run at once. */
+vi.setConfig({ maxConcurrency: 3 })
+describe.concurrent.each(SERVER_KINDS)('when another client on $name', ({ name, start }) => {
   const useIt = useServer(start)
   let app: TestApp
   beforeAll(async () => {
@@ -148,11 +151,23 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
   })
   afterAll(() => app[Symbol.asyncDispose]())
 
+  /** Connects a mailbox until the end of a test: accounts that nothing needs any more would keep the service busy. */
+  async function connect(
+    opened: AsyncDisposableStack,
+    server: Pick<MailServer, 'host' | 'port'>,
+    user: TestUser,
+  ) {
+    const accountId = await connectMailbox(app, server, user)
+    opened.defer(async () => void (await app.delete(`/v1/accounts/${accountId}`)))
+    return accountId
+  }
+
   /** Opens a followed account: two messages in the inbox, two in Work. */
   async function openFollowed() {
     const server = useIt()
     const user = await server.addUser()
-    const world = await openWorld(server, user)
+    await using opened = new AsyncDisposableStack()
+    const world = opened.use(await openWorld(server, user))
     for (const path of ['Work', 'Other', 'Marks']) await world.createMailbox(world.at(path))
     await world.deliver([letter('first'), letter('second')])
     await world.deliver(
@@ -162,12 +177,13 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
       ],
       world.at('Work'),
     )
-    const accountId = await connectMailbox(app, server, user)
+    const accountId = await connect(opened, server, user)
     await waitForFirstSync(app, accountId)
     const { cursor } = await readFeed(app)
     const announced = async () =>
       (await readFeed(app, cursor)).events.filter(event => event.accountId === accountId)
-    return { world, accountId, announced, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+    const owned = opened.move()
+    return { world, accountId, announced, [Symbol.asyncDispose]: () => owned.disposeAsync() }
   }
   type Followed = Awaited<ReturnType<typeof openFollowed>>
 
@@ -215,8 +231,9 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
     const user = await server.addUser()
     await using world = await openWorld(server, user)
     await world.deliver(Array.from({ length: 300 }, (_, number) => letter(`early ${number}`)))
-    await using proxy = await startChaosProxy(server)
-    const accountId = await connectMailbox(app, proxy, user)
+    await using opened = new AsyncDisposableStack()
+    const proxy = opened.use(await startChaosProxy(server))
+    const accountId = await connect(opened, proxy, user)
     let [begun, acted] = [0, 0]
     let acting = Promise.resolve()
     const act = async (nth: number) => {

@@ -154,10 +154,20 @@ async function trueThreads(server: MailServer, user: TestUser, facts: readonly F
   return new Map(facts.map(fact => [fact, threads.get(`${fact.path} ${fact.uid}`) ?? null]))
 }
 
-describe.each(SERVER_KINDS)('the first sync of $name', ({ start }) => {
+/** The ages of letters differ by their days alone, however long a test takes. */
+const NOW = Date.now()
+
+/** A letter this many days old. */
+function letter(days: number) {
+  const internalDate = new Date(NOW - days * DAY_MS)
+  const raw = `From: a@b.test\r\nSubject: ${days} days old\r\nMessage-ID: <${days}@b.test>\r\n\r\nHello\r\n`
+  return { raw, internalDate }
+}
+
+describe.each(SERVER_KINDS)('on $name', ({ start }) => {
   const useIt = useServer(start)
 
-  test('indexes exactly what the server has, mailbox by mailbox and message by message', async () => {
+  test('the first sync indexes exactly what the server has, mailbox by mailbox and message by message', async () => {
     const server = useIt()
     const user = await server.addUser()
     const filled = await fillMailboxes(server, user, generateMail({ seed: 2, count: COUNTS[server.kind] }))
@@ -213,22 +223,8 @@ describe.each(SERVER_KINDS)('the first sync of $name', ({ start }) => {
     expect(events.map(({ type }) => type)).toEqual(['account.connected', 'account.initialized'])
     expect(events[1]?.data).toMatchObject({ mailboxes: mailboxes.length, messages: messages.length })
   })
-})
 
-/** The ages of letters differ by their days alone, however long a test takes. */
-const NOW = Date.now()
-
-/** A letter this many days old. */
-function letter(days: number) {
-  const internalDate = new Date(NOW - days * DAY_MS)
-  const raw = `From: a@b.test\r\nSubject: ${days} days old\r\nMessage-ID: <${days}@b.test>\r\n\r\nHello\r\n`
-  return { raw, internalDate }
-}
-
-describe.each(SERVER_KINDS)('the sync window on $name', ({ start }) => {
-  const useIt = useServer(start)
-
-  test('decides what the index contains without events, and may be changed at any time', async () => {
+  test('the sync window decides what the index contains without events, and may be changed at any time', async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)
@@ -236,7 +232,7 @@ describe.each(SERVER_KINDS)('the sync window on $name', ({ start }) => {
     await world.createMailbox(archive)
     await world.deliver([1, 400, 80, 20, 120, 10].map(letter))
     await world.deliver([300, 60, 5, 100].map(letter), archive)
-    await using app = await openSyncApp()
+    await using app = await openSyncApp({ pace: { pollSeconds: 0.2, passFactorMax: 1 } })
     const accountId = await connectMailbox(app, server, user, { syncWindowDays: 90 })
     const { initializedAt } = await waitForFirstSync(app, accountId)
     const delivered: number[] = []

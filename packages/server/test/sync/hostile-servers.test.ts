@@ -52,7 +52,7 @@ const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) =>
   ['a set without end', after(LIST_ALL, ({ say, flood }) => (say('* X 1'), flood(',1')))],
 ]
 
-test('servers that send endlessly lose their connections and delay no other account', async () => {
+test.concurrent('servers that send endlessly lose their connections and delay no other account', async () => {
   await using app = await openSyncApp()
   const other = await app.createTenant('other')
   await using servers = new AsyncDisposableStack()
@@ -85,7 +85,7 @@ test('servers that send endlessly lose their connections and delay no other acco
   expect(process.memoryUsage().rss - before).toBeLessThan(MEMORY_BYTES_MAX)
 })
 
-test('a server that always reports something new causes at most one pass a second', async () => {
+test.concurrent('a server that always reports something new causes at most one pass a second', async () => {
   const listedAt: number[] = []
   let messages = 0
   const answer = reporting(({ say }) =>
@@ -105,7 +105,7 @@ test('a server that always reports something new causes at most one pass a secon
   expect(listedAt[8]! - listedAt[1]!).toBeGreaterThan(3_500)
 })
 
-test('an account whose server floods is deleted at once', async () => {
+test.concurrent('an account whose server floods is deleted at once', async () => {
   await using app = await openSyncApp()
   await using server = await startHostileImap(after('IDLE', ({ flood }) => flood('* 1 EXISTS\r\n')))
   const accountId = await connectMailbox(app, server, USER, SETTINGS)
@@ -116,7 +116,7 @@ test('an account whose server floods is deleted at once', async () => {
   await waitUntil('the end of the connection', async () => server.openConnections === 0)
 })
 
-test('an odd answer is told in words of our own, to who connects the account and in its runtime', async () => {
+test.concurrent('an odd answer is told in words of our own, to who connects the account and in its runtime', async () => {
   await using app = await openSyncApp()
   let isOdd = false
   await using server = await startHostileImap(({ command, tag, say }) => {

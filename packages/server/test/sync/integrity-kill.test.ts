@@ -51,6 +51,8 @@ test('a service that is killed while it compares and repairs ends verified, and 
       await waitUntil('some progress', async () => (await countMessages()) >= MESSAGES - 60 + kill * 30)
       service.kill('SIGKILL')
       await service.ended
+      // As it would end by itself later.
+      await sql`update instance set heartbeat_until = '-infinity'`.execute(db)
       service = await startServiceProcess(folder, options)
     }
     const integrity = await waitUntil('the end of the repair', async () => {

@@ -128,7 +128,7 @@ describe('integrity', () => {
     },
   )
 
-  test('compares only what is within the sync window', async () => {
+  test.concurrent('compares only what is within the sync window', async () => {
     const now = Date.now()
     await using account = await openProxiedAccount({
       settings: { syncWindowDays: 30 },
@@ -154,7 +154,7 @@ describe('integrity', () => {
     ]).toEqual([3, 0])
   })
 
-  test('is unverified if the server could not be reached for more than a day', async () => {
+  test.concurrent('is unverified if the server could not be reached for more than a day', async () => {
     await using account = await openProxiedAccount({
       arrange: world => world.deliver(shortMessages(0, 5)),
     })
@@ -168,7 +168,7 @@ describe('integrity', () => {
     expect(await readIntegrity(app, accountId)).toMatchObject({ state: 'unverified', verifiedAt })
   })
 
-  test('refuses a refresh of an inactive account, and shares the limit of requested passes', async () => {
+  test.concurrent('refuses a refresh of an inactive account, and shares the limit of requested passes', async () => {
     await using account = await openProxiedAccount()
     const { app, accountId } = account
     const path = `/v1/accounts/${accountId}/integrity?refresh=true`

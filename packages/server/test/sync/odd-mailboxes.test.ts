@@ -15,7 +15,7 @@ function startServer(odd: readonly string[], answer: (asked: Asked) => boolean =
   })
 }
 
-test('impossible counts are ignored, and hide no mailbox', async () => {
+test.concurrent('impossible counts are ignored, and hide no mailbox', async () => {
   await using server = await startServer(['* LIST () "/" Huge'], ({ command, tag, say }) => {
     if (!command.startsWith('STATUS "Huge"') && !command.startsWith('STATUS Huge')) return false
     say('* STATUS Huge (MESSAGES 3000000000 UNSEEN 2147483648 UIDNEXT 1 UIDVALIDITY 1)', `${tag} OK done`)
@@ -39,7 +39,7 @@ const noise = (length: number) =>
   Array.from({ length }, (_, at) => String.fromCharCode(0x4e00 + ((at * 7919) % 20_000))).join('')
 const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 
-test.each<readonly [what: string, lines: string[]]>([
+test.concurrent.each<readonly [what: string, lines: string[]]>([
   ['a name of 400 KB', [`* LIST (\\Noselect) "/" "${'x'.repeat(400_000)}"`]],
   ['a name of 400 KB as a literal', [`* LIST (\\Noselect) "/" {400000}`, 'x'.repeat(400_000)]],
   ['a name that no index accepts', [`* LIST (\\Noselect) "/" "${utf8(noise(1000))}"`]],

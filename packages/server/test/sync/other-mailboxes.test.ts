@@ -10,7 +10,7 @@ import {
 } from './proxied-account.ts'
 
 describe('mailboxes beside the inbox', () => {
-  test.each([
+  test.concurrent.each([
     ['a server with IDLE', { faults: { hiddenCapabilities: ['NOTIFY'] } }, 'the inbox is watched'],
     ['a server without IDLE', { faults: { hiddenCapabilities: ['IDLE'] } }, 'the inbox is polled'],
     ['a server of 1996', { start: () => startDovecot({ flavour: 'poor' }) }, 'the inbox is polled'],

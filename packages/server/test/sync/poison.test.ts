@@ -1,8 +1,13 @@
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
 import { findFreePort, readMetric } from '../metrics.ts'
-import { readMessages } from './followed-account.ts'
+import { startChaosProxy } from '../servers/chaos-proxy.ts'
+import { startDovecot } from '../servers/dovecot.ts'
+import { useServer } from '../servers/shared-server.ts'
+import { openWorld } from '../servers/world.ts'
+import { connectMailbox, openSyncApp, readMessages } from './followed-account.ts'
 import {
   openProxiedAccount,
   retryUntil,
@@ -13,6 +18,7 @@ import {
 } from './proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
+const server = useServer(() => startDovecot())
 const MESSAGES = 40
 const POISON = 17
 
@@ -26,6 +32,7 @@ describe('a message', () => {
     async (_, does) => {
       const metricsPort = await findFreePort()
       await using account = await openProxiedAccount({
+        server: server(),
         config: { metricsPort },
         arrange: world => world.deliver(shortMessages(1, 3)),
       })
@@ -61,17 +68,25 @@ describe('a message', () => {
   )
 
   test.concurrent('that ends the connection does not keep the first sync from finishing', async () => {
-    await using account = await openProxiedAccount({
-      arrange: world => world.deliver(shortMessages(1, MESSAGES)),
-      faults: { poison: { uids: [POISON], does: 'cut' } },
+    const user = await server().addUser()
+    await using world = await openWorld(server(), user)
+    await world.deliver(shortMessages(1, MESSAGES))
+    await using proxy = await startChaosProxy(server(), { poison: { uids: [POISON], does: 'cut' } })
+    await using app = await openSyncApp()
+    const accountId = await connectMailbox(app, proxy, user)
+    await retryUntil(app, accountId, 'the first sync', async () => {
+      const { body } = await app.get<Account>(`/v1/accounts/${accountId}`)
+      return body.initializedAt !== null
     })
-    const { app, accountId } = account
     expect(await readMessages(app, accountId)).toHaveLength(MESSAGES - 1)
     expect(await readQuarantine(app.db)).toMatchObject({ reason: expect.stringContaining('connection') })
   })
 
   test.concurrent('that cannot be read is retried at growing intervals, and forgotten when it is deleted', async () => {
-    await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 1)) })
+    await using account = await openProxiedAccount({
+      server: server(),
+      arrange: world => world.deliver(shortMessages(1, 1)),
+    })
     const { app, proxy, world, cursor } = account
     const [first = 0] = await world.uids('INBOX')
     proxy.faults = { poison: { uids: [first + 1], does: 'refuse' } }
@@ -90,7 +105,10 @@ describe('a message', () => {
   })
 
   test.concurrent('that the database refuses is quarantined alone, and indexed when the database accepts it', async () => {
-    await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 1)) })
+    await using account = await openProxiedAccount({
+      server: server(),
+      arrange: world => world.deliver(shortMessages(1, 1)),
+    })
     const { app, world, accountId, cursor } = account
     await sql`
       create function refuse_poison() returns trigger language plpgsql as $$

@@ -29,6 +29,8 @@ export interface ProxiedAccount extends AsyncDisposable {
 export interface ProxiedAccountOptions extends TestAppOptions {
   faults?: Faults
   start?: () => Promise<MailServer>
+  /** A server that other tests use, too, in place of a new one. */
+  server?: MailServer
   /** The full history by default. */
   settings?: Record<string, unknown>
   /** Arranges the mailbox before it is connected. */
@@ -39,9 +41,9 @@ export interface ProxiedAccountOptions extends TestAppOptions {
 
 /** Connects a mailbox through a proxy, and waits for the first sync. */
 export async function openProxiedAccount(options: ProxiedAccountOptions = {}): Promise<ProxiedAccount> {
-  const { faults, start = startDovecot, arrange, settings, ...rest } = options
+  const { faults, start = startDovecot, server: given, arrange, settings, ...rest } = options
   await using opened = new AsyncDisposableStack()
-  const server = opened.use(await start())
+  const server = given ?? opened.use(await start())
   const proxy = opened.use(await startChaosProxy(server, faults))
   const user = await server.addUser()
   const world = opened.use(await openWorld(server, user))

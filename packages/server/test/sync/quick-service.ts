@@ -1,6 +1,7 @@
 /** A program that runs the service like `waxwing serve`, but with shorter times and strict checks of its answers. */
 import { readProcessConfig } from '../../src/cli/connect.ts'
 import { welcomeFirst } from '../../src/cli/first-start.ts'
+import { neverOverloaded } from '../../src/door/overload.ts'
 import { openLog } from '../../src/kit/log.ts'
 import { startService } from '../../src/main.ts'
 
@@ -12,5 +13,6 @@ await startService(config, {
   log,
   onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
   isStrict: true,
+  overload: neverOverloaded,
   pace: { pollSeconds: 0.2, pulseSeconds: 0.2, now: () => Date.now() * CLOCK_SPEED },
 })

@@ -15,7 +15,7 @@ import {
 /** Ten minutes in production. */
 const pace = { pollSeconds: 1, refusalSeconds: 0.5 }
 
-test('a password that is refused for long enough stops the account with one event, and a new one starts it again', async () => {
+test.concurrent('a password that is refused for long enough stops the account with one event, and a new one starts it again', async () => {
   const metrics = openMetrics()
   await using account = await openProxiedAccount({
     pace,
@@ -84,7 +84,7 @@ test('a password that is refused for long enough stops the account with one even
   expect(new Set(steps.map(step => step.accountId))).toEqual(new Set([accountId]))
 })
 
-test('a server that refuses correct passwords for a while stops no account', async () => {
+test.concurrent('a server that refuses correct passwords for a while stops no account', async () => {
   await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 2)) })
   const { app, proxy, world, accountId, cursor } = account
   const refusals = () =>

@@ -1,7 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { seeded } from '../seeded.ts'
-import { startCyrus } from '../servers/cyrus.ts'
-import { startDovecot } from '../servers/dovecot.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import type { Delivery } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { readFeed, readMessages } from './followed-account.ts'
@@ -14,17 +13,17 @@ import {
 } from './proxied-account.ts'
 
 const MAILBOX = 'Work'
+const PACE = { pollSeconds: 0.2, passFactorMax: 1 }
 
-test.each([
-  ['Dovecot', 5_000, () => startDovecot()],
-  ['a poor Dovecot', 500, () => startDovecot({ flavour: 'poor' })],
-  ['Cyrus', 500, () => startCyrus()],
-] as const)(
-  'a mailbox on %s of %i messages that is renumbered while mail comes and goes keeps the ids of all other messages',
-  async (_, count, start) => {
+describe.concurrent.each(SERVER_KINDS)('a mailbox on $name', ({ name, start }) => {
+  const server = useServer(start)
+  const count = name === 'Dovecot' ? 5_000 : 500
+
+  test(`of ${count} messages that is renumbered while mail comes and goes keeps the ids of all other messages`, async () => {
     const random = seeded('renumbering')
     await using account = await openProxiedAccount({
-      start,
+      server: server(),
+      pace: PACE,
       async arrange(world) {
         await world.createMailbox(world.at(MAILBOX))
         await world.deliver(shortMessages(0, count), world.at(MAILBOX))
@@ -63,21 +62,16 @@ test.each([
     expect(after.size).toBe(count)
     const changed = [...after].filter(([subject, id]) => before.has(subject) && before.get(subject) !== id)
     expect(changed).toEqual([])
-  },
-)
+  })
 
-test.each([
-  ['Dovecot', () => startDovecot()],
-  ['Cyrus', () => startCyrus()],
-])(
-  'on %s two messages that nothing tells apart, without a Message-ID, are two and stay two',
-  async (_, start) => {
+  test('keeps two messages that nothing tells apart, without a Message-ID, as two', async () => {
     const twin: Delivery = {
       raw: 'From: Ada <ada@a.test>\r\nTo: you@b.test\r\nDate: Thu, 01 Jan 2026 00:00:00 +0000\r\nSubject: twin\r\n\r\nHello\r\n',
       internalDate: new Date(Date.UTC(2026, 0, 1)),
     }
     await using account = await openProxiedAccount({
-      start,
+      server: server(),
+      pace: PACE,
       async arrange(world) {
         await world.createMailbox(world.at(MAILBOX))
         await world.deliver([twin, twin, shortMessage(1)], world.at(MAILBOX))
@@ -115,8 +109,8 @@ test.each([
       'message.deleted twin',
     ])
     expect((await twinIds()).length).toBe(2)
-  },
-)
+  })
+})
 
 /** Leaves out updates: a mailbox that Cyrus renumbers is a new one, so its messages are also announced as moved. */
 function bornOrGone(events: readonly string[]): string[] {

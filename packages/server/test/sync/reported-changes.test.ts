@@ -13,7 +13,7 @@ import {
 /** No pass is due during a test: what is in the feed was reported by the server. */
 const RARE = { pollSeconds: 100_000 }
 
-test('changes in any mailbox are in the feed without a pass being due', async () => {
+test.concurrent('changes in any mailbox are in the feed without a pass being due', async () => {
   await using account = await openProxiedAccount({
     pace: RARE,
     arrange: world => world.deliver(shortMessages(1, 3), 'Archive'),
@@ -71,7 +71,7 @@ test('changes in any mailbox are in the feed without a pass being due', async ()
   expect(proxy.stats.connectedAt).toHaveLength(connections)
 })
 
-test('a server that announces reports and sends none is polled, over another connection', async () => {
+test.concurrent('a server that announces reports and sends none is polled, over another connection', async () => {
   let isListing = false
   await using account = await openProxiedAccount({
     pace: { pollSeconds: 1, renewal: { everySeconds: 1e6, soonestSeconds: 0 } },

@@ -102,7 +102,7 @@ async function readIntegrity(accountId: string, query = ''): Promise<AccountInte
   return (await app.get<AccountIntegrity>(`/v1/accounts/${accountId}/integrity${query}`)).body
 }
 
-describe('a number that a restored server gave again', () => {
+describe.concurrent('a number that a restored server gave again', () => {
   test.each<[string, (path: string) => Promise<{ status: number; body: unknown }>]>([
     ['marking', path => app.patch(path, { isRead: true })],
     ['moving', path => app.delete(path)],
@@ -144,7 +144,7 @@ describe('a number that a restored server gave again', () => {
   })
 })
 
-test('another message that a comparison finds has the other mailboxes compared by their headers', async () => {
+test.concurrent('another message that a comparison finds has the other mailboxes compared by their headers', async () => {
   const { raw, internalDate } = shortMessage('B')
   await using account = await openRestored({
     async arrange(world) {
@@ -170,7 +170,7 @@ test('another message that a comparison finds has the other mailboxes compared b
   )
 })
 
-test.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
+test.concurrent.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
   ['next number', world => world.deliver(shortMessage('gone')), ['message.deleted message gone']],
   ['mod-sequence', world => world.flag('INBOX', [1], '\\Flagged'), ['message.updated message 1']],
 ])(
@@ -193,7 +193,7 @@ test.each<[string, Pick<Restoration, 'lost'>['lost'], string[]]>([
   },
 )
 
-test('a message without a Message-ID is read though another identity was indexed', async () => {
+test.concurrent('a message without a Message-ID is read though another identity was indexed', async () => {
   const user = await server().addUser()
   await using world = await openWorld(server(), user)
   const raw =
@@ -209,7 +209,7 @@ test('a message without a Message-ID is read though another identity was indexed
   await app.delete(`/v1/accounts/${accountId}`)
 })
 
-test('a message whose number was given again keeps its id where it is found', async () => {
+test.concurrent('a message whose number was given again keeps its id where it is found', async () => {
   await using account = await openRestored({
     ...GIVEN_AGAIN,
     async after(world) {
@@ -225,7 +225,7 @@ test('a message whose number was given again keeps its id where it is found', as
   expect((await message('message A')).id).toBe(id)
 })
 
-test('headers are compared by pages, and a connection that breaks repeats only the last page', async () => {
+test.concurrent('headers are compared by pages, and a connection that breaks repeats only the last page', async () => {
   const asked: string[] = []
   const cutAt = 3
   const faults: Faults = {

@@ -12,8 +12,10 @@ import {
 } from './proxied-account.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'
+import { useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 
+const server = useServer(() => startDovecot())
 const pace = { pollSeconds: 1, stallSeconds: 2 }
 
 /** Makes the server silent for everyone, from the moment when it would send such a line. @returns that moment */
@@ -39,6 +41,7 @@ describe('a server that falls silent', () => {
     ['before it greets', /^\* CAPABILITY|^\S+ OK \[CAPABILITY/],
   ])('%s is disconnected at the deadline, reported, and retried until it recovers', async (_, pattern) => {
     await using account = await openProxiedAccount({
+      server: server(),
       pace,
       arrange: world => world.deliver(shortMessages(1, 3)),
     })
@@ -59,10 +62,9 @@ describe('a server that falls silent', () => {
   })
 
   test.concurrent('in the first sync is disconnected at the deadline, and the first sync finishes later', async () => {
-    await using server = await startDovecot()
-    await using proxy = await startChaosProxy(server)
-    const user = await server.addUser()
-    await using world = await openWorld(server, user)
+    await using proxy = await startChaosProxy(server())
+    const user = await server().addUser()
+    await using world = await openWorld(server(), user)
     await world.deliver(shortMessages(1, 20))
     await using app = await openSyncApp({ pace })
     const silent = fallSilentAt(proxy, /^\* \d+ FETCH/)

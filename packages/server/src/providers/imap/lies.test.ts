@@ -38,7 +38,7 @@ async function arrange(faults: Faults = {}) {
   }
 }
 
-describe('messages that vanished', () => {
+describe.concurrent('messages that vanished', () => {
   test('are taken from VANISHED if it accounts for all of them, and only those are requested', async () => {
     await using arranged = await arrange()
     const uids = await arranged.world.deliver(letters(20))
@@ -88,7 +88,7 @@ describe('messages that vanished', () => {
   })
 })
 
-describe('mod-sequences', () => {
+describe.concurrent('mod-sequences', () => {
   test.each([
     ['that go back', (line: string) => line.replace(/HIGHESTMODSEQ \d+/, 'HIGHESTMODSEQ 1')],
     ['that are gone', (line: string) => line.replace(/^\* OK \[HIGHESTMODSEQ.*/, '* OK [NOMODSEQ] none')],
@@ -108,7 +108,7 @@ describe('mod-sequences', () => {
   })
 })
 
-describe('what a server leaves out or adds', () => {
+describe.concurrent('what a server leaves out or adds', () => {
   test('an invalid cursor starts from the beginning', async () => {
     await using arranged = await arrange()
     await arranged.world.deliver(letters(2))
@@ -201,7 +201,7 @@ describe('what a server leaves out or adds', () => {
   })
 })
 
-describe('a single new message', () => {
+describe.concurrent('a single new message', () => {
   /** An index of three messages, whose mailbox is not the open one any more. */
   async function arrangeThree() {
     const arranged = await arrange()
@@ -250,7 +250,7 @@ describe('a single new message', () => {
   })
 })
 
-describe('names of mailboxes', () => {
+describe.concurrent('names of mailboxes', () => {
   const NAMES = [
     'with "quotes"',
     String.raw`back\slash`,

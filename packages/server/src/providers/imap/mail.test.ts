@@ -6,7 +6,7 @@ import { attributesOf, bytesOf } from '../../../test/servers/imap-values.ts'
 import type { MailServer } from '../../../test/servers/mail-server.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld, type World } from '../../../test/servers/world.ts'
-import { describe } from 'vitest'
+import { describe, vi } from 'vitest'
 import {
   type Arrangement,
   type ChangingArrangement,
@@ -131,7 +131,9 @@ const KINDS: Kind[] = [
   { name: 'IMAP on Cyrus', start: () => startCyrus() },
 ]
 
-describe.each(KINDS)('$name', kind => {
+/** Each test has an account of its own, and many wait for their server, so some run at once. */
+vi.setConfig({ maxConcurrency: 3 })
+describe.concurrent.each(KINDS)('$name', kind => {
   const server = useServer(kind.start)
   describeMail(kind.name, () => arrange(server(), kind))
   describeFolders(kind.name, () => arrange(server(), kind))

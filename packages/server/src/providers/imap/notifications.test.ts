@@ -78,7 +78,7 @@ async function arrange({ faults = {}, change = line => line }: { faults?: Faults
   }
 }
 
-describe('a server that reports all changes', () => {
+describe.concurrent('a server that reports all changes', () => {
   test('is asked once, before the first list', async () => {
     await using arranged = await arrange()
     await arranged.mail.listMailboxes()
@@ -163,7 +163,7 @@ describe('a server that reports all changes', () => {
   })
 })
 
-describe('a server that does not report all changes', () => {
+describe.concurrent('a server that does not report all changes', () => {
   test('is polled if it refuses to', async () => {
     await using arranged = await arrange({ faults: { refusedCommands: [/^NOTIFY\b/] } })
     const { mail } = arranged

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { waitUntil } from '../../../test/wait-until.ts'
 import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { egressGuard } from '../../kit/egress/guard.ts'
 import { checkSmtp } from './check.ts'
@@ -70,13 +71,44 @@ test.each([
   expect(server.sent()).toBeLessThan(SENT_BYTES_MAX)
 })
 
+/** Simulates the clock of all time limits. Intervals, by which a server drips, keep the real one. */
+function simulateTime() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation(milliseconds => {
+    const over = new AbortController()
+    setTimeout(() => over.abort(new DOMException('The time is up.', 'TimeoutError')), milliseconds)
+    return over.signal
+  })
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
 test('gives up a server that drips its greeting after 20 seconds', async () => {
+  let drops = 0
   await using server = await startServer(socket => {
-    const timer = setInterval(() => socket.write('2'), 100)
+    const timer = setInterval(() => {
+      drops++
+      socket.write('2')
+    }, 50)
     socket.on('close', () => clearInterval(timer))
   })
+  const untilDropsCome = (seen = drops) => waitUntil('more of the greeting', async () => drops > seen + 2)
+  simulateTime()
 
-  await expect(check(server.port)).rejects.toMatchObject({
+  let failure: unknown = null
+  check(server.port).catch((error: unknown) => {
+    failure = error
+  })
+  await untilDropsCome()
+  await vi.advanceTimersByTimeAsync(19_000)
+  await untilDropsCome()
+  expect(failure).toBe(null)
+  await vi.advanceTimersByTimeAsync(1_000)
+  await waitUntil('the end of the check', async () => failure !== null)
+  expect(failure).toMatchObject({
     kind: 'unavailable',
     message: 'The server did not answer within 20 seconds.',
   })

@@ -22,7 +22,7 @@ function sayBefore(proxy: ChaosProxy, command: RegExp, lines: string[]): void {
   }
 }
 
-describe('what a server does not keep', () => {
+describe.concurrent('what a server does not keep', () => {
   test('is refused before anything is changed', async () => {
     await using arranged = await arrange({
       rewrite: line => line.replace(/\[PERMANENTFLAGS .*\\\*\)\]/, '[PERMANENTFLAGS (\\Seen \\Deleted)]'),
@@ -51,7 +51,7 @@ describe('what a server does not keep', () => {
   })
 })
 
-test('keys of a mailbox without a cursor, which may be void, are neither changed nor read', async () => {
+test.concurrent('keys of a mailbox without a cursor, which may be void, are neither changed nor read', async () => {
   await using arranged = await arrange()
   const keys = await arranged.world.deliver(letters(2))
   await arranged.world.createMailbox('Kept')
@@ -74,7 +74,7 @@ test('keys of a mailbox without a cursor, which may be void, are neither changed
   expect(await arranged.uids('INBOX')).toEqual(keys)
 })
 
-describe('answers that lie or are missing', () => {
+describe.concurrent('answers that lie or are missing', () => {
   test('flags are asked for if STORE does not tell them', async () => {
     await using arranged = await arrange()
     const { proxy } = arranged
@@ -116,7 +116,7 @@ describe('answers that lie or are missing', () => {
   })
 })
 
-describe('a mark beside those of another client', () => {
+describe.concurrent('a mark beside those of another client', () => {
   test('is made again where the server tells once what was before', async () => {
     await using arranged = await arrange()
     const keys = await arranged.world.deliver(letters(300))
@@ -155,7 +155,7 @@ describe('a mark beside those of another client', () => {
   })
 })
 
-describe('a server that tells late which messages left', () => {
+describe.concurrent('a server that tells late which messages left', () => {
   /** Shows the messages until the next NOOP after the command. */
   function tellLate({ proxy }: { proxy: ChaosProxy }, command: RegExp, keys: readonly number[]): void {
     const untold: string[] = []
@@ -202,7 +202,7 @@ describe('a server that tells late which messages left', () => {
   })
 })
 
-describe('a list of mailboxes', () => {
+describe.concurrent('a list of mailboxes', () => {
   test('may spell the new name of a mailbox in its own way', async () => {
     await using arranged = await arrange()
     await arranged.world.createMailbox('Work')
