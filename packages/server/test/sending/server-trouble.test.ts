@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
 import { failHeldBack } from '../../src/features/sending/outbox/sweep.ts'
-import { newId } from '../../src/kit/ids.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
 import { whileTaskRests } from '../resting-task.ts'
 import { useServer } from '../servers/shared-server.ts'
@@ -12,6 +11,7 @@ import { waitUntil } from '../wait-until.ts'
 import {
   connectSender,
   openSendingApp,
+  openSendingTenant,
   readEntry,
   send,
   sendEvents,
@@ -26,16 +26,6 @@ const SHORT_WAIT_MS = 100
 const never = new AbortController().signal
 
 const running = useServer(() => openSendingApp())
-
-/** A tenant of the service, and an SMTP server for its sends. */
-async function openTenant() {
-  const service = running().app
-  await using opened = new AsyncDisposableStack()
-  const sink = opened.use(await startSmtpSink())
-  const app: TestApp = { ...service, ...(await service.createTenant(newId())) }
-  const owned = opened.move()
-  return { app, imap: running().imap, sink, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
 
 /** As if everything so far had happened that much earlier to the account. */
 async function moveBack(db: Db, accountId: string, interval: string): Promise<void> {
@@ -77,7 +67,7 @@ const waitForAttempts = (app: TestApp, entry: OutboxEntry, count: number) =>
   )
 
 test('a server that is dead for two days fails what was due, with its events', async () => {
-  await using opened = await openTenant()
+  await using opened = await openSendingTenant(running())
   const { app, sink } = opened
   const accountId = await connectSender(app, opened)
   await sink[Symbol.asyncDispose]()
@@ -122,7 +112,7 @@ test('a server that is dead for two days fails what was due, with its events', a
 })
 
 test('the last attempt at a server that is dead fails the send', async () => {
-  await using opened = await openTenant()
+  await using opened = await openSendingTenant(running())
   const { app, sink } = opened
   const accountId = await connectSender(app, opened)
   await sink[Symbol.asyncDispose]()
@@ -172,7 +162,7 @@ describe('a storm', () => {
     ['of 421 to MAIL', at('mail', '421 4.7.0 too many connections')],
     ['of 4.7.x to MAIL', at('mail', '451 4.7.1 too much mail')],
   ])('%s holds back the account by one growing pause, and no other account', async (_, behave) => {
-    await using opened = await openTenant()
+    await using opened = await openSendingTenant(running())
     await using calm = await startSmtpSink()
     const { app, sink } = opened
     const stormy = await connectSender(app, opened)
