@@ -17,10 +17,11 @@ const PREPARING_SECONDS_MAX = 150
 /**
  * A folder for a service's data, as a first start leaves it that ended before it made a key: the embedded database is
  * there, and has the schema. To create one takes seconds, so the first that is asked for in a test run is copied.
+ * @param parent the folder that it is made in
  */
-export async function makePreparedFolder(): Promise<DataFolder> {
+export async function makePreparedFolder(parent?: string): Promise<DataFolder> {
   const original = await requireOriginal()
-  const folder = await makeDataFolder()
+  const folder = await makeDataFolder(parent)
   await run('cp', ['--archive', '--reflink=auto', `${original}/.`, folder.path])
   return folder
 }

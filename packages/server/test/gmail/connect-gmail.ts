@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import type { Db } from '../../src/database/pool.ts'
 import { inTransaction } from '../../src/events/unit-of-work.ts'
 import { connectWithGrant } from '../../src/features/accounts/accounts/connect-with-grant.ts'
 import { accountKeys } from '../../src/features/accounts/accounts/secrets.ts'
@@ -45,5 +47,11 @@ export async function connectGmail(
       settings: { syncWindowDays: null },
     }),
   )
+  await wakeSync(app.db, account.id)
   return account.id
+}
+
+/** Wakes the sync for a new account, as the service does after its commit. Without that, it finds it after seconds. */
+export async function wakeSync(db: Db, accountId: string): Promise<void> {
+  await sql`select pg_notify('waxwing_wake', ${accountId})`.execute(db)
 }

@@ -5,10 +5,10 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { waitForStatus } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
-import { askForSync, waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { GmailClient } from './gmail-client.ts'
 import { connectGmail, type GmailAccount, letter, openGmailApp } from './open-gmail-app.ts'
+import { whileUnread } from './while-unread.ts'
 
 const opened = useServer(() => openGmailApp())
 
@@ -38,21 +38,6 @@ const deleteDraft = (client: GmailClient, id: string) => client.deleteDraft(id)
 const sendDraft = (client: GmailClient, id: string) =>
   client.call(api => api.drafts.send({ requestBody: { id } }))
 
-/** Acts while the history cannot be read, so that no look comes between what others do. */
-async function whileUnread(account: GmailAccount, act: () => Promise<unknown>): Promise<void> {
-  const { app, sandbox } = opened()
-  await sandbox.addFault({
-    does: 'error',
-    host: 'gmail.googleapis.com',
-    path: '/gmail/v1/users/me/history',
-  })
-  await account.client.insert(letter('news'), ['INBOX'])
-  await waitForRuntime(app, account.accountId, 'backoff')
-  await act()
-  await sandbox.clearFaults()
-  await askForSync(app, account.accountId)
-}
-
 /** Waits until the index has these messages, and no draft. */
 const waitForSubjects = (account: GmailAccount, subjects: readonly string[]) =>
   waitUntil(`${subjects.join(' and ')} without a draft`, async () => {
@@ -61,7 +46,7 @@ const waitForSubjects = (account: GmailAccount, subjects: readonly string[]) =>
     return messages.every(({ isDraft }) => !isDraft) && isDeepStrictEqual(held, subjects)
   })
 
-describe('a draft of Gmail', () => {
+describe.concurrent('a draft of Gmail', () => {
   test('of a reply is one draft in its thread, with its text and recipients, over replacing and sending (C38, C37)', async () => {
     const { app } = opened()
     const account = await connectGmail(opened(), client => client.insert(letter('talk'), ['INBOX']))
@@ -193,7 +178,20 @@ describe('a draft of Gmail', () => {
     })
   })
 
-  test('is created once, if the answer to the first try was lost', async () => {
+  test('that Gmail no longer has is not found', async () => {
+    const { app } = opened()
+    const account = await connectGmail(opened())
+    const { path, client } = account
+    const { body } = await app.post<Message>(`${path}/drafts`, { subject: 'Gone', text: 'x' })
+    const [draft] = await draftsOf(client)
+    await client.deleteDraft(draft!.id)
+    const refused = await app.put(`${path}/drafts/${body.id}`, { subject: 'x' })
+    expect(refused.status).toBe(404)
+    expect((await account.settledFeed()).at(-1)).toBe('message.deleted Gone')
+  })
+
+  // A fault strikes the calls of every account.
+  test('is created once, if the answer to the first try was lost', { concurrent: false }, async () => {
     const { app, sandbox } = opened()
     const account = await connectGmail(opened())
     const { path, client } = account
@@ -218,37 +216,29 @@ describe('a draft of Gmail', () => {
     expect(await account.settledFeed()).toEqual(['message.created Once'])
   })
 
-  test('that Gmail no longer has is not found', async () => {
-    const { app } = opened()
-    const account = await connectGmail(opened())
-    const { path, client } = account
-    const { body } = await app.post<Message>(`${path}/drafts`, { subject: 'Gone', text: 'x' })
-    const [draft] = await draftsOf(client)
-    await client.deleteDraft(draft!.id)
-    const refused = await app.put(`${path}/drafts/${body.id}`, { subject: 'x' })
-    expect(refused.status).toBe(404)
-    expect((await account.settledFeed()).at(-1)).toBe('message.deleted Gone')
-  })
-
   test.each([
     ['deletes', deleteDraft, ['news']],
     ['sends', sendDraft, ['Mine', 'news']],
-  ])('that another client %s unheard leaves the index by a comparison', async (_, act, left) => {
-    const { app } = opened()
-    const account = await connectGmail(opened(), client =>
-      client.createDraft('To: x@example.com\r\nSubject: Mine\r\n\r\nText\r\n'),
-    )
-    const { path, accountId, client } = account
-    await account.message('Mine')
-    await whileUnread(account, async () => {
-      const [draft] = await client.drafts()
-      await act(client, draft!)
-      const { historyId } = await client.call(api => api.getProfile())
-      // The history leaves out what happened.
-      await sql`update sync_cursor set cursor = cursor || jsonb_build_object('historyId', ${historyId}::text)
+  ])(
+    'that another client %s unheard leaves the index by a comparison',
+    { concurrent: false },
+    async (_, act, left) => {
+      const { app } = opened()
+      const account = await connectGmail(opened(), client =>
+        client.createDraft('To: x@example.com\r\nSubject: Mine\r\n\r\nText\r\n'),
+      )
+      const { path, accountId, client } = account
+      await account.message('Mine')
+      await whileUnread(opened(), account, async () => {
+        const [draft] = await client.drafts()
+        await act(client, draft!)
+        const { historyId } = await client.call(api => api.getProfile())
+        // The history leaves out what happened.
+        await sql`update sync_cursor set cursor = cursor || jsonb_build_object('historyId', ${historyId}::text)
         where account_id = ${accountId}`.execute(app.db)
-    })
-    await app.get(`${path}/integrity?refresh=true`)
-    await waitForSubjects(account, left)
-  })
+      })
+      await app.get(`${path}/integrity?refresh=true`)
+      await waitForSubjects(account, left)
+    },
+  )
 })

@@ -46,7 +46,7 @@ const age = ({ accountId }: GmailAccount, minutes = 25 * 60) =>
     where account_id = ${accountId}
   `.execute(opened().app.db)
 
-describe('identities of a Gmail account', () => {
+describe.concurrent('identities of a Gmail account', () => {
   test('are those that Gmail offers, with their signatures, read again after a day or when asked', async () => {
     const { app } = opened()
     const account = await connectGmail(opened())
@@ -169,7 +169,8 @@ describe('identities of a Gmail account', () => {
     expect((await app.get<{ status: string }>(account.path)).body.status).toBe('active')
   })
 
-  test('are those that were read last while Gmail cannot be asked', async () => {
+  // A fault strikes the calls of every account.
+  test('are those that were read last while Gmail cannot be asked', { concurrent: false }, async () => {
     const { app, sandbox } = opened()
     const other = await connectGmail(opened())
     await sandbox.addFault({

@@ -17,6 +17,7 @@ import {
   waitForFirstSync,
 } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { wakeSync } from './connect-gmail.ts'
 import { configureGmail, type GmailClient, openGmailClient, SCOPES } from './gmail-client.ts'
 
 /** The service with all roles, and a sandbox that plays Gmail. */
@@ -85,6 +86,7 @@ export async function addGmailAccount(
       settings,
     }),
   )
+  await wakeSync(app.db, account.id)
   return account.id
 }
 

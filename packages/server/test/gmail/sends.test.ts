@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { recordRestore } from '../../src/database/feed-epoch.ts'
 import { parse } from '../bodies/facts.ts'
 import { readEntry, send, sendEvents, waitForEntry, waitForStatus } from '../sending/open-sending.ts'
+import { hurryTasks } from '../sending/killable-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
 import { configureGmail, type GmailClient, openGmailClient } from './gmail-client.ts'
@@ -32,7 +33,7 @@ async function hurryLookUp(entry: OutboxEntry, change = sql`task_at = clock_time
   await sql`update outbox set ${change} where id = ${entry.id} and task = 'look_up'`.execute(opened().app.db)
 }
 
-describe('a send by Gmail', () => {
+describe.concurrent('a send by Gmail', () => {
   test('has one copy, which names the send (C36)', async () => {
     const { app, sandbox } = opened()
     const account = await connectGmail(opened())
@@ -82,39 +83,6 @@ describe('a send by Gmail', () => {
     expect((await fetch(leave, { method: 'POST', body: oneClick })).status).toBe(200)
   })
 
-  test('keeps its thread and links its copy, although Gmail replaced the Message-ID (C36, C37)', async () => {
-    const { app, sandbox } = opened()
-    const account = await connectGmail(opened(), client => client.insert(letter('talk'), ['INBOX']))
-    const replied = await account.message('talk')
-    await configureGmail(sandbox, { overwriteMessageIds: true })
-    const entry = await send(app, account.accountId, { subject: undefined, inReplyTo: replied.id })
-    const sent = await withCopy(entry)
-    await configureGmail(sandbox, { overwriteMessageIds: false })
-    expect(sent.threadId).toBe(replied.threadId)
-    const [raw] = await sentBy(account.client)
-    expect(raw).toMatch(/^In-Reply-To: <talk@example.com>\r$/m)
-    expect(raw).toMatch(/^References: <talk@example.com>\r$/m)
-    const messageId = /^Message-ID: (\S+)\r$/im.exec(raw!)![1]!
-    expect(messageId).not.toBe(entry.internetMessageId)
-    const linked = await waitForEntry(
-      app,
-      entry,
-      'the Message-ID',
-      now => now.internetMessageId === messageId,
-    )
-    expect(linked.messageId).toBe(sent.messageId)
-    // An answer to the new Message-ID is known as one.
-    await account.client.insert(
-      letter('reply', `In-Reply-To: ${messageId}\r\nReferences: ${messageId}\r\n`),
-      ['INBOX', 'UNREAD'],
-    )
-    const reply = await account.message('reply')
-    const { rows } = await sql<{
-      answered_outbox_id: string
-    }>`select answered_outbox_id from message where id = ${reply.id}`.execute(app.db)
-    expect(rows).toEqual([{ answered_outbox_id: entry.id }])
-  })
-
   test('that is larger than one request is uploaded in a session', async () => {
     const { app } = opened()
     const account = await connectGmail(opened())
@@ -125,7 +93,44 @@ describe('a send by Gmail', () => {
     expect((await sentBy(account.client))[0]!.length).toBeGreaterThan(2_000_000)
   })
 
-  test('that Gmail refuses fails with its words, at once', async () => {
+  // From here on, faults and settings of Gmail are those of every account.
+  test(
+    'keeps its thread and links its copy, although Gmail replaced the Message-ID (C36, C37)',
+    { concurrent: false },
+    async () => {
+      const { app, sandbox } = opened()
+      const account = await connectGmail(opened(), client => client.insert(letter('talk'), ['INBOX']))
+      const replied = await account.message('talk')
+      await configureGmail(sandbox, { overwriteMessageIds: true })
+      const entry = await send(app, account.accountId, { subject: undefined, inReplyTo: replied.id })
+      const sent = await withCopy(entry)
+      await configureGmail(sandbox, { overwriteMessageIds: false })
+      expect(sent.threadId).toBe(replied.threadId)
+      const [raw] = await sentBy(account.client)
+      expect(raw).toMatch(/^In-Reply-To: <talk@example.com>\r$/m)
+      expect(raw).toMatch(/^References: <talk@example.com>\r$/m)
+      const messageId = /^Message-ID: (\S+)\r$/im.exec(raw!)![1]!
+      expect(messageId).not.toBe(entry.internetMessageId)
+      const linked = await waitUntil('the Message-ID', async () => {
+        await hurryTasks(app.db)
+        const now = await readEntry(app, entry)
+        return now.internetMessageId === messageId && now
+      })
+      expect(linked.messageId).toBe(sent.messageId)
+      // An answer to the new Message-ID is known as one.
+      await account.client.insert(
+        letter('reply', `In-Reply-To: ${messageId}\r\nReferences: ${messageId}\r\n`),
+        ['INBOX', 'UNREAD'],
+      )
+      const reply = await account.message('reply')
+      const { rows } = await sql<{
+        answered_outbox_id: string
+      }>`select answered_outbox_id from message where id = ${reply.id}`.execute(app.db)
+      expect(rows).toEqual([{ answered_outbox_id: entry.id }])
+    },
+  )
+
+  test('that Gmail refuses fails with its words, at once', { concurrent: false }, async () => {
     const { app, sandbox } = opened()
     const account = await connectGmail(opened())
     await sandbox.addFault({ does: 'error', status: 400, host: HOST, path: UPLOAD, count: 1 })
@@ -137,7 +142,7 @@ describe('a send by Gmail', () => {
     expect(await sentBy(account.client)).toEqual([])
   })
 
-  test('waits as long as Gmail asks for', async () => {
+  test('waits as long as Gmail asks for', { concurrent: false }, async () => {
     const { app, sandbox } = opened()
     const account = await connectGmail(opened())
     await sandbox.addFault({ does: 'rate_limit', retryAfterSeconds: 90, host: HOST, path: UPLOAD, count: 1 })
@@ -266,7 +271,7 @@ test('a send that was due at a restore is looked for in Gmail, and is never sent
   expect(sent).toHaveLength(1)
 })
 
-test('permanent deletion needs a permission of its own, and moving to Trash does not', async () => {
+test.concurrent('permanent deletion needs a permission of its own, and moving to Trash does not', async () => {
   const { app } = opened()
   const account = await connectGmail(
     opened(),
@@ -291,19 +296,16 @@ test('permanent deletion needs a permission of its own, and moving to Trash does
   expect(await account.client.messages()).toHaveLength(2)
 })
 
-test('sends of a merge are sent one after the other, each with one copy', async () => {
+test.concurrent('sends of a merge are sent one after the other, each with one copy', async () => {
   const { app } = opened()
   const account = await connectGmail(opened())
-  const { body } = await app.post<{ items: Array<{ outboxId: string }> }>(
-    `${account.path.replace('/v1/accounts', '/v1/accounts')}/mail-merges`,
-    {
-      render: { subject: 'Dear {{params.name}}', text: 'Hello {{params.name}}' },
-      entries: ['Ann', 'Bob', 'Cy'].map(name => ({
-        to: { address: `${name.toLowerCase()}@example.com` },
-        params: { name },
-      })),
-    },
-  )
+  const { body } = await app.post<{ items: Array<{ outboxId: string }> }>(`${account.path}/mail-merges`, {
+    render: { subject: 'Dear {{params.name}}', text: 'Hello {{params.name}}' },
+    entries: ['Ann', 'Bob', 'Cy'].map(name => ({
+      to: { address: `${name.toLowerCase()}@example.com` },
+      params: { name },
+    })),
+  })
   expect(body.items).toHaveLength(3)
   await waitUntil('all to be sent', async () => (await sentBy(account.client)).length === 3 || null)
   expect((await sentBy(account.client)).map(raw => /^Subject: (.*)\r$/m.exec(raw)![1]).toSorted()).toEqual([

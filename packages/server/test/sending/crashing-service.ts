@@ -1,6 +1,8 @@
 /**
- * A program: the service, which ends itself without a warning at the moment that the file `crash-at` in its folder
- * names, the number of times that it says. The file is removed first, so that it happens once.
+ * A program: the service, which a test ends at moments of its work. The file `crash-at` in its folder names a moment at
+ * which the service ends itself without a warning, once it has come the number of times that the file says. The file
+ * `hold-at` names one at which the first work that comes to it stays for good; other work goes on until the test kills
+ * the service. Each file is removed first, so that it happens once.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,21 +14,27 @@ import { startService } from '../../src/main.ts'
 
 const config = readProcessConfig()
 const log = openLog({ level: 'debug', format: 'json' })
-const file = join(config.dataDir, 'crash-at')
+const [crashFile, holdFile] = [join(config.dataDir, 'crash-at'), join(config.dataDir, 'hold-at')]
 
 let reached = 0
 
-function reachPoint(point: string): void {
-  let awaited: string
-  try {
-    awaited = readFileSync(file, 'utf8')
-  } catch {
-    return
+function reachPoint(point: string): Promise<void> | undefined {
+  const [name, times = '1'] = readIfThere(crashFile)?.split(' ') ?? []
+  if (name === point && ++reached >= Number(times)) {
+    rmSync(crashFile)
+    process.kill(process.pid, 'SIGKILL')
   }
-  const [name, times] = awaited.split(' ')
-  if (name !== point || ++reached < Number(times)) return
-  rmSync(file)
-  process.kill(process.pid, 'SIGKILL')
+  if (readIfThere(holdFile) !== point) return undefined
+  rmSync(holdFile)
+  return new Promise(() => {})
+}
+
+function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
 }
 
 await startService(config, {
@@ -35,6 +43,6 @@ await startService(config, {
   isStrict: true,
   // However busy the machine is, these tests are about kills.
   overload: neverOverloaded,
-  pace: { pulseSeconds: 0.2 },
+  pace: { pollSeconds: 0.5, passFactorMax: 1, pulseSeconds: 0.2 },
   reachPoint,
 })

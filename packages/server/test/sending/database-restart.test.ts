@@ -2,19 +2,25 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/database/embedded/embedded.ts'
-import { openDatabase } from '../../src/database/pool.ts'
+import { type DatabaseAddress, openDatabase } from '../../src/database/pool.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import { callerOf } from '../caller.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startSmtpSink } from '../servers/smtp-sink.ts'
 import { makePreparedFolder } from '../prepared-folder.ts'
-import { startServiceProcess } from '../service-process.ts'
+import { type DataFolder, startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE } from './open-sending.ts'
 
 /** A stop that notifies clients, and one that does not. */
 const SIGNALS = ['SIGINT', 'SIGKILL'] as const
 const SENDERS = 4
+
+/** Where the database of the folder listens, also after a restart. */
+async function findDatabase({ path }: DataFolder): Promise<DatabaseAddress> {
+  await using embedded = await openEmbedded({ dataDir: path, as: 'command', log: silentLog })
+  return embedded.address
+}
 
 test('while the database restarts, every message that is accepted is sent once', async () => {
   await using opened = new AsyncDisposableStack()
@@ -35,6 +41,15 @@ test('while the database restarts, every message that is accepted is sent once',
   const accepted: OutboxEntry[] = []
   let keys = 0
 
+  const address = await findDatabase(folder)
+  const { db } = opened.use(openDatabase({ address, applicationName: 'waxwing test' }))
+
+  /** In place of waiting: a key whose request was lost is free again after 15 seconds. */
+  const freeKey = (key: string) =>
+    sql`update idempotency_key set locked_until = '-infinity' where key = ${key} and status is null`
+      .execute(db)
+      .catch(() => null)
+
   async function post(key: string): Promise<OutboxEntry | null> {
     const answer = await fetch(service.address + outbox, {
       method: 'POST',
@@ -49,13 +64,14 @@ test('while the database restarts, every message that is accepted is sent once',
     const body = (await answer.json()) as OutboxEntry
     statuses.add(answer.status)
     expect(answer.status).toBeOneOf([200, 409, 500, 503])
-    return answer.status === 200 ? body : null
+    if (answer.status === 200) return body
+    await freeKey(key)
+    return null
   }
   /** Sends message after message, each repeated until it is accepted. */
   async function keepSending() {
     while (!over.signal.aborted) {
       const key = `message-${++keys}`
-      // A key whose request was lost is free again after 15 seconds.
       accepted.push(await waitUntil('the answer', () => post(key)))
     }
   }
@@ -84,9 +100,6 @@ test('while the database restarts, every message that is accepted is sent once',
   over.abort()
   await senders
 
-  await using embedded = await openEmbedded({ dataDir: folder.path, as: 'command', log: silentLog })
-  await using database = openDatabase({ address: embedded.address, applicationName: 'waxwing test' })
-  const { db } = database
   await waitUntil('the end of all sends', async () => {
     // In place of waiting until they are tried again.
     await sql`update outbox set due_at = clock_timestamp() where due_at > clock_timestamp()`.execute(db)

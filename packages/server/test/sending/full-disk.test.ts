@@ -1,9 +1,10 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { expect, test } from 'vitest'
 import { callerOf } from '../caller.ts'
+import { makePreparedFolder } from '../prepared-folder.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startSmtpSink } from '../servers/smtp-sink.ts'
-import { makeDataFolder, startServiceProcess, until } from '../service-process.ts'
+import { startServiceProcess, until } from '../service-process.ts'
 import { mountSmallDisk } from '../small-disk.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE } from './open-sending.ts'
@@ -15,7 +16,7 @@ const LARGE_BYTES = 6_000_000
 
 test('on a full disk sends are refused as overloaded, and nothing of them is queued', async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
-  await using folder = await makeDataFolder(disk.path)
+  await using folder = await makePreparedFolder(disk.path)
   await using imap = await startDovecot()
   await using sink = await startSmtpSink()
   await using service = await startServiceProcess(folder, {

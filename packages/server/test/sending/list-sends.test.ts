@@ -8,13 +8,15 @@ import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import { QUICK_PACE, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { hurryTasks } from './killable-sending.ts'
 import {
   connectSender,
   GRACE,
   openSendingApp,
+  readEntry,
   send,
   type SendingApp,
-  waitForEntry,
   waitForStatus,
 } from './open-sending.ts'
 
@@ -172,7 +174,10 @@ describe('a draft', () => {
 test('the copy in the mailbox of sent mail has no such fields', async () => {
   const { app } = opened
   const entry = await send(app, accountId, { listId: 'news', to: [{ address: 'copy@example.org' }] })
-  const { messageId } = await waitForEntry(app, entry, 'the copy', now => now.messageId !== null)
+  const messageId = await waitUntil('the copy', async () => {
+    await hurryTasks(app.db)
+    return (await readEntry(app, entry)).messageId
+  })
   expect((await onWire(entry.id))!.content).toMatch(LINK)
   const { body: copy } = await app.get<string>(`/v1/accounts/${accountId}/messages/${messageId}/raw`)
   expect(copy).toContain(`X-Waxwing-Outbox: ${entry.id}`)

@@ -127,12 +127,10 @@ describe('a merge that waits', () => {
     const user = await imap.addUser()
     const accountId = await connectSender(app, opened, { user })
     const later = new Date(Date.now() + 3_600_000).toISOString()
-    const items = await merge(accountId, { entries: readers(5), intervalSeconds: 1, sendAt: later })
+    const items = await merge(accountId, { entries: readers(3), intervalSeconds: 1, sendAt: later })
     const [{ mailMergeId } = { mailMergeId: '' }] = items
     const planned = (await listMerge(accountId, mailMergeId)).toReversed()
-    expect(planned.map(({ sendAt }) => Date.parse(sendAt) - Date.parse(later))).toEqual([
-      0, 1000, 2000, 3000, 4000,
-    ])
+    expect(planned.map(({ sendAt }) => Date.parse(sendAt) - Date.parse(later))).toEqual([0, 1000, 2000])
     // As if the account could not be used meanwhile: all of them are due.
     await sql`update outbox set due_at = now() where account_id = ${accountId}`.execute(app.db)
     await sql`update mail_merge_pace set due_at = clock_timestamp() where account_id = ${accountId}`.execute(
@@ -144,10 +142,10 @@ describe('a merge that waits', () => {
     const single = await send(app, accountId)
     await waitForStatus(app, single, 'sent')
     await untilEnded(accountId, mailMergeId)
-    expect(await gapsOf(mailMergeId)).toHaveLength(4)
+    expect(await gapsOf(mailMergeId)).toHaveLength(2)
     for (const gap of await gapsOf(mailMergeId)) expect(gap).toBeGreaterThanOrEqual(1)
     const order = (await acceptedBy(user.email)).flatMap(({ to }) => (to[0]!.startsWith('reader') ? to : []))
-    expect(order).toEqual(readers(5).map(({ to }) => to.address))
+    expect(order).toEqual(readers(3).map(({ to }) => to.address))
     await waitUntil('nobody to look at the merge any more', async () => {
       const { rows } = await sql<{ due_at: Date | null }>`
         select due_at from mail_merge_pace where id = ${mailMergeId}`.execute(app.db)

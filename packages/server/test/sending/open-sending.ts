@@ -1,6 +1,7 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { newId } from '../../src/kit/ids.ts'
 import type { Caller } from '../caller.ts'
 import { openTestApp, type TestApp, type TestAppOptions } from '../open-app.ts'
 import { startDovecot } from '../servers/dovecot.ts'
@@ -36,6 +37,16 @@ export async function openSendingApp({ app = {}, sink = {} }: SendingOptions = {
   )
   const owned = opened.move()
   return { app: service, imap, sink: smtp, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** A tenant of the service that runs, with an SMTP server of its own. */
+export async function openSendingTenant(
+  { app, imap }: SendingApp,
+  options: SmtpSinkOptions = {},
+): Promise<SendingApp> {
+  const tenant = await app.createTenant(newId())
+  const sink = await startSmtpSink(options)
+  return { app: { ...app, ...tenant }, imap, sink, [Symbol.asyncDispose]: () => sink[Symbol.asyncDispose]() }
 }
 
 export interface SenderOptions {

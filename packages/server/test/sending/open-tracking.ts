@@ -6,6 +6,7 @@ import { parse } from '../bodies/facts.ts'
 import type { TestApp } from '../open-app.ts'
 import { type World, openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
+import { hurryTasks } from './killable-sending.ts'
 import { connectSender, openSendingApp, send, type SendingApp, waitForStatus } from './open-sending.ts'
 
 export const LINKS = 'https://links.example.com'
@@ -151,6 +152,7 @@ export class TrackingApp {
   /** The HTML of the message as it was filed. */
   async filedHtml(entry: OutboxEntry): Promise<string | null> {
     const raw = await waitUntil('the filed copy', async () => {
+      await hurryTasks(this.app.db)
       await this.#world!.witness.command('SELECT Sent')
       const found = await this.#world!.witness.command(
         `UID SEARCH HEADER Message-ID "${entry.internetMessageId}"`,

@@ -2,11 +2,13 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
+import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
   connectSender,
   GRACE,
   openSendingApp,
+  openSendingTenant,
   readEntry,
   send,
   sendEvents,
@@ -16,12 +18,14 @@ import { waitForDay } from '../wait-for-day.ts'
 
 beforeEach(waitForDay)
 
+const running = useServer(() => openSendingApp())
+
 const HOUR_MS = 3_600_000
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()
 
 describe('a send', () => {
   test('is accepted, handed over once, and announced', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink, imap } = opened
     const user = await imap.addUser()
     const accountId = await connectSender(app, opened, { user })
@@ -64,12 +68,12 @@ describe('a send', () => {
     expect(message!.content).toContain(`X-Waxwing-Outbox: ${entry.id}\r\n`)
     expect(message!.content).not.toContain('hidden@example.org')
     expect(await sendEvents(app)).toMatchObject([{ type: 'send.sent', data: { outbox: sent } }])
-    const { rows } = await sql`select from outbox_content`.execute(app.db)
+    const { rows } = await sql`select from outbox_content where account_id = ${accountId}`.execute(app.db)
     expect(rows).toEqual([])
   })
 
   test('with the same Idempotency-Key is accepted once', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     const ask = async () => {
@@ -91,7 +95,7 @@ describe('a send', () => {
   })
 
   test('of a large attachment arrives whole', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     const bytes = Buffer.alloc(6 * 1024 * 1024)
@@ -107,7 +111,7 @@ describe('a send', () => {
 
 describe('what is refused', () => {
   test('says why, and leaves nothing behind', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app } = opened
     const accountId = await connectSender(app, opened)
     const outbox = `/v1/accounts/${accountId}/outbox`
@@ -138,14 +142,17 @@ describe('what is refused', () => {
       status: 409,
       body: { code: 'account_paused' },
     })
-    for (const table of ['outbox', 'outbox_content', 'sent_message', 'tenant_sends']) {
-      const { rows } = await sql`select from ${sql.table(table)}`.execute(app.db)
+    for (const table of ['outbox', 'outbox_content', 'sent_message']) {
+      const { rows } = await sql`
+        select from ${sql.table(table)} where account_id = ${accountId}`.execute(app.db)
       expect({ table, count: rows.length }).toEqual({ table, count: 0 })
     }
+    const { rows } = await sql`select from tenant_sends where tenant_id = ${app.tenantId}`.execute(app.db)
+    expect(rows).toEqual([])
   })
 
   test('is what the tenant may not pay for, or the plan has none left for', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app } = opened
     const accountId = await connectSender(app, opened)
     const outbox = `/v1/accounts/${accountId}/outbox`
@@ -162,21 +169,22 @@ describe('what is refused', () => {
       ...Array.from({ length: 3 }, () => '200 ok'),
       ...Array.from({ length: 9 }, () => '403 plan_limit_sends'),
     ])
-    await sql`update plan set sends_per_day = null`.execute(app.db)
-    await sql`update tenant set past_due_at = now()`.execute(app.db)
+    await sql`update plan set sends_per_day = null where id = ${planId}`.execute(app.db)
+    await sql`update tenant set past_due_at = now() where id = ${app.tenantId}`.execute(app.db)
     expect(await app.post(outbox, { to: [GRACE] })).toMatchObject({
       status: 402,
       body: { code: 'billing_past_due' },
     })
     await expect(connectSender(app, opened)).rejects.toThrow('billing_past_due')
-    const { rows } = await sql<{ count: number }>`select count(*)::int as count from outbox`.execute(app.db)
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from outbox where tenant_id = ${app.tenantId}`.execute(app.db)
     expect(rows[0]?.count).toBe(3)
   })
 })
 
 describe('a scheduled send', () => {
   test('waits, is moved, and is sent when it is due', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     const sendAt = inHours(1)
@@ -203,7 +211,7 @@ describe('a scheduled send', () => {
   })
 
   test('is looked at in time although its account was served before its acceptance was committed', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app } = opened
     const accountId = await connectSender(app, opened)
     const [earlier, sendAt] = [await send(app, accountId, { sendAt: inHours(1) }), inHours(2)]
@@ -234,7 +242,7 @@ describe('a scheduled send', () => {
   })
 
   test('can be undone in its first seconds, without an event', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened, { settings: { undoSendSeconds: 60 } })
     const entry = await send(app, accountId)

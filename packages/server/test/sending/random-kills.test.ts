@@ -7,7 +7,7 @@ import { type Random, seeded } from '../seeded.ts'
 import type { SinkAnswer, SinkMoment } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openKillableDatabase } from '../killable-database.ts'
-import { type KillableSending, openKillableSending } from './killable-sending.ts'
+import { type KillableSender, openKillableSending } from './killable-sending.ts'
 
 const KILLS = Number(process.env['WAXWING_TEST_KILLS'] ?? 8)
 const MESSAGES = 5 * KILLS
@@ -33,13 +33,13 @@ function misbehave(random: Random) {
 const VICTIMS = ['service', 'connection', 'service', 'database'] as const
 
 /** Sends messages, several at a time; a request that gets no answer is repeated with its key. */
-async function sendAll(walk: KillableSending, random: Random): Promise<OutboxEntry[]> {
+async function sendAll({ post }: KillableSender, random: Random): Promise<OutboxEntry[]> {
   const waiting = Array.from({ length: MESSAGES }, (_, index) => `message-${index}`)
   const accepted: OutboxEntry[] = []
   const sendSome = async () => {
     for (let subject = waiting.shift(); subject !== undefined; subject = waiting.shift()) {
       const key = subject
-      accepted.push(await waitUntil('an answer', () => walk.post(key).catch(() => null), ANSWER_SECONDS_MAX))
+      accepted.push(await waitUntil('an answer', () => post(key).catch(() => null), ANSWER_SECONDS_MAX))
       await pause(random.between(20, 300))
     }
   }
@@ -55,16 +55,17 @@ test(
     // Ends with the database, too.
     await using walk = await openKillableSending([], async () => postgres)
     const { sink, db } = walk
+    const sender = await walk.connect()
     const random = seeded('random kills')
     sink.behave = misbehave(random.fork('server'))
-    const sending = sendAll(walk, random.fork('senders'))
+    const sending = sendAll(sender, random.fork('senders'))
     for (let kills = 0; kills < KILLS; kills++) {
       await pause(random.between(200, 2_500))
       const victim = VICTIMS[kills % VICTIMS.length]
       if (victim === 'connection') await postgres.killConnection()
       else if (victim === 'database') await postgres.killServer()
       else {
-        walk.kill()
+        await walk.kill()
         await walk.restart()
       }
     }
@@ -76,7 +77,7 @@ test(
     const journal = (await sink.accepted()).map(({ messageId }) => messageId)
     for (const { id, status, lastError, internetMessageId } of ended) {
       const count = journal.filter(messageId => messageId === internetMessageId).length
-      const copies = await walk.countCopies(internetMessageId)
+      const copies = await sender.countCopies(internetMessageId)
       const reason = lastError?.reason ?? null
       if (status === 'sent') expect({ id, count, copies }).toEqual({ id, count: 1, copies: 1 })
       else if (reason === 'outcome_unknown') expect([0, 1]).toContain(count)

@@ -1,13 +1,16 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { failHeldBack } from '../../src/features/sending/outbox/sweep.ts'
+import type { TestApp } from '../open-app.ts'
 import { whileTaskRests } from '../resting-task.ts'
+import { useServer } from '../servers/shared-server.ts'
 import { GOOD_EXTENSIONS } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
   connectSender,
   GRACE,
   openSendingApp,
+  openSendingTenant,
   readEntry,
   send,
   sendEvents,
@@ -18,15 +21,21 @@ import {
 const HOUR_MS = 3_600_000
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()
 
-/** Makes all that waits due, in the order in which it was accepted. */
-const makeDue = async (app: { db: Parameters<ReturnType<typeof sql>['execute']>[0] }) => {
-  await sql`update outbox set due_at = statement_timestamp() where due_at is not null`.execute(app.db)
-  await sql`update sending_account set due_at = clock_timestamp(), paused_until = null`.execute(app.db)
+const running = useServer(() => openSendingApp())
+
+/** Makes all of an account that waits due, in the order in which it was accepted. */
+const makeDue = async ({ db }: TestApp, accountId: string) => {
+  await sql`
+    update outbox set due_at = statement_timestamp()
+    where account_id = ${accountId} and due_at is not null`.execute(db)
+  await sql`
+    update sending_account set due_at = clock_timestamp(), paused_until = null
+    where account_id = ${accountId}`.execute(db)
 }
 
 describe('a server', () => {
   test('that puts the message off is asked again, and then takes it', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     sink.behave = ({ step, times }) => (step === 'rcpt' && times === 1 ? '450 4.2.0 greylisted' : null)
@@ -40,14 +49,14 @@ describe('a server', () => {
     const attemptedAt = Date.parse(retrying.nextAttemptAt!) - 60_000
     expect(attemptedAt).toBeGreaterThanOrEqual(Date.parse(entry.createdAt))
     expect(attemptedAt).toBeLessThanOrEqual(Date.parse(retrying.updatedAt))
-    await makeDue(app)
+    await makeDue(app, accountId)
     expect(await waitForStatus(app, entry, 'sent')).toMatchObject({ attempts: 2, lastError: null })
     expect(await sink.accepted()).toHaveLength(1)
     expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.retrying', 'send.sent'])
   })
 
   test('that refuses a recipient for good and puts another off sends to each once', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     sink.behave = ({ step, argument, times }) => {
@@ -64,7 +73,7 @@ describe('a server', () => {
     }
     const sent = await waitForStatus(app, entry, 'sent')
     expect(sent).toMatchObject({ rejectedRecipients: [gone], nextAttemptAt: expect.any(String) })
-    await makeDue(app)
+    await makeDue(app, accountId)
     const done = await waitForEntry(app, entry, 'the rest', ({ attempts }) => attempts === 2)
     expect(done).toMatchObject({
       status: 'sent',
@@ -81,7 +90,7 @@ describe('a server', () => {
 
   test('without SMTPUTF8 gets no message for an address beyond ASCII, in any spelling', async () => {
     const extensions = GOOD_EXTENSIONS.filter(name => name !== 'SMTPUTF8')
-    await using opened = await openSendingApp({ sink: { extensions } })
+    await using opened = await openSendingTenant(running(), { extensions })
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     const entry = await send(app, accountId, { to: [{ address: 'жук@example.org' }, GRACE] })
@@ -97,7 +106,7 @@ describe('a server', () => {
   })
 
   test('that refuses everybody fails the send at once', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     sink.behave = ({ step }) => (step === 'dot' ? '554 5.7.1 spam' : null)
@@ -111,7 +120,7 @@ describe('a server', () => {
   })
 
   test('that is in trouble holds the whole account back, and one message tries it first', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     sink.behave = ({ step }) => (step === 'mail' ? '421 4.7.0 too many connections' : null)
@@ -123,36 +132,39 @@ describe('a server', () => {
     const before = mails()
     const { rows } = await sql<{ seconds: number }>`
       select extract(epoch from due_at - clock_timestamp())::float8 as seconds from sending_account
+      where account_id = ${accountId}
     `.execute(app.db)
     expect(rows[0]!.seconds).toBeGreaterThan(30)
 
-    await makeDue(app)
+    await makeDue(app, accountId)
     await waitForEntry(app, first, 'the next try', ({ attempts }) => attempts === 2)
     expect(mails()).toBe(before + 1)
     for (const other of others)
       expect(await readEntry(app, other)).toMatchObject({ status: 'queued', attempts: 0 })
 
     sink.behave = () => null
-    await makeDue(app)
+    await makeDue(app, accountId)
     for (const entry of [first, ...others]) await waitForStatus(app, entry, 'sent')
     expect(await sink.accepted()).toHaveLength(3)
   })
 
   test('that loses its answer leaves the outcome unknown: it is never sent again, and fails in the end', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     sink.behave = ({ step }) => (step === 'dot' ? { does: 'accept_and_drop' } : null)
     const entry = await send(app, accountId)
     await waitUntil('the look-up', async () => {
-      const { rows } = await sql`select from outbox where phase = 'unknown'`.execute(app.db)
+      const { rows } = await sql`select from outbox where id = ${entry.id} and phase = 'unknown'`.execute(
+        app.db,
+      )
       return rows.length > 0
     })
     expect(await readEntry(app, entry)).toMatchObject({ status: 'sending' })
     await waitUntil('the end', async () => {
-      await sql`update outbox set task_at = clock_timestamp() where task is not null and task_by is null`.execute(
-        app.db,
-      )
+      await sql`
+        update outbox set task_at = clock_timestamp()
+        where id = ${entry.id} and task is not null and task_by is null`.execute(app.db)
       return (await readEntry(app, entry)).status === 'failed'
     })
     expect(await readEntry(app, entry)).toMatchObject({ lastError: { reason: 'outcome_unknown' } })
@@ -163,7 +175,7 @@ describe('a server', () => {
 
 describe('an account', () => {
   test('that is paused lets its messages wait, and fails them 48 hours after they were due', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     const waiting = await send(app, accountId, { sendAt: inHours(1) })
@@ -173,7 +185,8 @@ describe('an account', () => {
       update outbox set send_at = clock_timestamp() - interval '49 hours', due_at = clock_timestamp()
       where id = ${old.id}`.execute(app.db)
     await sql`update outbox set due_at = clock_timestamp() where id = ${waiting.id}`.execute(app.db)
-    await sql`update sending_account set due_at = clock_timestamp()`.execute(app.db)
+    await sql`
+      update sending_account set due_at = clock_timestamp() where account_id = ${accountId}`.execute(app.db)
     await whileTaskRests(app.db, 'fail_sends', () => failHeldBack(app.db, new AbortController().signal))
     expect(await readEntry(app, old)).toMatchObject({
       status: 'failed',
@@ -186,17 +199,19 @@ describe('an account', () => {
   })
 
   test('that is deleted sends nothing more', async () => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
     await send(app, accountId, { sendAt: inHours(1) })
     await app.delete(`/v1/accounts/${accountId}`)
-    await sql`update sending_account set due_at = clock_timestamp()`.execute(app.db)
+    await sql`
+      update sending_account set due_at = clock_timestamp() where account_id = ${accountId}`.execute(app.db)
     await waitUntil('the cancellation', async () => {
-      const { rows } = await sql`select from outbox where status = 'cancelled'`.execute(app.db)
+      const { rows } =
+        await sql`select from outbox where account_id = ${accountId} and status = 'cancelled'`.execute(app.db)
       return rows.length === 1
     })
-    const { rows } = await sql`select from outbox_content`.execute(app.db)
+    const { rows } = await sql`select from outbox_content where account_id = ${accountId}`.execute(app.db)
     expect(rows).toEqual([])
     expect(await sink.accepted()).toEqual([])
   })

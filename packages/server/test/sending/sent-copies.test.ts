@@ -1,44 +1,84 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { findDoubleCopies } from '../../src/features/sending/outbox/double-copies.ts'
-import type { TestApp, TestAppOptions } from '../open-app.ts'
+import { newId } from '../../src/kit/ids.ts'
+import type { TestApp } from '../open-app.ts'
+import { useServer } from '../servers/shared-server.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { readMailboxes, waitForFirstSync, QUICK_PACE } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import {
-  connectSender,
-  openSendingApp,
-  readEntry,
-  send,
-  waitForEntry,
-  waitForStatus,
-} from './open-sending.ts'
+import { connectSender, openSendingApp, readEntry, send, waitForStatus } from './open-sending.ts'
 
-/** The whole service, with an account that files its sent copies. */
-async function openFiling({ appendSent = true, ...app }: { appendSent?: boolean } & TestAppOptions = {}) {
+/** Number of searches for the copy of each send. */
+const searches = new Map<string, number>()
+/** Sends whose second search, the last one before the service files a copy, waits for something. */
+const waitsFor = new Map<string, Promise<void>>()
+
+const running = useServer(() =>
+  openSendingApp({
+    app: {
+      roles: ['api', 'jobs', 'sync'],
+      pace: QUICK_PACE,
+      async reachPoint(point, id) {
+        if (point !== 'copy_search') return
+        searches.set(id, (searches.get(id) ?? 0) + 1)
+        if (searches.get(id) === 2) await waitsFor.get(id)
+      },
+    },
+  }),
+)
+
+/** A tenant with an account that files its sent copies. */
+async function openFiling({ appendSent = true } = {}) {
+  const { app: service, imap, sink } = running()
   await using opened = new AsyncDisposableStack()
-  const sending = opened.use(
-    await openSendingApp({ app: { roles: ['api', 'jobs', 'sync'], pace: QUICK_PACE, ...app } }),
-  )
-  const { app: service, imap } = sending
+  const app: TestApp = { ...service, ...(await service.createTenant(newId())) }
   const user = await imap.addUser()
   const world = opened.use(await openWorld(imap, user))
-  const accountId = await connectSender(service, sending, { user, appendSent })
-  await waitForFirstSync(service, accountId)
+  const accountId = await connectSender(app, { imap, sink }, { user, appendSent })
+  await waitForFirstSync(app, accountId)
   const owned = opened.move()
-  return { ...sending, user, world, accountId, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { app, world, accountId, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** The message as the SMTP server has accepted it. */
+async function readAccepted({ internetMessageId }: OutboxEntry): Promise<string> {
+  const accepted = await running().sink.accepted()
+  return accepted.find(({ messageId }) => messageId === internetMessageId)!.content
+}
+
+/** In place of waiting: a second search for a copy comes after seconds. */
+async function hurry({ db }: TestApp, { id }: OutboxEntry): Promise<void> {
+  await sql`
+    update outbox set task_at = clock_timestamp()
+    where id = ${id} and task is not null and task_by is null and task_at > clock_timestamp()`.execute(db)
 }
 
 const waitForCopy = (app: TestApp, entry: OutboxEntry) =>
-  waitForEntry(app, entry, 'the copy', ({ messageId }) => messageId !== null)
-
-/** Waits until nothing is left to do for the only send. */
-const waitForTask = (app: TestApp) =>
-  waitUntil('the end of the task', async () => {
-    const { task } = await app.db.selectFrom('outbox').select('task').executeTakeFirstOrThrow()
-    return task === null
+  waitUntil('the copy', async () => {
+    await hurry(app, entry)
+    const now = await readEntry(app, entry)
+    return now.messageId !== null && now
   })
+
+const readTask = async ({ db }: TestApp, { id }: OutboxEntry) =>
+  (await db.selectFrom('outbox').select('task').where('id', '=', id).executeTakeFirstOrThrow()).task
+
+/** Waits until nothing is left to do for the send. */
+const waitForTask = (app: TestApp, entry: OutboxEntry) =>
+  waitUntil('the end of the task', async () => (await readTask(app, entry)) === null)
+
+/** Whether the server of the account is known to file copies by itself. */
+async function filesCopies({ db }: TestApp, accountId: string): Promise<boolean> {
+  const { files_copies } = await db
+    .selectFrom('sending_account')
+    .select('files_copies')
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return files_copies
+}
 
 async function readSummary(app: TestApp, accountId: string, id: string | null): Promise<MessageSummary> {
   return (await app.get<MessageSummary>(`/v1/accounts/${accountId}/messages/${id}`)).body
@@ -65,10 +105,10 @@ async function createdEvents(app: TestApp, outboxId: string) {
   return body.items.filter(({ data }) => data.message.outboxId === outboxId)
 }
 
-describe('the sent copy', () => {
+describe.concurrent('the sent copy', () => {
   test('is filed once, read, with Bcc, and announced once as a copy of the send', async () => {
     await using opened = await openFiling()
-    const { app, sink, world, accountId } = opened
+    const { app, world, accountId } = opened
     const entry = await send(app, accountId, {
       bcc: [{ address: 'hidden@example.org' }],
       reference: 'ticket-7',
@@ -86,8 +126,7 @@ describe('the sent copy', () => {
     })
     const raw = await readRaw(app, accountId, done.messageId)
     expect(raw).toMatch(/^Bcc: hidden@example\.org\r$/m)
-    const [accepted] = await sink.accepted()
-    expect(raw.replace(/^Bcc:.*\r\n/m, '')).toBe(accepted!.content)
+    expect(raw.replace(/^Bcc:.*\r\n/m, '')).toBe(await readAccepted(entry))
     const mailboxes = await readMailboxes(app, accountId)
     const sent = mailboxes.find(({ role }) => role === 'sent')!
     expect(copy.mailboxIds).toEqual([sent.id])
@@ -96,26 +135,22 @@ describe('the sent copy', () => {
   })
 
   test('is not filed where the server files one by itself, also late', async () => {
-    let searches = 0
     const filed = Promise.withResolvers<void>()
-    await using opened = await openFiling({
-      // The second search is the last one before the service files a copy.
-      reachPoint: async point => {
-        if (point === 'copy_search' && ++searches === 2) await filed.promise
-      },
-    })
-    const { app, sink, world, accountId } = opened
+    await using opened = await openFiling()
+    const { app, world, accountId } = opened
     const entry = await send(app, accountId)
-    await waitForStatus(app, entry, 'sent')
-    await waitUntil('the second search', async () => searches === 2)
-    const [accepted] = await sink.accepted()
-    await world.deliver({ raw: accepted!.content, flags: [String.raw`\Seen`] }, 'Sent')
+    waitsFor.set(entry.id, filed.promise)
+    await waitUntil('the second search', async () => {
+      await hurry(app, entry)
+      return searches.get(entry.id) === 2
+    })
+    const raw = await readAccepted(entry)
+    await world.deliver({ raw, flags: [String.raw`\Seen`] }, 'Sent')
     filed.resolve()
     await waitForCopy(app, entry)
-    await waitForTask(app)
+    await waitForTask(app, entry)
     expect(await world.uids('Sent')).toHaveLength(1)
-    const held = await app.db.selectFrom('sending_account').select('files_copies').executeTakeFirstOrThrow()
-    expect(held.files_copies).toBe(true)
+    expect(await filesCopies(app, accountId)).toBe(true)
   })
 
   /**
@@ -126,15 +161,15 @@ describe('the sent copy', () => {
     opened: Awaited<ReturnType<typeof openFiling>>,
     mark: (ours: number) => Promise<void> = async () => {},
   ) {
-    const { app, sink, world, accountId } = opened
+    const { app, world, accountId } = opened
     const entry = await send(app, accountId)
     const done = await waitForCopy(app, entry)
     // The sync may be faster than the task, which notes which copy is ours.
-    await waitForTask(app)
+    await waitForTask(app, entry)
     const [ours] = await world.uids('Sent')
     await mark(ours!)
-    const [accepted] = await sink.accepted()
-    const [theirs] = await world.deliver({ raw: accepted!.content, flags: [String.raw`\Seen`] }, 'Sent')
+    const raw = await readAccepted(entry)
+    const [theirs] = await world.deliver({ raw, flags: [String.raw`\Seen`] }, 'Sent')
     await waitUntil('the second copy', async () => {
       const events = await createdEvents(app, entry.id)
       return events.filter(({ type }) => type === 'message.created').length === 2
@@ -173,8 +208,7 @@ describe('the sent copy', () => {
       .body
     expect(items.map(({ type }) => type)).toEqual(['message.created', 'message.created', 'message.deleted'])
     expect(await readSummary(app, accountId, now.messageId)).toMatchObject({ outboxId: entry.id })
-    const held = await app.db.selectFrom('sending_account').select('files_copies').executeTakeFirstOrThrow()
-    expect(held.files_copies).toBe(true)
+    expect(await filesCopies(app, accountId)).toBe(true)
     await settle(opened)
     expect(await uidsNow(world)).toEqual([theirs])
   })
@@ -194,13 +228,12 @@ describe('the sent copy', () => {
     const { app, world, accountId } = opened
     const entry = await send(app, accountId)
     await waitForStatus(app, entry, 'sent')
-    const { task } = await app.db.selectFrom('outbox').select('task').executeTakeFirstOrThrow()
-    expect(task).toBe(null)
+    expect(await readTask(app, entry)).toBe(null)
     expect(await world.uids('Sent').catch(() => [])).toEqual([])
   })
 })
 
-describe('a message that refers to another one', () => {
+describe.concurrent('a message that refers to another one', () => {
   const ORIGINAL =
     'From: Grace <grace@example.org>\r\nTo: ada@example.com\r\nSubject: Figures\r\n' +
     'Message-ID: <figures@example.org>\r\nReferences: <first@example.org>\r\nMIME-Version: 1.0\r\n' +
@@ -221,7 +254,7 @@ describe('a message that refers to another one', () => {
 
   test('replies in its thread, and marks it as answered', async () => {
     await using opened = await openWithOriginal()
-    const { app, sink, world, accountId, original } = opened
+    const { app, world, accountId, original } = opened
     const entry = await send(app, accountId, { inReplyTo: original.id, subject: undefined })
     expect(entry).toMatchObject({
       subject: 'Re: Figures',
@@ -230,32 +263,32 @@ describe('a message that refers to another one', () => {
     })
     const done = await waitForCopy(app, entry)
     expect(done.threadId).toBe(original.threadId)
-    const [accepted] = await sink.accepted()
-    expect(accepted!.content).toMatch(/^In-Reply-To: <figures@example\.org>\r$/m)
-    expect(accepted!.content).toMatch(/^References: <first@example\.org>\s+<figures@example\.org>\r$/m)
+    const accepted = await readAccepted(entry)
+    expect(accepted).toMatch(/^In-Reply-To: <figures@example\.org>\r$/m)
+    expect(accepted).toMatch(/^References: <first@example\.org>\s+<figures@example\.org>\r$/m)
     await waitUntil('the mark', async () => (await flagsOf(world, 'INBOX')).includes('Answered'))
   })
 
   test('forwards its attachments, and marks it as forwarded', async () => {
     await using opened = await openWithOriginal()
-    const { app, sink, world, accountId, original } = opened
+    const { app, world, accountId, original } = opened
     const entry = await send(app, accountId, { forwardOf: original.id, subject: undefined })
     expect(entry).toMatchObject({ subject: 'Fwd: Figures', hasAttachments: true, inReplyTo: null })
     await waitForCopy(app, entry)
-    const [accepted] = await sink.accepted()
-    expect(accepted!.content).toContain('figures.pdf')
-    expect(accepted!.content).toContain('JVBERg==')
+    const accepted = await readAccepted(entry)
+    expect(accepted).toContain('figures.pdf')
+    expect(accepted).toContain('JVBERg==')
     await waitUntil('the mark', async () => (await flagsOf(world, 'INBOX')).includes('$Forwarded'))
   })
 
   test('attaches what it names by reference', async () => {
     await using opened = await openWithOriginal()
-    const { app, sink, accountId, original } = opened
+    const { app, accountId, original } = opened
     const attachments = [{ messageId: original.id, attachmentId: '2', filename: 'renamed.pdf' }]
     const entry = await send(app, accountId, { attachments })
     await waitForStatus(app, entry, 'sent')
-    const [accepted] = await sink.accepted()
-    expect(accepted!.content).toContain('renamed.pdf')
-    expect(accepted!.content).toContain('JVBERg==')
+    const accepted = await readAccepted(entry)
+    expect(accepted).toContain('renamed.pdf')
+    expect(accepted).toContain('JVBERg==')
   })
 })

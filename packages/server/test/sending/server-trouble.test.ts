@@ -1,15 +1,17 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
 import { failHeldBack } from '../../src/features/sending/outbox/sweep.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
 import { whileTaskRests } from '../resting-task.ts'
+import { useServer } from '../servers/shared-server.ts'
 import { type SinkMoment, type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
   connectSender,
   openSendingApp,
+  openSendingTenant,
   readEntry,
   send,
   sendEvents,
@@ -18,16 +20,21 @@ import {
 } from './open-sending.ts'
 
 const HOUR_MS = 3_600_000
+/** A send that finds every connection in use waits this long, and is claimed again then. */
+const CONNECTION_WAIT_MS = 20_000
+const SHORT_WAIT_MS = 100
 const never = new AbortController().signal
 
-/** As if everything so far had happened that much earlier. */
-async function moveBack(db: Db, interval: string): Promise<void> {
+const running = useServer(() => openSendingApp())
+
+/** As if everything so far had happened that much earlier to the account. */
+async function moveBack(db: Db, accountId: string, interval: string): Promise<void> {
   await sql`
     update outbox set send_at = send_at - ${interval}::interval, due_at = due_at - ${interval}::interval,
-      dated_at = dated_at - ${interval}::interval`.execute(db)
+      dated_at = dated_at - ${interval}::interval where account_id = ${accountId}`.execute(db)
   await sql`
     update sending_account set due_at = due_at - ${interval}::interval, paused_until = paused_until - ${interval}::interval,
-      troubled_since = troubled_since - ${interval}::interval`.execute(db)
+      troubled_since = troubled_since - ${interval}::interval where account_id = ${accountId}`.execute(db)
 }
 
 /** Ends the pause of an account, and makes all that waits due; that entry is the first. */
@@ -60,7 +67,7 @@ const waitForAttempts = (app: TestApp, entry: OutboxEntry, count: number) =>
   )
 
 test('a server that is dead for two days fails what was due, with its events', async () => {
-  await using opened = await openSendingApp()
+  await using opened = await openSendingTenant(running())
   const { app, sink } = opened
   const accountId = await connectSender(app, opened)
   await sink[Symbol.asyncDispose]()
@@ -72,7 +79,7 @@ test('a server that is dead for two days fails what was due, with its events', a
   const waiting = await send(app, accountId)
 
   await app.db.transaction().execute(async tx => {
-    await moveBack(tx, '47 hours 58 minutes')
+    await moveBack(tx, accountId, '47 hours 58 minutes')
     // Until it is the first, the other one may be.
     await endPause(tx, tried)
   })
@@ -84,8 +91,10 @@ test('a server that is dead for two days fails what was due, with its events', a
   expect(await readEntry(app, waiting)).toMatchObject({ status: 'queued', attempts: 0 })
 
   await app.db.transaction().execute(async tx => {
-    await moveBack(tx, '2 minutes')
-    await sql`update sending_account set paused_until = clock_timestamp() + interval '1 hour'`.execute(tx)
+    await moveBack(tx, accountId, '2 minutes')
+    await sql`
+      update sending_account set paused_until = clock_timestamp() + interval '1 hour'
+      where account_id = ${accountId}`.execute(tx)
   })
   await giveUpHeldBack(app)
   const error = { reason: 'provider_unavailable', message: expect.stringMatching(/./) }
@@ -98,19 +107,19 @@ test('a server that is dead for two days fails what was due, with its events', a
   expect(events.slice(2).toSorted()).toEqual(
     [tried, waiting].map(({ id }) => ['send.failed', id, 'provider_unavailable']).toSorted(),
   )
-  const { rows } = await sql`select from outbox_content`.execute(app.db)
+  const { rows } = await sql`select from outbox_content where account_id = ${accountId}`.execute(app.db)
   expect(rows).toEqual([])
 })
 
 test('the last attempt at a server that is dead fails the send', async () => {
-  await using opened = await openSendingApp()
+  await using opened = await openSendingTenant(running())
   const { app, sink } = opened
   const accountId = await connectSender(app, opened)
   await sink[Symbol.asyncDispose]()
   const entry = await send(app, accountId)
   await waitForAttempts(app, entry, 1)
   await app.db.transaction().execute(async tx => {
-    await moveBack(tx, '48 hours')
+    await moveBack(tx, accountId, '48 hours')
     await endPause(tx, entry)
   })
   expect(await waitForStatus(app, entry, 'failed')).toMatchObject({ attempts: 2, nextAttemptAt: null })
@@ -122,7 +131,7 @@ test('what was due while the service was down gets all its attempts, however lat
   const { app, sink } = opened
   const accountId = await connectSender(app, opened)
   const [first, second] = [await send(app, accountId), await send(app, accountId)]
-  await moveBack(app.db, '3 days')
+  await moveBack(app.db, accountId, '3 days')
   sink.behave = ({ step }) => (step === 'mail' ? '421 4.3.2 shutting down' : null)
   const { database, keyRing } = app
   await using _jobs = await openTestApp({
@@ -153,7 +162,7 @@ describe('a storm', () => {
     ['of 421 to MAIL', at('mail', '421 4.7.0 too many connections')],
     ['of 4.7.x to MAIL', at('mail', '451 4.7.1 too much mail')],
   ])('%s holds back the account by one growing pause, and no other account', async (_, behave) => {
-    await using opened = await openSendingApp()
+    await using opened = await openSendingTenant(running())
     await using calm = await startSmtpSink()
     const { app, sink } = opened
     const stormy = await connectSender(app, opened)
@@ -211,6 +220,14 @@ test('a message that finds every connection in use waits, without an attempt or 
   }
   const first = await send(app, slow)
   await atDot.promise
+  // In place of waiting.
+  const { timeout } = AbortSignal
+  const shortened = vi
+    .spyOn(AbortSignal, 'timeout')
+    .mockImplementation(milliseconds =>
+      timeout.call(AbortSignal, milliseconds === CONNECTION_WAIT_MS ? SHORT_WAIT_MS : milliseconds),
+    )
+  onTestFinished(() => shortened.mockRestore())
   const second = await send(app, other)
   const claimOf = async () => {
     const { rows } = await sql<{

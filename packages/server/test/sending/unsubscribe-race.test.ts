@@ -1,10 +1,14 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Links, openLinks } from '../../src/features/sending/links.ts'
 import { unsubscribeUrl } from '../../src/features/sending/suppressions/unsubscribe-link.ts'
+import { newId } from '../../src/kit/ids.ts'
 import type { TestApp } from '../open-app.ts'
 import { type Random, seeded } from '../seeded.ts'
+import { useServer } from '../servers/shared-server.ts'
+import { startSmtpSink } from '../servers/smtp-sink.ts'
+import { seedsFor } from '../sync/disturbance.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, openSendingApp, send, sendEvents, waitForStatus } from './open-sending.ts'
 
@@ -14,6 +18,19 @@ const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl
 const LIST = 'race'
 /** Moments of an attempt at which somebody unsubscribes. */
 const POINTS = ['claimed', 'mail_from', 'hand_over_commit', 'hand_over_recorded'] as const
+
+/** Called when an attempt comes to a moment, with the id of the entry. */
+let atPoint = async (_point: string, _id: string) => {}
+
+const running = useServer(() =>
+  openSendingApp({ app: { config: LINKS, reachPoint: (point, id) => atPoint(point, id) } }),
+)
+
+/** The service as a new tenant uses it. */
+async function openTenant(): Promise<TestApp> {
+  const { app } = running()
+  return { ...app, ...(await app.createTenant(newId())) }
+}
 
 const linksOf = ({ db, keyRing }: TestApp) =>
   openLinks({ db, keyRing, config: LINKS, baseUrl: () => LINKS.linksUrl })
@@ -30,10 +47,10 @@ async function unsubscribe(app: TestApp, links: Links, of: { address: string; ou
 }
 
 /** The recipient of an entry, and whether it was handed over; null where there is no entry. */
-async function findState({ db }: TestApp, by: { id: string } | { address: string }) {
+async function findState({ db, tenantId }: TestApp, by: { id: string } | { address: string }) {
   const { rows } = await sql<{ id: string; address: string; status: string; isHandedOver: boolean }>`
     select id, "to" -> 0 ->> 'address' as address, status, handed_over_at is not null as "isHandedOver" from outbox
-    where ${'id' in by ? sql`id = ${by.id}` : sql`"to" -> 0 ->> 'address' = ${by.address}`}
+    where tenant_id = ${tenantId} and ${'id' in by ? sql`id = ${by.id}` : sql`"to" -> 0 ->> 'address' = ${by.address}`}
   `.execute(db)
   return rows[0] ?? null
 }
@@ -49,23 +66,25 @@ async function suppressionEvents(app: TestApp): Promise<ChangeEvent[]> {
   }
 }
 
-test.each([1, 2, 3, 4])(
+test.each(seedsFor(1))(
   'after somebody unsubscribed, nothing is handed over to them (seed %i, 250 rounds)',
   { timeout: 300_000 },
   async seed => {
     const unsubscribed = new Map<string, { isTooLate: boolean }>()
-    const running: Promise<void>[] = []
+    const leaving: Promise<void>[] = []
     let leave = async (_given: { address: string; outboxId: string }) => {}
-    const atPoint = async (point: string, id: string) => {
+    atPoint = async (point, id) => {
       const random = seeded(`${seed}/${id}`)
       if (random.chance(0.3) || random.pick(POINTS) !== point) return
-      const entry = await findState(opened.app, { id })
+      const entry = await findState(app, { id })
       const done = leave({ address: entry!.address, outboxId: id })
-      running.push(done)
+      leaving.push(done)
       if (random.chance(0.3)) await done
     }
-    await using opened = await openSendingApp({ app: { config: LINKS, reachPoint: atPoint } })
-    const { app, sink } = opened
+    onTestFinished(() => void (atPoint = async () => {}))
+    await using sink = await startSmtpSink()
+    const app = await openTenant()
+    const servers = { imap: running().imap, sink }
     const links = await linksOf(app)
     leave = async ({ address, outboxId }) => {
       await unsubscribe(app, links, { address, outboxId })
@@ -73,7 +92,7 @@ test.each([1, 2, 3, 4])(
       unsubscribed.set(address, { isTooLate: state?.isHandedOver ?? false })
     }
 
-    const accountIds = await Promise.all(Array.from({ length: ACCOUNTS }, () => connectSender(app, opened)))
+    const accountIds = await Promise.all(Array.from({ length: ACCOUNTS }, () => connectSender(app, servers)))
     const refused = new Set<string>()
     const sendTo = async (accountId: string, address: string) => {
       const body = { to: [{ address }], listId: LIST, text: 'x' }
@@ -84,13 +103,13 @@ test.each([1, 2, 3, 4])(
     }
     const play = async (accountId: string, random: Random, round: number) => {
       const address = `r${round}@example.org`
-      const leaving = () => leave({ address, outboxId: accountId })
+      const leaveNow = () => leave({ address, outboxId: accountId })
       if (random.chance(0.7)) return sendTo(accountId, address)
       // Before, beside and after the acceptance.
-      if (random.chance(0.2)) await leaving()
-      else if (random.chance(0.5)) running.push(leaving())
+      if (random.chance(0.2)) await leaveNow()
+      else if (random.chance(0.5)) leaving.push(leaveNow())
       await sendTo(accountId, address)
-      if (random.chance(0.5)) await leaving()
+      if (random.chance(0.5)) await leaveNow()
     }
     const actors = accountIds.map(async (accountId, actor) => {
       const random = seeded(`${seed}/actor/${actor}`)
@@ -98,16 +117,20 @@ test.each([1, 2, 3, 4])(
     })
     await Promise.all(actors)
     await waitUntil('the ends', async () => {
-      const { rows } = await sql`select from outbox where status in ('queued', 'sending')`.execute(app.db)
+      const { rows } = await sql`
+        select from outbox where tenant_id = ${app.tenantId} and status in ('queued', 'sending')`.execute(
+        app.db,
+      )
       return rows.length === 0
     })
-    await Promise.all(running)
+    await Promise.all(leaving)
 
+    const { rows } = await sql<{ address: string; status: string; reason: string | null }>`
+      select "to" -> 0 ->> 'address' as address, status, error_reason as reason
+      from outbox where tenant_id = ${app.tenantId}
+    `.execute(app.db)
     const reached = (await sink.accepted()).flatMap(({ to }) => to)
     expect(new Set(reached).size).toBe(reached.length)
-    const { rows } = await sql<{ address: string; status: string; reason: string | null }>`
-      select "to" -> 0 ->> 'address' as address, status, error_reason as reason from outbox
-    `.execute(app.db)
     expect(rows.length + refused.size).toBe(ROUNDS)
     for (const { address, status, reason } of rows) {
       const isReached = reached.includes(address)
@@ -130,10 +153,10 @@ test.each([1, 2, 3, 4])(
 )
 
 test('a hand-over that began before the suppression, and is committed after it, is none', async () => {
-  await using opened = await openSendingApp({ app: { config: LINKS } })
-  const { app, sink } = opened
+  await using sink = await startSmtpSink()
+  const app = await openTenant()
   const links = await linksOf(app)
-  const accountId = await connectSender(app, opened)
+  const accountId = await connectSender(app, { imap: running().imap, sink })
   let reached = () => {}
   const atData = new Promise<void>(resolve => (reached = resolve))
   let go = () => {}
@@ -177,17 +200,18 @@ test('a hand-over that began before the suppression, and is committed after it, 
 })
 
 test('of a message that some have got, only the suppressed of the others are given up', async () => {
-  await using opened = await openSendingApp()
-  const { app, sink } = opened
-  const accountId = await connectSender(app, opened)
+  await using sink = await startSmtpSink()
+  const app = await openTenant()
+  const accountId = await connectSender(app, { imap: running().imap, sink })
   sink.behave = ({ step, argument, times }) =>
     step === 'rcpt' && !argument.startsWith('first') && times === 1 ? '451 4.2.1 later' : null
   const to = ['first', 'second', 'third'].map(name => ({ address: `${name}@example.org` }))
   const entry = await send(app, accountId, { to })
   await waitForStatus(app, entry, 'sent')
   await app.post('/v1/suppressions/global/entries', { addresses: ['Second@example.org'] })
-  await sql`update outbox set due_at = clock_timestamp()`.execute(app.db)
-  await sql`update sending_account set due_at = clock_timestamp()`.execute(app.db)
+  await sql`update outbox set due_at = clock_timestamp() where id = ${entry.id}`.execute(app.db)
+  await sql`
+    update sending_account set due_at = clock_timestamp() where account_id = ${accountId}`.execute(app.db)
   const ended = await waitUntil('the rest', async () => {
     const { body } = await app.get<typeof entry>(`/v1/accounts/${accountId}/outbox/${entry.id}`)
     return body.attempts === 3 ? body : null
