@@ -1,0 +1,10 @@
+/** Why some statements run on the newest PostgreSQL only. */
+export interface Reason {
+  /** The file that has the statements, from the folder of this package. */
+  origin: string
+  /** The beginning of the text, if only some of the file are meant, as `normalize` in record.ts makes it. */
+  begins?: string
+  because: string
+}
+
+export const REASONS: readonly Reason[] = []
