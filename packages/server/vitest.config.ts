@@ -7,7 +7,7 @@ import { SETTINGS } from '../../scripts/vitest-settings.ts'
 const { pure, others, tagged } = findTestFiles(readSources())
 const withDatabase = {
   globalSetup: ['test/global-setup.ts'],
-  setupFiles: ['test/statements/setup.ts'],
+  setupFiles: ['test/leaks/setup.ts', 'test/statements/setup.ts'],
 }
 /** The tests with the tag `postgres-16`. The types of Vitest know `tagsFilter` as an option of whole runs only. */
 const onOldest = {

@@ -142,7 +142,8 @@ export interface DoorOptions {
 
 /** A front door on a real port, with a database, one tenant, and operations that can be made to fail. */
 export async function openTestDoor(options: DoorOptions = {}) {
-  const database = await openTestDatabase()
+  await using opened = new AsyncDisposableStack()
+  const database = opened.use(await openTestDatabase())
   const { db } = database
   const tenant = await createTenant(db, 'default')
   if (!tenant) throw new Error('The test database has a tenant already')
@@ -192,6 +193,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     observe,
   })
   const listener = await listen(app, { host: '127.0.0.1', port: 0 }, { patience: options.patience, observe })
+  const owned = opened.move()
   return {
     ...listener,
     db,
@@ -240,7 +242,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     },
     async [Symbol.asyncDispose]() {
       await listener.close({ deadlineMilliseconds: 0 })
-      await database[Symbol.asyncDispose]()
+      await owned.disposeAsync()
     },
   }
 }
