@@ -37,6 +37,11 @@ describe('findProblems', () => {
     ])
   })
 
+  test('accepts a reason of statements that run rarely, although none did', () => {
+    const reasons = [{ origin: 'src/a/store.ts', because, isRare: true as const }]
+    expect(findProblems([ran('select 1')], [ran('select 1')], reasons)).toEqual([])
+  })
+
   test.each([
     ['on neither', [], []],
     ['on PostgreSQL 16', [ran('select 1')], []],

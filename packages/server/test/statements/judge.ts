@@ -29,7 +29,9 @@ export function findProblems(
   const unexcused = missing
     .filter(statement => !isExcused(statement))
     .toSorted((one, other) => (one.origin + one.text < other.origin + other.text ? -1 : 1))
-  const unneeded = reasons.filter(reason => !missing.some(statement => excuses(reason, statement)))
+  const unneeded = reasons.filter(
+    reason => !reason.isRare && !missing.some(statement => excuses(reason, statement)),
+  )
   return [
     ...unexcused.map(
       ({ origin, ranBy, text }) =>
