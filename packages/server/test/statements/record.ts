@@ -6,7 +6,7 @@ import { Connection } from 'pg'
 import { afterAll, expect } from 'vitest'
 import { statementNames } from '../../src/database/statement-names.ts'
 
-/** A statement of the service that a test ran in its process. */
+/** A statement of the service, with parameters, that a test ran in its process. */
 export interface RanStatement {
   text: string
   /** The file that has it, from the folder of this package. */
@@ -29,7 +29,8 @@ export function normalize(text: string): string {
 /**
  * Records what the service asks of PostgreSQL in this process, in a folder for all of a run: a file for each statement,
  * written at the end of the first test file that ran it. Kysely calls its compiler on the stack of the code that has the
- * statement, and `pg` shows which of them were sent.
+ * statement, and `pg` shows which of them were sent. Statements without parameters are left out: their text may hold any
+ * value.
  */
 export function recordStatements(folder: string, version: string): void {
   const origins = new Map<string, string | null>()
@@ -40,8 +41,7 @@ export function recordStatements(folder: string, version: string): void {
     if (!origins.has(query.sql)) origins.set(query.sql, findOrigin())
     return query
   }
-  watchWire('parse', ({ text }: { text: string }) => sent.add(text))
-  watchWire('query', (text: string) => sent.add(text))
+  watchParsed((name, text) => name && sent.add(text))
   const ranBy = path.relative(HERE, expect.getState().testPath ?? '')
   afterAll(() => {
     const place = path.join(folder, version)
@@ -67,13 +67,15 @@ function findOrigin(): string | null {
   return file.startsWith('src/') && !file.endsWith('.test.ts') ? file : null
 }
 
-/** Calls `see` with the first argument of what a connection sends. */
-function watchWire<Sent>(method: 'parse' | 'query', see: (sent: Sent) => void): void {
-  // The types of `pg` leave these methods out.
-  const wire = Connection.prototype as unknown as Record<string, (...args: unknown[]) => unknown>
-  const send = wire[method]!
-  wire[method] = function (...args) {
-    see(args[0] as Sent)
-    return send.apply(this, args)
+/** Calls `see` with each statement that a connection prepares. Those with parameters have a name. */
+function watchParsed(see: (name: string | undefined, text: string) => void): void {
+  // The types of `pg` leave this method out.
+  const wire = Connection.prototype as unknown as {
+    parse(this: Connection, statement: { name?: string; text: string }): unknown
+  }
+  const { parse } = wire
+  wire.parse = function (statement) {
+    see(statement.name, statement.text)
+    return parse.call(this, statement)
   }
 }
