@@ -25,7 +25,7 @@ export default class FailureReporter implements Reporter {
     uncaught: readonly UncaughtFailure[],
     reason: TestRunEndReason,
   ): void {
-    const report = makeReport(files.filter(isRed), uncaught, reason)
+    const report = makeReport(files, uncaught, reason)
     const file = process.env['WAXWING_TEST_REPORT']
     if (file) writeFileSync(file, JSON.stringify(report))
   }
@@ -36,10 +36,11 @@ function isRed(file: TestModule): boolean {
 }
 
 function makeReport(
-  files: readonly TestModule[],
+  all: readonly TestModule[],
   uncaught: readonly UncaughtFailure[],
   reason: TestRunEndReason,
 ): TestReport {
+  const files = all.filter(isRed)
   const isOfFile = (error: UncaughtFailure) => pathOf(error) !== null && !OF_RUNNER.test(error.message)
   const unfinished = files
     .filter(file => file.state() !== 'failed')
@@ -47,7 +48,7 @@ function makeReport(
   const outside = [...unfinished, ...uncaught.filter(error => !isOfFile(error)).map(({ message }) => message)]
   const red = joinByFile([
     ...files.filter(file => file.state() === 'failed').map(redTests),
-    ...uncaught.filter(isOfFile).map(redByError),
+    ...uncaught.filter(isOfFile).flatMap(error => redByError(error, all)),
   ])
   if (reason === 'interrupted') outside.push('the run was interrupted')
   const texts = [...files.flatMap(describeFile), ...uncaught.map(describeUncaught)]
@@ -59,18 +60,26 @@ function redTests(file: TestModule): RedFile {
   const tests = [...file.children.allTests('failed')].map(test => test.fullName)
   const suites = [...file.children.allSuites()].filter(suite => suite.errors().length > 0)
   const names = [...tests, ...suites.map(suite => `around ${suite.fullName}`)]
-  return { file: nameOf(file), tests: names.length > 0 ? names : ['outside of its tests'] }
+  return {
+    file: nameOf(file),
+    project: file.project.name,
+    tests: names.length > 0 ? names : ['outside of its tests'],
+  }
 }
 
-function redByError(error: UncaughtFailure): RedFile {
+/** Such an error does not name its project, so it may be of any in which its file ran. */
+function redByError(error: UncaughtFailure, all: readonly TestModule[]): RedFile[] {
   const test =
     typeof error.VITEST_TEST_NAME === 'string' ? error.VITEST_TEST_NAME : 'an error that nobody caught'
-  return { file: path.relative(ROOT, pathOf(error) ?? ''), tests: [test] }
+  return all
+    .filter(({ moduleId }) => moduleId === pathOf(error))
+    .map(file => ({ file: nameOf(file), project: file.project.name, tests: [test] }))
 }
 
 function joinByFile(all: readonly RedFile[]): RedFile[] {
-  return [...Map.groupBy(all, ({ file }) => file)].map(([file, each]) => ({
-    file,
+  const grouped = Map.groupBy(all, ({ file, project }) => `${project} ${file}`)
+  return [...grouped.values()].map(each => ({
+    ...each[0]!,
     tests: [...new Set(each.flatMap(({ tests }) => tests))],
   }))
 }

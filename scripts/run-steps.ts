@@ -22,8 +22,8 @@ export interface Step {
   env?: Readonly<Record<string, string>>
   /** The rest is not worth running if this step fails. */
   isNeeded?: true
-  /** The command that runs one file of a step of tests, alone. */
-  alone?(file: string): Step['command']
+  /** The command that runs one file of a step of tests, alone and in the same project. */
+  alone?(file: string, project: string): Step['command']
 }
 
 export interface RunOptions {
@@ -78,11 +78,9 @@ async function lookAgain(
 ): Promise<number | null> {
   const { name, alone, env = {} } = steps.find(step => step.name === look.step)!
   if (options.interrupted.aborted || !alone) return null
-  const command = alone(path.resolve(options.cwd, look.file))
-  const result = await runStep(
-    { name: `second look ${number}, ${name}: ${look.file}`, command, env, alone },
-    options,
-  )
+  const command = alone(path.resolve(options.cwd, look.file), look.project)
+  const title = `second look ${number}, ${name}: ${look.file} (project: ${look.project})`
+  const result = await runStep({ name: title, command, env, alone }, options)
   options.print(result.report?.text ?? '')
   return result.code
 }

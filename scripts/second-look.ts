@@ -11,6 +11,8 @@ export interface TestReport {
 export interface RedFile {
   /** Its path, from the folder of the repository. */
   file: string
+  /** The test project in which it ran. A file with tests for PostgreSQL 16 is in two. */
+  project: string
   /** The names of its tests that are red. */
   tests: readonly string[]
 }
@@ -24,7 +26,7 @@ export interface StepResult {
   report: TestReport | null | undefined
 }
 
-/** A red file, which is run once more, alone, in the way of its step. */
+/** A red file, which is run once more, alone, in its project and in the way of its step. */
 export interface SecondLook extends RedFile {
   step: string
 }
@@ -62,5 +64,7 @@ function explain({ name, code, report }: StepResult): string | null {
 
 /** The lines that name what was red once and green alone. */
 export function describeFlaky(looks: readonly SecondLook[]): string[] {
-  return looks.flatMap(({ file, tests }) => tests.map(test => `flaky: ${file} › ${test}`))
+  return looks.flatMap(({ file, project, tests }) =>
+    tests.map(test => `flaky: ${file} › ${test} (project: ${project})`),
+  )
 }

@@ -1,11 +1,6 @@
 import { defineConfig } from 'vitest/config'
+import { SETTINGS } from '../../scripts/vitest-settings.ts'
 
 export default defineConfig({
-  test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    // Patience, not speed: longer than what any test waits for, on a machine that is slow and shared.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    expect: { poll: { timeout: 120_000 } },
-  },
+  test: { ...SETTINGS, name: 'sandbox', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] },
 })

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { contract } from '@waxwing/contract/contract.ts'
 import type { Operation, OperationMeta } from '@waxwing/contract/operation.ts'

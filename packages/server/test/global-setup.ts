@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
+import { postgresOf } from '../../../scripts/durations.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { clientSettings } from '../src/database/pool.ts'
 import { fillCompileCache } from './compile-cache.ts'
@@ -11,7 +12,7 @@ import { startPostgresServer } from './postgres-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    postgres: { socketFolder: string; password: string; template: string }
+    postgres: { version: '18' | '16'; socketFolder: string; password: string; template: string }
     /** A folder for what is made once in a test run (`prepared-folder.ts`). */
     prepared: { folder: string }
   }
@@ -19,7 +20,7 @@ declare module 'vitest' {
 
 const TEMPLATE = 'template_waxwing'
 
-/** Starts the PostgreSQL of the test run, with a migrated database from which each test's own is copied. */
+/** Starts the PostgreSQL of a test project, with a migrated database from which each test's own is copied. */
 export default async function setup(project: TestProject) {
   fillCompileCache()
   await using opened = new AsyncDisposableStack()
@@ -31,15 +32,15 @@ export default async function setup(project: TestProject) {
   await chmod(prepared, 0o711)
   project.provide('prepared', { folder: prepared })
 
-  const version = process.env['WAXWING_TEST_PG'] === '16' ? '16' : undefined
-  const server = opened.use(await startPostgresServer(version))
+  const version = postgresOf(project.config.env)
+  const server = opened.use(await startPostgresServer(version === '16' ? version : undefined))
   const client = new Client(clientSettings(server.address('postgres'), 'waxwing test'))
   await client.connect()
   await client.query(`create database ${TEMPLATE}`)
   await client.end()
   await migrate(server.address(TEMPLATE))
   const { socketFolder, password } = server
-  project.provide('postgres', { socketFolder, password, template: TEMPLATE })
+  project.provide('postgres', { version, socketFolder, password, template: TEMPLATE })
   const running = opened.move()
   return () => running.disposeAsync()
 }

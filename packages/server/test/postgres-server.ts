@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { type ChildProcess, execFile } from 'node:child_process'
 import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -84,7 +85,8 @@ export async function startPostgresServer(
     : await createCluster(binaries, folders.data, user, locale)
   const address = (database: string) => ({ socketFolder: folder, user: SUPERUSER, password, database })
 
-  async function start(more: Readonly<Record<string, string>> = {}) {
+  // Bound, so that a process that a test starts again is still of the test, or the file, that opened the server.
+  const start = AsyncResource.bind(async (more: Readonly<Record<string, string>> = {}) => {
     const started = await spawnServer(binaries, folders, user, { ...UNSAFE_AND_FAST, ...settings, ...more })
     // Not only by its folder: other runs remove the folders of a run that has ended.
     guardProcess(started, 'SIGQUIT')
@@ -93,7 +95,7 @@ export async function startPostgresServer(
     if (!client) throw new Error(`PostgreSQL did not start, see ${folders.log}`)
     await client.end()
     return started
-  }
+  })
   let child = await start()
   return {
     socketFolder: folder,

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { readFileSync } from 'node:fs'
 import { contract } from '@waxwing/contract/contract.ts'
 import { type OperationMeta, type Scope, SCOPES } from '@waxwing/contract/operation.ts'

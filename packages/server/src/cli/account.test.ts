@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { Command } from 'commander'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { Command } from 'commander'
 import { sql } from 'kysely'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleTenant } from '../../test/sample-rows.ts'

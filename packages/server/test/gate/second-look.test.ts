@@ -11,7 +11,7 @@ const PLANTED = path.join(import.meta.dirname, 'planted')
 const PLACE = path.relative(ROOT, PLANTED)
 
 const red = (...files: string[]): TestReport => ({
-  red: files.map(file => ({ file, tests: ['a test'] })),
+  red: files.map(file => ({ file, project: 'main', tests: ['a test'] })),
   outside: [],
   text: '',
 })
@@ -27,7 +27,7 @@ describe('a second look', () => {
     ['nothing if nothing is red', [ended(0, red())], []],
     ['one red file', [ended(1, red('a'))], ['a']],
     ['three red files', [ended(1, red('a', 'b', 'c'))], ['a', 'b', 'c']],
-    ['the same file on both versions', [ended(1, red('a')), ended(1, red('a'))], ['a', 'a']],
+    ['the same file in two projects', [ended(1, red('a', 'a'))], ['a', 'a']],
     ['red files, whatever passed beside them', [ended(0), ended(1, red('a'))], ['a']],
   ])('is taken at %s', (_, results, files) => {
     const { looks, because } = planSecondLooks(results)
@@ -36,12 +36,12 @@ describe('a second look', () => {
 
   test.each<[string, StepResult[], string]>([
     ['there are four', [ended(1, red('a', 'b', 'c', 'd'))], '4 test files are red'],
-    ['there are four on both versions', [ended(1, red('a', 'b')), ended(1, red('a', 'c'))], '4 test files'],
+    ['there are four in two projects', [ended(1, red('a', 'b', 'a', 'c'))], '4 test files'],
     ['something else is red', [LINT, ended(1, red('a'))], 'lint: this is no test'],
     ['the run left no report', [ended(1, null)], 'without a report'],
     ['the run was killed after its report', [ended(null, red('a'))], 'a signal ended the run'],
     ['an error was outside of any file', [ended(1, { ...red('a'), outside: ['oh'] })], 'tests: oh'],
-    ['the other version left no report', [ended(1, red('a')), ended(1, null)], 'without a report'],
+    ['another run left no report', [ended(1, red('a')), ended(1, null)], 'without a report'],
     ['no file is red', [ended(1, red())], 'without a red file'],
   ])('is not taken at red files if %s', (_, results, because) => {
     expect(planSecondLooks(results)).toEqual({ looks: [], because: expect.stringContaining(because) })
@@ -52,13 +52,13 @@ describe('a second look', () => {
 async function runPlanted(...names: string[]) {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-planted-'))
   const files = names.map(name => `${name}.planted.ts`)
-  const base = tests('tests', { WAXWING_TEST_PG: '16', PLANTED_FOLDER: folder }, files)
+  const base = tests('tests', { PLANTED_FOLDER: folder }, files)
   const inProject = ([program, ...args]: Step['command']) =>
     [program, ...args, `--config=${path.join(PLANTED, 'vitest.config.ts')}`] as const
   const step: Step = {
     ...base,
     command: inProject(base.command),
-    alone: file => inProject(base.alone!(file)),
+    alone: (file, project) => inProject(base.alone!(file, project)),
   }
   let printed = ''
   const print = (text: string) => void (printed += text)
@@ -89,20 +89,30 @@ describe.concurrent('npm test', () => {
         .filter(line => line.startsWith('flaky: '))
         .toSorted(),
     ).toEqual([
-      `flaky: ${PLACE}/red-once.planted.ts › planted > is red once`,
-      `flaky: ${PLACE}/uncaught-once.planted.ts › is green, beside an error that nobody catches`,
+      `flaky: ${PLACE}/red-once.planted.ts › planted > is red once (project: first)`,
+      `flaky: ${PLACE}/red-once.planted.ts › planted > is red once (project: second)`,
+      `flaky: ${PLACE}/uncaught-once.planted.ts › is green, beside an error that nobody catches (project: first)`,
     ])
-    expect(await run.readOutput('tests')).toMatch(/Tests +1 failed/)
-    // Each of them alone, on the same version.
-    for (const number of [1, 2])
-      expect(await run.readOutput(`second-look-${number}`)).toMatch(/Tests +1 passed/)
-    expect(await run.readOutput('second-look-1')).toContain('on PostgreSQL 16')
+    expect(await run.readOutput('tests')).toMatch(/Tests +2 failed/)
+    // Each of them alone, on the PostgreSQL of its project.
+    const versions = await Promise.all(
+      run.flaky.map(async ({ project }, index) => {
+        const output = await run.readOutput(`second-look-${index + 1}`)
+        expect(output).toMatch(/Tests +1 passed/)
+        return `${project} ${/on PostgreSQL \d+/.exec(output)?.[0] ?? 'without one'}`
+      }),
+    )
+    expect(versions.toSorted()).toEqual([
+      'first on PostgreSQL 18',
+      'first without one',
+      'second on PostgreSQL 16',
+    ])
   })
 
   test('fails with what is red again, and names what is not', async () => {
     await using run = await runPlanted('red-once', 'red-twice')
     expect(run.failed).toEqual(['tests'])
-    expect(run.flaky.map(({ file }) => file)).toEqual([`${PLACE}/red-once.planted.ts`])
+    expect(run.flaky.map(({ file }) => file)).toEqual(Array(2).fill(`${PLACE}/red-once.planted.ts`))
     expect(run.printed).toContain('red-twice.planted.ts: is always red')
   })
 

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { execFileSync } from 'node:child_process'
 import type { ReplayedEvents } from '@waxwing/contract/notifications/webhook-deliveries.ts'
 import { sql } from 'kysely'

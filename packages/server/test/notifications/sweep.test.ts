@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { ATTEMPTS_SHOWN_MAX } from '@waxwing/contract/notifications/webhook-deliveries.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'

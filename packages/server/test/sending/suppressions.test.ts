@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'

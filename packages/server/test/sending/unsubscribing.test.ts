@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import type { SuppressionEntry } from '@waxwing/contract/sending/suppressions.ts'
 import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'

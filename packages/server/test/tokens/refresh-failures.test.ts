@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { SignIn } from '../../src/providers/sign-in.ts'

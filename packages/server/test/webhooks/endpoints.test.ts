@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { WebhookFilters } from '@waxwing/contract/notifications/webhook-filters.ts'
 import type { WebhookEndpoint } from '@waxwing/contract/notifications/webhooks.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startDnsServer } from '../../../test/dns-server.ts'
 import { parseEgressAllow } from './allow-list.ts'
 import { nameServerResolver } from './name-servers.ts'
@@ -43,7 +43,9 @@ test('a name that does not exist is told from one without an answer', async () =
 })
 
 test('the hosts file goes first', async () => {
-  const hostsFile = join(await mkdtemp(join(tmpdir(), 'waxwing-hosts-')), 'hosts')
+  const folder = await mkdtemp(join(tmpdir(), 'waxwing-hosts-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const hostsFile = join(folder, 'hosts')
   await writeFile(
     hostsFile,
     '# own\n127.0.0.1 localhost\n10.0.0.7\tHooks.test other.test # two\nfd00::7 hooks.test\n',

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { expect, test } from 'vitest'
 import { commitChange } from '../../../test/index-steps.ts'
 import {

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { describe, expect, test } from 'vitest'
 import { labelledHistory, loggedFolders, type MailWorld, numberedFolders } from '../../../test/mail-worlds.ts'
 import { commitChange, findMailbox, listUnfollowed } from '../../../test/index-steps.ts'

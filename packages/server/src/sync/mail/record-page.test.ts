@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { expect, test } from 'vitest'
 import { ownAccount, openSession, passUntilCaughtUp, readIndex } from '../../../test/memory-account.ts'
 import { LogServer, logMail, toLoggedRemote } from '../../../test/memory-log.ts'

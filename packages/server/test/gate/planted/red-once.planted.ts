@@ -3,7 +3,8 @@ import { isFirstTime } from './is-first-time.ts'
 
 describe('planted', () => {
   test('is red once', () => {
-    process.stdout.write(`on PostgreSQL ${process.env['WAXWING_TEST_PG']}\n`)
-    expect(isFirstTime('red-once')).toBe(false)
+    const version = process.env['WAXWING_TEST_PG'] ?? '18'
+    process.stdout.write(`on PostgreSQL ${version}\n`)
+    expect(isFirstTime(`red-once-${version}`)).toBe(false)
   })
 })

@@ -1,11 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
+const globalSetup = process.env['PLANTED_SETUP'] ? ['../../global-setup.ts'] : []
+
 /** Tests that are red on purpose, or never end. Only the tests beside this folder run them. */
 export default defineConfig({
   test: {
-    include: ['*.planted.ts'],
     root: import.meta.dirname,
-    globalSetup: process.env['PLANTED_SETUP'] ? ['../../global-setup.ts'] : [],
     testTimeout: 600_000,
+    projects: [
+      { test: { name: 'first', include: ['*.planted.ts'], globalSetup } },
+      { test: { name: 'second', include: ['red-once.planted.ts'], env: { WAXWING_TEST_PG: '16' } } },
+    ],
   },
 })

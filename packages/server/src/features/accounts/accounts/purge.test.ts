@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { type KyselyPlugin, type PluginTransformQueryArgs, type PluginTransformResultArgs, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

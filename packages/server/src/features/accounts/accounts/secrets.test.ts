@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { ALL, CLIENT, MAIL, useRefreshTokens } from '../../../../test/connect/use-refresh-tokens.ts'

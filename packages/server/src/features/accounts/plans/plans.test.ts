@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { randomBytes } from 'node:crypto'
 import { imapAccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'

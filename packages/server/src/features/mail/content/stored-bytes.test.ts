@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

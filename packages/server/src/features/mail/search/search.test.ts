@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { randomUUID } from 'node:crypto'
 import type { SearchAnswer } from '@waxwing/contract/mail/search.ts'
 import { sql } from 'kysely'

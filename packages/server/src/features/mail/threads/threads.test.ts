@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { Thread, ThreadSummary } from '@waxwing/contract/mail/threads.ts'
 import { describe, expect, test } from 'vitest'
 import {

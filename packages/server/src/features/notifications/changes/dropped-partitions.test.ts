@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { DatabaseError } from 'pg'

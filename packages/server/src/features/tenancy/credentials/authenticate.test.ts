@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { describe, expect, test } from 'vitest'
 import { useTestDatabase } from '../../../../test/use-database.ts'
 import { newId } from '../../../kit/ids.ts'

@@ -1,0 +1,76 @@
+import path from 'node:path'
+import {
+  aroundAll,
+  aroundEach,
+  expect,
+  inject,
+  type RunnerTask,
+  type RunnerTestFile,
+  type RunnerTestSuite,
+} from 'vitest'
+import { describeLeaks, findMended } from './check.ts'
+import { findLeft, type Kind, type Opened, runAs } from './ledger.ts'
+import { OPEN_LEAKS, type OpenLeaks } from './open-leaks.ts'
+import { watchFolders } from './watch-folders.ts'
+import { findLocks, findNewLocks, watchLocks } from './watch-locks.ts'
+import { watchListeners, watchProcesses } from './watch-processes.ts'
+import { watchSessions } from './watch-sessions.ts'
+import { watchTimers } from './watch-timers.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** In a project of planted leaks, which nothing closes. */
+    plantedLeaks?: { listed: OpenLeaks; closingSecondsMax: number }
+  }
+}
+
+const HERE = path.resolve(import.meta.dirname, '../..')
+
+watchTimers()
+watchFolders()
+watchListeners()
+watchProcesses()
+watchSessions()
+watchLocks()
+
+/** What closes in the background, such as a socket, needs a moment. A leak costs all of it. */
+const CLOSING_SECONDS_MAX = 5
+
+const planted = inject('plantedLeaks')
+const secondsMax = planted?.closingSecondsMax ?? CLOSING_SECONDS_MAX
+const listed = (planted?.listed ?? OPEN_LEAKS)[path.relative(HERE, expect.getState().testPath!)] ?? []
+/** Kinds of the list that were found open. */
+const known = new Set<Kind>()
+/** The file, once a test of it has run. */
+let file: RunnerTestFile | undefined
+
+// Outside of every other hook, and of what runs after them.
+aroundEach(async (run, { task }) => {
+  file = task.file
+  const owner = {}
+  // Locks do not say which of several tests took them.
+  const before = task.concurrent ? null : await findLocks()
+  await runAs(owner, run)
+  const left = await findLeft(each => each === owner, secondsMax)
+  refuseLeaks('The test', before ? [...left, ...(await findNewLocks(before, secondsMax))] : left)
+})
+
+aroundAll(async run => {
+  await run()
+  const left = await findLeft(() => true, secondsMax)
+  refuseLeaks('The file', [...left, ...(await findNewLocks(new Set(), secondsMax))])
+  const mended = file && isWhole(file) ? findMended(listed, known) : []
+  if (mended.length === 0) return
+  throw new Error(`The file leaves open no ${mended.join(', ')}: remove it from test/leaks/open-leaks.ts`)
+})
+
+function refuseLeaks(owner: string, left: readonly Opened[]): void {
+  for (const { kind } of left) if (listed.includes(kind)) known.add(kind)
+  const unlisted = left.filter(({ kind }) => !listed.includes(kind))
+  if (unlisted.length > 0) throw new Error(describeLeaks(owner, unlisted))
+}
+
+/** Whether all tests of a file ran, not only those of a chosen name. */
+function isWhole({ tasks }: Pick<RunnerTestSuite, 'tasks'>): boolean {
+  return tasks.every((task: RunnerTask) => (task.type === 'suite' ? isWhole(task) : task.mode === 'run'))
+}

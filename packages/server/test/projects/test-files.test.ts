@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import type { SourceFile } from '../../../../scripts/import-graph.ts'
+import { findTestFiles } from './test-files.ts'
+
+const TEST = 'packages/server/src/a/a.test.ts'
+const CODE = 'packages/server/src/a/a.ts'
+
+/** The project of a test with such a text, whose code imports such modules. */
+function projectOf(text: string, ...imports: string[]) {
+  const sources = new Map<string, SourceFile>([
+    [TEST, { text, imports: ['vitest', CODE] }],
+    [CODE, { text: 'process.exit()', imports }],
+  ])
+  const { pure, others, tagged } = findTestFiles(sources)
+  return [...pure.map(() => 'pure'), ...others.map(() => 'others'), ...tagged.map(() => 'tagged')]
+}
+
+describe('findTestFiles', () => {
+  test.each([
+    ['only values', 'expect(1).toBe(1)', 'pure', 'zod'],
+    ['files of the repository', 'readFileSync(path)', 'pure', 'node:fs'],
+    ['a database', 'expect(1)', 'others', 'pg'],
+    ['a server', 'expect(1)', 'others', 'node:http'],
+    ['a process', 'expect(1)', 'others', 'node:child_process'],
+    ['a package that is not known', 'expect(1)', 'others', 'left-pad'],
+    ['a file that is not there', 'expect(1)', 'others', 'packages/server/src/gone.ts'],
+    ['another clock', 'vi.useFakeTimers()', 'others', 'zod'],
+    ['another environment', "process.env['A'] = 'b'", 'others', 'zod'],
+    ['a temporary folder', 'await mkdtemp(prefix)', 'others', 'node:fs/promises'],
+    ['a module that it imports later', "await import('pg')", 'others', 'zod'],
+  ])('puts a test of %s into its project', (_, text, project, imported) => {
+    expect(projectOf(text, imported)).toEqual([project])
+  })
+
+  test('sees what a helper of the tests does', () => {
+    const helper = 'packages/server/test/helper.ts'
+    const sources = new Map<string, SourceFile>([
+      [TEST, { text: '', imports: [helper] }],
+      [helper, { text: 'vi.stubEnv(name, value)', imports: [] }],
+    ])
+    expect(findTestFiles(sources).others).toEqual(['src/a/a.test.ts'])
+  })
+
+  // Written in two parts, or this file would have the tag.
+  test.each([
+    `/** @module-${'tag'} postgres-16 */`,
+    `describe('a', { tags: ['${'postgres'}-16'] }, () => {})`,
+  ])('finds the tag in %s', text => expect(projectOf(text, 'pg')).toEqual(['others', 'tagged']))
+})

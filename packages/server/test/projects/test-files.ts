@@ -1,0 +1,53 @@
+import path from 'node:path'
+import type { SourceFile } from '../../../../scripts/import-graph.ts'
+
+/** The test files of this package by their project, from its folder. */
+export interface TestFiles {
+  /** Tests of values: they reach no database, server, process or environment, and replace nothing. */
+  pure: string[]
+  others: string[]
+  /** Files with the tag `postgres-16`, and files in which tests have it. They are in `others`, too. */
+  tagged: string[]
+}
+
+const HERE = 'packages/server'
+const PACKAGES =
+  '@orpc/contract es-module-lexer fast-check fast-xml-parser handlebars iconv-lite jose kysely libpg-query marked parse5 vitest yaml zod'
+const BUILT_IN =
+  'assert async_hooks buffer crypto events fs fs/promises os path perf_hooks punycode stream stream/promises string_decoder timers/promises url util v8 vm zlib'
+/** Modules that open nothing by themselves, and keep nothing that another test file would meet. */
+const HARMLESS = new Set([...PACKAGES.split(' '), ...BUILT_IN.split(' ').map(name => `node:${name}`)])
+/** Code of a test that changes what all files of a worker share, or leaves something. */
+const CHANGES_ALL =
+  /\bvi\.(?!fn\b|waitFor\b|waitUntil\b)\w+|\binject\(|\bprocess\.(?!env\['WAXWING_TEST)\w+|\bglobalThis\b|\bmkdtemp|\bimport\(|\bsetInterval\(/
+const TAG = /@module-tag postgres-16\b|tags: \[?'postgres-16'/
+
+/** Finds the project of each test file by what it imports, directly or not, and by its text. */
+export function findTestFiles(sources: ReadonlyMap<string, SourceFile>): TestFiles {
+  const files = [...sources.keys()]
+    .filter(file => file.startsWith(`${HERE}/`) && file.endsWith('.test.ts'))
+    .toSorted()
+  const isPure = (file: string) => [...findReached(file, sources)].every(each => isHarmless(each, sources))
+  const grouped = Object.groupBy(files, file => (isPure(file) ? 'pure' : 'others'))
+  const here = (found: readonly string[] = []) => found.map(file => path.relative(HERE, file))
+  return {
+    pure: here(grouped.pure),
+    others: here(grouped.others),
+    tagged: here(grouped.others?.filter(file => TAG.test(sources.get(file)!.text))),
+  }
+}
+
+/** The file itself, and all that it imports. */
+function findReached(file: string, sources: ReadonlyMap<string, SourceFile>): Set<string> {
+  const reached = new Set([file])
+  // Iteration also visits what is added meanwhile.
+  for (const each of reached) for (const name of sources.get(each)?.imports ?? []) reached.add(name)
+  return reached
+}
+
+function isHarmless(name: string, sources: ReadonlyMap<string, SourceFile>): boolean {
+  const source = sources.get(name)
+  if (!source) return HARMLESS.has(name)
+  const isOfTests = name.includes('/test/') || name.endsWith('.test.ts')
+  return !isOfTests || !CHANGES_ALL.test(source.text)
+}
