@@ -25,6 +25,8 @@ export interface Gmail {
   readonly app: HostApp
   /** Makes a mailbox with this number of messages. */
   addUser(user: User, messages: number): void
+  /** The mailbox of a user, for programs in this process that save and restore it. */
+  mailboxOf(user: User): Mailbox
   /** Takes a message from outside, by SMTP or by the control API. */
   deliver(user: User, message: Uint8Array): { id: string; threadId: string }
   /** Makes every history id of before now too old, for one user or all. */
@@ -69,6 +71,7 @@ export function openGmail(ground: Ground & { accounts: Accounts }): Gmail {
       fillMailbox(mailbox, user.name, messages, ground.random.stream(`mail of ${user.email}`))
       mailbox.changed = labels => state.pushes.notify(mailbox, labels)
     },
+    mailboxOf: user => requireMailbox(state, user),
     deliver(user, message) {
       const { id, threadId } = receive(requireMailbox(state, user), Buffer.from(message))
       return { id, threadId }
