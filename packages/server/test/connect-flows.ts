@@ -1,9 +1,6 @@
 import { accountKeys } from '../src/features/accounts/accounts/secrets.ts'
-import {
-  type ConnectFlows,
-  type FlowEnd,
-  openConnectFlows,
-} from '../src/features/accounts/connect-sessions/flows.ts'
+import { type ConnectFlows, openConnectFlows } from '../src/features/accounts/connect-sessions/flows.ts'
+import { type FlowEnd } from '../src/features/accounts/connect-sessions/flow-parts.ts'
 import { openOAuthClients } from '../src/features/accounts/oauth-apps/clients.ts'
 import { trustAlso } from '../src/kit/authorities.ts'
 import { parseEgressAllow } from '../src/kit/egress/allow-list.ts'

@@ -1,33 +1,11 @@
+import type { Place, Session, StoredPlace } from './place.ts'
 import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
-import type { ClientBase, Pool } from 'pg'
+import type { Pool } from 'pg'
 import type { FolderIdentity } from './embedded/folder-identity.ts'
 import type { Db } from './pool.ts'
 import { hasEveryCommit, readRecovery, recordStandby, type StandbyState } from './promotion.ts'
 import { isWithheld } from './withheld.ts'
-
-export type Session = Pick<ClientBase, 'query'>
-
-/**
- * The identity of a database. Loading a dump elsewhere, recovery to a point in time, promoting a standby and putting
- * back a copy of the data folder each change one of these; a restart, VACUUM and migrations change none. Null if it is
- * not known: the role may not read it, or somebody else runs the server.
- */
-export interface Place {
-  /** The identifier of the cluster, from initdb. */
-  system: string | null
-  /**
-   * The timeline of the write-ahead log. Every recovery that ends before the log's end, and every promotion, starts a
-   * new one.
-   */
-  timeline: string | null
-  /** Oids of the database and of the table `feed_epoch`. */
-  database: string
-  table: string
-  /** The folder of the cluster. */
-  inode: string | null
-  birth: string | null
-}
 
 /** Identifies the folder of the cluster; null if another program runs the server. */
 export type FindFolder = () => Promise<FolderIdentity | null>
@@ -196,9 +174,6 @@ async function notePlace(
     throw error
   }
 }
-
-/** An earlier release may have stored less. */
-export type StoredPlace = Partial<Place>
 
 /** Values that were unknown then or are unknown now are not compared. */
 function isElsewhere(before: StoredPlace, now: Place): boolean {

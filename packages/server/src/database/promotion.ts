@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Place, Session, StoredPlace } from './feed-epoch.ts'
+import type { Place, Session, StoredPlace } from './place.ts'
 import type { Db } from './pool.ts'
 import { isWithheld } from './withheld.ts'
 

@@ -1,7 +1,7 @@
 import { type Transaction, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { executeUnawaited } from '../database/unawaited.ts'
-import type { Announcement } from './unit-of-work.ts'
+import type { Announcement } from './announcement.ts'
 
 /** First key of the two-key advisory locks that order a tenant's events. */
 const EVENT_LOCK_CLASS = 0x57_41_58

@@ -1,14 +1,9 @@
+import type { Announcement } from './announcement.ts'
 import type { Transaction } from 'kysely'
-import type { EventData, EventType } from '@waxwing/contract/events.ts'
 import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
 import { appendEvents } from './append.ts'
 import { publishNews } from './news.ts'
-
-/** A change to announce. `accountId` is null for events about no particular account. */
-export type Announcement = {
-  [T in EventType]: { type: T; accountId: string | null; data: EventData<T> }
-}[EventType]
 
 /** A transaction of one tenant, and the events that it announces. */
 export interface UnitOfWork {

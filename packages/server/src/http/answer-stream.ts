@@ -1,7 +1,7 @@
 import { EVENT_STREAM, type EventStream } from '@waxwing/contract/shapes.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AnswerHeaders } from './answer.ts'
-import type { Exchange } from './operation-route.ts'
+import type { Exchange } from './exchange.ts'
 import { streamPieces } from './stream-pieces.ts'
 
 /** A client that takes nothing for this long is taken for gone. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Exchange } from './exchange.ts'
 import type { AnyProcedure } from '@orpc/server'
 import { BODY_BYTES_MAX } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
@@ -15,7 +15,6 @@ import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, answ
 import { answerDownload } from './answer-download.ts'
 import { answerStream } from './answer-stream.ts'
 import { bearerOf } from './bearer.ts'
-import type { Client } from './client-address.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { goneSignal } from './gone-signal.ts'
 import {
@@ -27,21 +26,6 @@ import {
   readBody,
 } from './read-body.ts'
 import { readQuery } from './read-query.ts'
-
-/** A request for an operation, with its sockets for body and answer. */
-export interface Exchange {
-  request: Request
-  requestId: string
-  client: Client
-  params: Record<string, string>
-  /** Headers of the answer, whatever its outcome. Checks on the way add to them. */
-  headers: AnswerHeaders
-  /** The source of the body, and the destination of the answer. */
-  incoming: IncomingMessage
-  outgoing: ServerResponse
-  /** Aborts when the process stops. */
-  stopping: AbortSignal
-}
 
 export type ServeOperation = (exchange: Exchange) => Promise<Response>
 

@@ -1,18 +1,10 @@
-import type { SecureContext } from 'node:tls'
+import type { CheckOptions } from './check-options.ts'
 import { discreetGuard } from '../kit/egress/discreet-guard.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
 import type { OnAsked, ServerCheck } from './mail-server.ts'
 import { ProviderFailure, restate } from './failure.ts'
 import { checkSmtp } from './smtp/check.ts'
-
-export interface CheckOptions {
-  guard: EgressGuard
-  /** The authorities to trust; the public ones by default. */
-  authorities?: SecureContext | undefined
-  /** The name that EHLO says to SMTP servers. */
-  clientName: string
-}
 
 /** Logs in to the servers of an account, which the caller named. Allows 20 seconds for each. */
 export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AttachmentChanged, AttachmentsTooLarge } from '../../src/features/sending/compose/attached.ts'
-import { type Composition, composeMessage } from '../../src/features/sending/compose/compose.ts'
+import { composeMessage } from '../../src/features/sending/compose/compose.ts'
+import { type Composition } from '../../src/features/sending/compose/composition.ts'
 import { type StoredContent, wireForm } from '../../src/features/sending/compose/stored-content.ts'
 import { contentOf, parse } from '../bodies/facts.ts'
 import { seeded } from '../seeded.ts'

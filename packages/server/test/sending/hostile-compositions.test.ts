@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Composition, composeMessage } from '../../src/features/sending/compose/compose.ts'
+import { composeMessage } from '../../src/features/sending/compose/compose.ts'
+import { type Composition } from '../../src/features/sending/compose/composition.ts'
 import { envelopeRecipients } from '../../src/features/sending/compose/rules.ts'
 import { wireAddress } from '../../src/kit/mail-address.ts'
 import { htmlToText } from '../../src/kit/mime/html-to-text.ts'

@@ -1,5 +1,5 @@
 import type { AttachedFile } from '../../src/features/sending/compose/attached.ts'
-import type { Composition } from '../../src/features/sending/compose/compose.ts'
+import type { Composition } from '../../src/features/sending/compose/composition.ts'
 import type { Mailbox } from '../../src/kit/mime-writing/fields.ts'
 import type { Random } from '../seeded.ts'
 

@@ -1,3 +1,4 @@
+import type { Route } from './route.ts'
 import { EVENT_STREAM } from '@waxwing/contract/shapes.ts'
 import { COMMON_REASONS, IDEMPOTENCY_REASONS, isReason, reasons } from '@waxwing/contract/reasons.ts'
 import { html } from 'hono/html'
@@ -8,12 +9,6 @@ import { requestForm } from './request-form.ts'
 import { describe } from './schema.ts'
 
 const UNIVERSAL: ReadonlySet<string> = new Set([...COMMON_REASONS, ...IDEMPOTENCY_REASONS])
-
-export interface Route {
-  method: string
-  path: string
-  operation: Operation
-}
 
 /** One operation: its description, input, output and errors, and a form that sends it. */
 export function operationSection(document: OpenapiDocument, route: Route): Markup {

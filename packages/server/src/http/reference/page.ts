@@ -4,7 +4,8 @@ import type { OpenapiDocument, Tag } from './document.ts'
 import { type Guide, guideLinks } from './guides.ts'
 import { renderPage } from './layout.ts'
 import { type Markup, jsonBlock, prose } from './markup.ts'
-import { type Route, operationSection, reasonTable, routeLink } from './operation.ts'
+import { operationSection, reasonTable, routeLink } from './operation.ts'
+import { type Route } from './route.ts'
 import { schemaSection } from './schema.ts'
 
 const ERROR_EXAMPLE = {

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { type OpenapiDocument, type Operation, type Parameter, type Schema, nameOf } from './document.ts'
 import { bodyExampleOf } from './example.ts'
 import { type Markup, prose } from './markup.ts'
-import type { Route } from './operation.ts'
+import type { Route } from './route.ts'
 import { describe, limitsOf, typeOf } from './schema.ts'
 
 /** The languages in which a request is shown; `browser/snippets.js` writes them. */

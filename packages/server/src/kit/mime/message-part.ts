@@ -4,7 +4,8 @@ import { type Header, fieldText } from './header.ts'
 import { bodyHalfOf, countsAsAttachment, isInline, type PartPlace, type PartTraits } from './part-role.ts'
 import { cleanLine } from './text.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
-import { type TransferDecoder, transferDecoder } from './transfer-decoder.ts'
+import { transferDecoder } from './transfer-decoder.ts'
+import { type TransferDecoder } from './transfer-encoding.ts'
 
 const FILE_NAME_LENGTH_MAX = 500
 const CONTENT_ID_LENGTH_MAX = 1000

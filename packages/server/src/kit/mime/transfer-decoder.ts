@@ -1,13 +1,7 @@
+import type { TransferDecoder } from './transfer-encoding.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeQuotedPrintable, isBlank, PADDING_MAX } from './transfer-encoding.ts'
 import { uuDecoder } from './uuencode.ts'
-
-/** Undoes a transfer encoding piece by piece. Never throws: malformed input is skipped. */
-export interface TransferDecoder {
-  push(bytes: Buffer): Buffer
-  /** Returns the bytes still held back. */
-  end(): Buffer
-}
 
 const NOTHING = Buffer.alloc(0)
 

@@ -74,3 +74,10 @@ function hexDigit(code: number): number {
   if (code >= 65 && code <= 70) return code - 55
   return code >= 97 && code <= 102 ? code - 87 : -1
 }
+
+/** Undoes a transfer encoding piece by piece. Never throws: malformed input is skipped. */
+export interface TransferDecoder {
+  push(bytes: Buffer): Buffer
+  /** Returns the bytes still held back. */
+  end(): Buffer
+}

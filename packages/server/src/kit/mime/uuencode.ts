@@ -1,4 +1,4 @@
-import type { TransferDecoder } from './transfer-decoder.ts'
+import type { TransferDecoder } from './transfer-encoding.ts'
 
 const LF = 10
 const BLANKS: ReadonlySet<number> = new Set([9, LF, 13, 32])

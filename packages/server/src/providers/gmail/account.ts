@@ -4,7 +4,7 @@ import type { ProviderCalls } from '../http/provider-calls.ts'
 import { GmailApi } from './api.ts'
 import { gmailChanging } from './changing/changing.ts'
 import { gmailContent } from './content.ts'
-import type { Following } from './following.ts'
+import { withListings } from './listings.ts'
 import type { UserQuota } from './governor.ts'
 import { gmailIdentities } from './identities.ts'
 import { gmailMail } from './mail.ts'
@@ -37,7 +37,7 @@ export function gmailAccount(options: GmailAccountOptions): Offering<Capability>
   const { calls, tokens, quota, signal, now = Date.now } = options
   const closing = new AbortController()
   const api = new GmailApi({ calls, tokens, quota, now })
-  const following: Following = {
+  const connection = withListings({
     api,
     pushing: openPushing(api, options.pushPlan ?? null),
     signal: AbortSignal.any([signal, closing.signal]),
@@ -48,17 +48,14 @@ export function gmailAccount(options: GmailAccountOptions): Offering<Capability>
     behindSince: null,
     counts: new Map(),
     countedAt: null,
-    backfill: null,
-    healing: null,
-    listed: null,
-  }
+  })
   return {
-    mail: gmailMail(following, options.pollSeconds ?? POLL_SECONDS),
-    content: gmailContent(following),
-    search: gmailSearch(following),
-    changing: gmailChanging(following.api),
-    sending: gmailSending(following.api),
-    identities: gmailIdentities(following.api, options.readsSettings ?? (() => Promise.resolve(true))),
+    mail: gmailMail(connection, options.pollSeconds ?? POLL_SECONDS),
+    content: gmailContent(connection),
+    search: gmailSearch(connection),
+    changing: gmailChanging(connection.api),
+    sending: gmailSending(connection.api),
+    identities: gmailIdentities(connection.api, options.readsSettings ?? (() => Promise.resolve(true))),
     [Symbol.asyncDispose]: async () => closing.abort(),
   }
 }

@@ -3,7 +3,8 @@ import { BATCH_PARTS_MAX } from './api.ts'
 import { Backfill } from './backfill.ts'
 import { type GmailCursor, reachesBack, readCursor } from './cursor.ts'
 import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
-import type { Following, Handed } from './following.ts'
+import type { Handed } from './gmail-connection.ts'
+import type { ListingConnection } from './listings.ts'
 import { Healing } from './healing.ts'
 import { listIds } from './listing.ts'
 
@@ -15,31 +16,31 @@ const PEEKED = 100
  * window. New mail comes with the history.
  */
 export async function* bringMessages(
-  following: Following,
+  connection: ListingConnection,
   stored: Cursor | null,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep, void, void> {
   const cursor = readCursor(stored)
   if (!cursor) return
-  yield* bringAll(following, cursor, options.retry, options)
-  if (cursor.hasGap) yield* peek(following, cursor, options)
+  yield* bringAll(connection, cursor, options.retry, options)
+  if (cursor.hasGap) yield* peek(connection, cursor, options)
   // It is kept until its end is recorded.
-  if (cursor.listing !== 'healing') following.healing = null
+  if (cursor.listing !== 'healing') connection.healing = null
   if (options.onlyNew) return
-  if (cursor.listing === 'healing') yield* heal(following, cursor, options)
+  if (cursor.listing === 'healing') yield* heal(connection, cursor, options)
   else if (cursor.listing === 'first' || !reachesBack(cursor, options.since))
-    yield* backfill(following, cursor, options)
+    yield* backfill(connection, cursor, options)
 }
 
 async function* bringAll(
-  following: Following,
+  connection: ListingConnection,
   cursor: GmailCursor,
   ids: FollowOptions['retry'],
   { signal }: FollowOptions,
 ): AsyncGenerator<ArrivedStep & { cursor: Cursor }, void, void> {
   for (let left = ids.map(String); left.length > 0;) {
     const asked = left.slice(0, BATCH_PARTS_MAX)
-    const fetched = await fetchMessages(following, asked.map(wantMessage), { signal })
+    const fetched = await fetchMessages(connection, asked.map(wantMessage), { signal })
     const { messages, unreadable } = fetched
     left = [...fetched.left.flatMap(idsOf), ...left.slice(asked.length)]
     yield { type: 'arrived', origin: 'new', messages, unreadable, remaining: 0, cursor }
@@ -48,30 +49,30 @@ async function* bringAll(
 }
 
 async function* peek(
-  following: Following,
+  connection: ListingConnection,
   cursor: GmailCursor,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep, void, void> {
-  const { api, signal } = following
+  const { api, signal } = connection
   const after = options.since?.getTime() ?? null
   const { messages } = await listIds(api, { after, pageSize: PEEKED }, undefined, { signal })
   const ids = messages.map(({ id }) => id).filter(id => !options.skip.has(id))
   const lacking = ids.length === 0 ? [] : await options.lacking(ids)
-  yield* bringAll(following, cursor, lacking, options)
+  yield* bringAll(connection, cursor, lacking, options)
 }
 
 async function* backfill(
-  following: Following,
+  connection: ListingConnection,
   cursor: GmailCursor,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep, void, void> {
   const since = options.since?.getTime() ?? null
   const isWidened = cursor.listing === null
   const before = isWidened ? cursor.listedSince : null
-  const going = following.backfill
+  const going = connection.backfill
   // The window moves on with the clock; what falls out of it meanwhile is no harm.
   const isGoingOn = going && going.before === before && (going.since ?? 0) <= (since ?? 0)
-  const listing = isGoingOn ? going : (following.backfill = new Backfill(following, { since, before }))
+  const listing = isGoingOn ? going : (connection.backfill = new Backfill(connection, { since, before }))
   const origin = isWidened ? 'widened' : 'missing'
   let number = cursor.step
   for (let step; (step = await nextOf(listing, number, options));) {
@@ -79,20 +80,20 @@ async function* backfill(
     listing.handed = { step: number, ids: idsIn(step) }
     yield { ...step, origin, cursor: { ...cursor, step: number } }
   }
-  following.backfill = null
+  connection.backfill = null
   const done: GmailCursor = { ...cursor, step: number, listing: null, listedSince: listing.since }
   yield { type: 'arrived', origin, messages: [], unreadable: [], remaining: 0, cursor: done }
 }
 
 async function* heal(
-  following: Following,
+  connection: ListingConnection,
   cursor: GmailCursor,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep, void, void> {
   const since = options.since?.getTime() ?? null
-  const going = following.healing
+  const going = connection.healing
   const isGoingOn = going !== null && (going.since ?? 0) <= (since ?? 0)
-  const healing = isGoingOn ? going : (following.healing = new Healing(following, since))
+  const healing = isGoingOn ? going : (connection.healing = new Healing(connection, since))
   for (let remaining; (remaining = await healing.list(cursor.historyId)) !== null;) {
     const progress: ArrivedStep = {
       type: 'arrived',

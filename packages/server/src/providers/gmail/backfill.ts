@@ -2,7 +2,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { ArrivedStep, FollowOptions, RemoteMessage } from '../mail.ts'
 import { BATCH_PARTS_MAX } from './api.ts'
 import { type Fetched, fetchMessages, idsOf, unitsOf, type Wanted, wantMessage } from './fetch.ts'
-import type { Following, Handed } from './following.ts'
+import type { GmailConnection, Handed } from './gmail-connection.ts'
 import { type ListedIds, listIds } from './listing.ts'
 import { UNITS } from './units.ts'
 
@@ -46,7 +46,7 @@ type Answers = Pick<FollowOptions, 'lacking' | 'skip'>
 export class Backfill {
   readonly since: number | null
   readonly before: number | null
-  readonly #following: Following
+  readonly #connection: GmailConnection
   #wanted: WantedRef[] = []
   readonly #fetches: Fetch[] = []
   /** Counts fetches and touches, to tell which came first. */
@@ -63,8 +63,8 @@ export class Backfill {
   #restarts = 0
 
   /** @param window in milliseconds since 1970; null is unbounded */
-  constructor(following: Following, window: { since: number | null; before: number | null }) {
-    this.#following = following
+  constructor(connection: GmailConnection, window: { since: number | null; before: number | null }) {
+    this.#connection = connection
     this.since = window.since
     this.before = window.before
   }
@@ -106,7 +106,7 @@ export class Backfill {
       const [fetch] = this.#fetches
       if (!fetch?.outcome || fetch.outcome instanceof Error) break
       messages += fetch.outcome.messages.length
-      const isFull = messages > STEP_MESSAGES_MAX || this.#following.takesSources
+      const isFull = messages > STEP_MESSAGES_MAX || this.#connection.takesSources
       if (taken.length > 0 && isFull) break
       this.#fetches.shift()
       taken.push(this.#withoutTouched(fetch.outcome, fetch.turn))
@@ -138,7 +138,7 @@ export class Backfill {
   #remaining(): Pick<ArrivedStep, 'remaining' | 'remainingSeconds'> {
     const unlisted = this.#isListed ? 0 : Math.max(0, this.#estimate - this.#listed)
     const remaining = this.#wanted.length + this.#idsBeingFetched().length + unlisted
-    return { remaining, remainingSeconds: this.#following.api.secondsFor(remaining * UNITS.messagesGet) }
+    return { remaining, remainingSeconds: this.#connection.api.secondsFor(remaining * UNITS.messagesGet) }
   }
 
   /**
@@ -175,7 +175,7 @@ export class Backfill {
   }
 
   #list(token: string | undefined): Promise<ListedIds> {
-    const { api, signal } = this.#following
+    const { api, signal } = this.#connection
     const query = { after: this.since, before: this.before }
     return listIds(api, query, token, { signal, urgency: 'background' })
   }
@@ -196,14 +196,14 @@ export class Backfill {
 
   /** Keeps some fetches going. After a failure none is begun until it is thrown. */
   #start(): void {
-    const aheadMax = this.#following.takesSources ? FETCHES_WITH_SOURCES_AHEAD_MAX : FETCHES_AHEAD_MAX
+    const aheadMax = this.#connection.takesSources ? FETCHES_WITH_SOURCES_AHEAD_MAX : FETCHES_AHEAD_MAX
     const hasFailed = this.#fetches.some(({ outcome }) => outcome instanceof Error || outcome?.throttled)
     if (hasFailed) return
     while (this.#wanted.length > 0 && this.#fetches.length < aheadMax) {
       if (this.#fetches.filter(({ outcome }) => outcome === null).length === FETCHES_AT_ONCE) return
       const wanted = this.#take()
-      const ended = fetchMessages(this.#following, wanted, {
-        signal: this.#following.signal,
+      const ended = fetchMessages(this.#connection, wanted, {
+        signal: this.#connection.signal,
         urgency: 'background',
         withSources: true,
       }).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
@@ -219,15 +219,15 @@ export class Backfill {
 
   /** Fetches more while a step is recorded, unless that step has sources, which are large. */
   #readOn(): void {
-    if (!this.#following.takesSources) this.#start()
+    if (!this.#connection.takesSources) this.#start()
   }
 
   /** The newest messages, with the rest of their threads where these are cheaper together. */
   #take(): Wanted[] {
-    const byThread = this.#following.takesSources
+    const byThread = this.#connection.takesSources
       ? new Map<string | null, WantedRef[]>()
       : Map.groupBy(this.#wanted, ({ threadId }) => threadId)
-    const partsMax = this.#following.takesSources ? FETCHED_SOURCES_MAX : BATCH_PARTS_MAX
+    const partsMax = this.#connection.takesSources ? FETCHED_SOURCES_MAX : BATCH_PARTS_MAX
     const wanted: Wanted[] = []
     let units = 0
     const taken = new Set<string>()
@@ -240,7 +240,7 @@ export class Backfill {
           ? { type: 'thread', id: threadId, ids: thread.map(message => message.id) }
           : wantMessage(id)
       units += unitsOf(one)
-      if (wanted.length > 0 && units > this.#following.api.batchUnitsMax) break
+      if (wanted.length > 0 && units > this.#connection.api.batchUnitsMax) break
       for (const each of idsOf(one)) taken.add(each)
       wanted.push(one)
     }

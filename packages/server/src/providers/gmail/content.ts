@@ -2,7 +2,7 @@ import { CONTENT_BYTES_MAX, type ContentEnd, type ContentProvider, type ContentR
 import type { MessageKey } from '../mail.ts'
 import { BATCH_PARTS_MAX, GMAIL_HOST, pathOf, segment } from './api.ts'
 import { cut } from './content-range.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { decodeField } from './json-field.ts'
 import { openPart } from './part.ts'
 import { rawMessageSchema } from './resources.ts'
@@ -16,11 +16,11 @@ const HEADER_END = Buffer.from('\r\n\r\n')
 const SOURCES_AT_ONCE = 10
 const SOURCE_ANSWER_BYTES_MAX = 2 * CONTENT_BYTES_MAX
 
-export function gmailContent(following: Following): ContentProvider {
+export function gmailContent(connection: GmailConnection): ContentProvider {
   return {
     open: ({ key }, range) =>
-      range.part === null ? openSource(following, key, range) : openPart(following, key, range.part, range),
-    readSources: ({ keys }, bytesMax) => readSources(following, keys, bytesMax),
+      range.part === null ? openSource(connection, key, range) : openPart(connection, key, range.part, range),
+    readSources: ({ keys }, bytesMax) => readSources(connection, keys, bytesMax),
   }
 }
 
@@ -29,7 +29,7 @@ export function gmailContent(following: Following): ContentProvider {
  * is read and dropped.
  */
 async function* openSource(
-  { api, signal }: Following,
+  { api, signal }: GmailConnection,
   key: MessageKey,
   range: ContentRange,
 ): AsyncGenerator<Buffer, ContentEnd, void> {
@@ -61,7 +61,7 @@ async function* untilHeaderEnd(source: AsyncIterable<Buffer>): AsyncGenerator<Bu
 }
 
 async function readSources(
-  { api, signal }: Following,
+  { api, signal }: GmailConnection,
   keys: readonly MessageKey[],
   bytesMax: number,
 ): Promise<Map<MessageKey, Buffer>> {

@@ -2,7 +2,7 @@ import type { ArrivedStep, FollowOptions } from '../mail.ts'
 import { BATCH_PARTS_MAX, type GmailRequest, segment } from './api.ts'
 import { askTwice, isOfPart } from './ask-twice.ts'
 import type { DraftKeys } from './draft-keys.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { MESSAGE_FIELDS, toRemoteMessage } from './message.ts'
 import { type Draft, draftSchema } from './resources.ts'
 import { UNITS } from './units.ts'
@@ -22,14 +22,14 @@ interface DraftRef {
  * @param brought ids of messages that were fetched already
  */
 export async function* bringEditedDrafts(
-  following: Following,
+  connection: GmailConnection,
   { keys }: DraftKeys,
   brought: ReadonlySet<string>,
   options: FollowOptions,
 ): AsyncGenerator<Brought, void, void> {
   const missing = await findMissing(keys, brought, options)
   for (let at = 0; at < missing.length; at += BATCH_PARTS_MAX)
-    yield await fetchDrafts(following, missing.slice(at, at + BATCH_PARTS_MAX), options)
+    yield await fetchDrafts(connection, missing.slice(at, at + BATCH_PARTS_MAX), options)
 }
 
 /** Drafts of the index whose content it lacks. Other drafts that it lacks are new, or older than its window. */
@@ -47,7 +47,7 @@ async function findMissing(
 }
 
 async function fetchDrafts(
-  { api, ignoredLabels }: Following,
+  { api, ignoredLabels }: GmailConnection,
   drafts: readonly DraftRef[],
   { since, signal }: FollowOptions,
 ): Promise<Brought> {

@@ -11,7 +11,7 @@ import {
 } from './api.ts'
 import { askTwice, isOfPart } from './ask-twice.ts'
 import { type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { CHAT, DRAFT } from './labels.ts'
 import { locateMessages } from './locate.ts'
 import { MESSAGE_FIELDS, RAW_FIELDS, toRemoteMessage, toRemoteSource } from './message.ts'
@@ -58,12 +58,12 @@ export interface FetchOptions extends AskOptions {
  * are left out as if they were gone. Throws what says nothing about a message, such as that a token is refused.
  */
 export async function fetchMessages(
-  following: Following,
+  connection: GmailConnection,
   wanted: readonly Wanted[],
   options: FetchOptions,
 ): Promise<Fetched> {
   if (wanted.length > BATCH_PARTS_MAX) throw new Error(`More than ${BATCH_PARTS_MAX} parts`)
-  const count = countFitting(following.api, wanted)
+  const count = countFitting(connection.api, wanted)
   const asked = wanted.slice(0, count)
   const fetched: Fetched = {
     messages: [],
@@ -73,7 +73,7 @@ export async function fetchMessages(
     throttled: null,
   }
   const found: Array<Message | RawMessage> = []
-  const outcomes = await askForMessages(following, asked, options)
+  const outcomes = await askForMessages(connection, asked, options)
   for (const [index, { value, failure }] of outcomes.entries()) {
     const one = asked[index]!
     if (failure === null) {
@@ -92,13 +92,13 @@ export async function fetchMessages(
     } else if (!isOfPart(failure)) throw failure
     else fetched.unreadable.push(...idsOf(one).map(key => ({ key, reason: failure.message })))
   }
-  await addFound(following, fetched, found, options)
+  await addFound(connection, fetched, found, options)
   return fetched
 }
 
 /** Adds what was found; drafts only if the quota suffices for what is asked about them. */
 async function addFound(
-  following: Following,
+  connection: GmailConnection,
   fetched: Fetched,
   found: ReadonlyArray<Message | RawMessage>,
   options: AskOptions,
@@ -106,12 +106,12 @@ async function addFound(
   let drafts = NO_DRAFTS
   try {
     // Once something was refused, the list of drafts would be, too.
-    if (!fetched.throttled) drafts = await askAboutDrafts(following, found, options)
+    if (!fetched.throttled) drafts = await askAboutDrafts(connection, found, options)
   } catch (error) {
     if (!(error instanceof ProviderFailure) || error.kind !== 'throttled') throw error
     fetched.throttled = error
   }
-  const labelling = { ignoredLabels: following.ignoredLabels, draftKeys: drafts.keys }
+  const labelling = { ignoredLabels: connection.ignoredLabels, draftKeys: drafts.keys }
   for (const message of found) {
     if (fetched.throttled && isDraft(message)) fetched.left.push(wantMessage(message.id))
     else if (drafts.outdated.has(message.id)) fetched.gone.push(message.id)
@@ -138,13 +138,13 @@ interface AboutDrafts {
 const NO_DRAFTS: AboutDrafts = { keys: NO_DRAFT_KEYS.keys, outdated: new Set() }
 
 async function askAboutDrafts(
-  following: Following,
+  connection: GmailConnection,
   found: ReadonlyArray<Message | RawMessage>,
   options: AskOptions,
 ): Promise<AboutDrafts> {
   if (!found.some(isDraft)) return NO_DRAFTS
-  const drafts = await listDraftKeys(following.api, options)
-  return { keys: drafts.keys, outdated: await findOutdated(following, found, drafts, options) }
+  const drafts = await listDraftKeys(connection.api, options)
+  return { keys: drafts.keys, outdated: await findOutdated(connection, found, drafts, options) }
 }
 
 /**
@@ -152,24 +152,24 @@ async function askAboutDrafts(
  * has them any more. The list of drafts may be behind, so it is not believed alone.
  */
 async function findOutdated(
-  following: Following,
+  connection: GmailConnection,
   found: ReadonlyArray<Message | RawMessage>,
   { keys, isComplete }: DraftKeys,
   { urgency }: AskOptions,
 ): Promise<ReadonlySet<unknown>> {
   const unlisted = found.filter(message => isDraft(message) && !keys.has(message.id)).map(({ id }) => id)
   if (unlisted.length === 0 || !isComplete) return new Set()
-  return new Set((await locateMessages(following, unlisted, urgency)).gone)
+  return new Set((await locateMessages(connection, unlisted, urgency)).gone)
 }
 
 /** With their sources, if these are wanted and together not too large to be in memory. */
 async function askForMessages(
-  following: Following,
+  connection: GmailConnection,
   wanted: readonly Wanted[],
   options: FetchOptions,
 ): Promise<Array<PartOutcome<Array<Message | RawMessage>>>> {
-  const isWithSources = options.withSources === true && following.takesSources
-  const { api } = following
+  const isWithSources = options.withSources === true && connection.takesSources
+  const { api } = connection
   if (!isWithSources) return askTwice(api, wanted.map(requestOf(false)), options)
   const outcomes: Array<PartOutcome<Array<Message | RawMessage>>> = []
   for (let at = 0; at < wanted.length; at += SOURCES_AT_ONCE) {

@@ -1,7 +1,7 @@
 import type { ArrivedStep, FollowOptions, MessageState, StatesStep } from '../mail.ts'
 import { BATCH_PARTS_MAX } from './api.ts'
 import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
-import { type Following, type Handed, noteTouched } from './following.ts'
+import type { GmailConnection, Handed } from './gmail-connection.ts'
 import { askHistory } from './history.ts'
 import { foldRecords } from './history-page.ts'
 import { LabelledIds } from './labelled-ids.ts'
@@ -13,7 +13,7 @@ const TOUCHED_PAGES_MAX = 1_000
 /** Brings what an index holds in line with the labels that are listed, and fetches what it lacks. */
 export class Healing {
   readonly since: number | null
-  readonly #following: Following
+  readonly #connection: GmailConnection
   readonly #listed: LabelledIds
   /** The ids that are still to be looked at, the newest last; null until all are listed. */
   #left: string[] | null = null
@@ -22,10 +22,10 @@ export class Healing {
   handed: Handed | null = null
 
   /** @param since in milliseconds since 1970; null is unbounded */
-  constructor(following: Following, since: number | null) {
+  constructor(connection: GmailConnection, since: number | null) {
     this.since = since
-    this.#following = following
-    this.#listed = new LabelledIds(following, since)
+    this.#connection = connection
+    this.#listed = new LabelledIds(connection, since)
   }
 
   get touched(): Set<string> {
@@ -40,7 +40,7 @@ export class Healing {
   async list(historyId: string): Promise<number | null> {
     if (this.#left) return null
     if (!(await this.#listed.fill())) return this.#listed.size
-    await touchSince(this.#following, historyId)
+    await touchSince(this.#connection, historyId)
     this.#left = [...this.#listed.ids()]
     return null
   }
@@ -62,7 +62,7 @@ export class Healing {
     const isLacking = new Set(await lacking(chunk))
     left.length -= chunk.length
     this.#lacking = chunk.filter(id => isLacking.has(id) && !skip.has(id))
-    const { ignoredLabels } = this.#following
+    const { ignoredLabels } = this.#connection
     const changes = chunk
       .filter(id => !isLacking.has(id) && !this.touched.has(id))
       .map((id): MessageState => {
@@ -74,8 +74,8 @@ export class Healing {
 
   async #fetch(): Promise<ArrivedStep> {
     const ids = this.#lacking.slice(0, BATCH_PARTS_MAX)
-    const { signal } = this.#following
-    const fetched = await fetchMessages(this.#following, ids.map(wantMessage), {
+    const { signal } = this.#connection
+    const fetched = await fetchMessages(this.#connection, ids.map(wantMessage), {
       signal,
       urgency: 'background',
     })
@@ -89,17 +89,17 @@ export class Healing {
 }
 
 /** What happened while the labels were listed, one after the other, makes a mixture of old and new. */
-async function touchSince(following: Following, historyId: string): Promise<void> {
+async function touchSince(connection: GmailConnection, historyId: string): Promise<void> {
   let pageToken: string | undefined
   for (let pages = 0; pages < TOUCHED_PAGES_MAX; pages += 1) {
-    const page = await askHistory(following, historyId, pageToken)
+    const page = await askHistory(connection, historyId, pageToken)
     // Everything is then listed once more.
     if (page === 'expired') return
     if (page === 'stale_page') {
       pageToken = undefined
       continue
     }
-    noteTouched(following, foldRecords(page.history).keys())
+    connection.noteTouched(foldRecords(page.history).keys())
     pageToken = page.nextPageToken
     if (pageToken === undefined) return
   }

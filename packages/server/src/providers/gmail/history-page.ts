@@ -4,7 +4,7 @@ import type { GmailCursor } from './cursor.ts'
 import { contentsOf, type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'
 import { bringEditedDrafts } from './edited-drafts.ts'
 import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
-import { type Following, noteTouched } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import type { Urgency } from './governor.ts'
 import { CHAT, flagsOf, mailboxKeysOf } from './labels.ts'
 import { locateMessages } from './locate.ts'
@@ -38,14 +38,14 @@ const NOTHING: Piece = { messages: [], unreadable: [], states: [], answered: [] 
  * the page before, and each try comes further.
  */
 export async function* readRecords(
-  following: Following,
+  connection: GmailConnection,
   history: readonly HistoryRecord[],
   { before, after }: { before: GmailCursor; after: GmailCursor },
   options: FollowOptions,
 ): AsyncGenerator<PageStep, void, void> {
-  const { recordedStates } = following
+  const { recordedStates } = connection
   const changes = foldRecords(history)
-  noteTouched(following, changes.keys())
+  connection.noteTouched(changes.keys())
   const recordPart = function* (piece: Piece): Generator<PageStep, void, void> {
     if (isNothing(piece)) return
     yield { type: 'page', steps: stepsOf(piece), cursor: before }
@@ -56,7 +56,7 @@ export async function* readRecords(
   let piece = NOTHING
   let drafts = NO_DRAFT_KEYS
   try {
-    for await (const next of askFor(following, sorted, options)) {
+    for await (const next of askFor(connection, sorted, options)) {
       drafts = next.drafts ?? drafts
       if (isNothing(next)) continue
       yield* recordPart(piece)
@@ -68,7 +68,7 @@ export async function* readRecords(
   }
   // A record tells older labels than a message that was fetched after it.
   const unanswered = sorted.changed.filter(({ id, recordId }) => recordedStates.get(id) !== recordId)
-  const told = unanswered.flatMap(change => toldState(following, change))
+  const told = unanswered.flatMap(change => toldState(connection, change))
   const steps = stepsOf({ ...piece, states: [...told, ...piece.states] })
   const gone: GoneStep = {
     type: 'gone',
@@ -101,33 +101,33 @@ async function sortOut(
 
 /** Asks for what records do not tell: new messages, new contents of drafts, and labels. */
 async function* askFor(
-  following: Following,
+  connection: GmailConnection,
   { added, changed, gone }: Sorted,
   options: FollowOptions,
 ): AsyncGenerator<Piece, void, void> {
-  const { recordedStates } = following
-  yield* bringNew(following, added, options)
+  const { recordedStates } = connection
+  yield* bringNew(connection, added, options)
   if (gone.length > 0) {
-    const drafts = await listDraftKeys(following.api, { signal: options.signal })
+    const drafts = await listDraftKeys(connection.api, { signal: options.signal })
     yield { ...NOTHING, drafts }
-    for await (const brought of bringEditedDrafts(following, drafts, new Set(added), options))
+    for await (const brought of bringEditedDrafts(connection, drafts, new Set(added), options))
       yield { ...NOTHING, ...brought }
   }
   const untold = changed.filter(
     ({ id, labelIds, recordId }) => labelIds === null && recordedStates.get(id) !== recordId,
   )
-  yield* locateUntold(following, untold, options)
+  yield* locateUntold(connection, untold, options)
 }
 
 /** Fetches messages. Those out of the window are left out. */
 async function* bringNew(
-  following: Following,
+  connection: GmailConnection,
   ids: readonly string[],
   { since, signal }: Pick<FollowOptions, 'since' | 'signal'>,
 ): AsyncGenerator<Piece, void, void> {
   for (let left = ids; left.length > 0;) {
     const asked = left.slice(0, BATCH_PARTS_MAX)
-    const fetched = await fetchMessages(following, asked.map(wantMessage), {
+    const fetched = await fetchMessages(connection, asked.map(wantMessage), {
       signal,
       urgency: urgencyOf(left.length),
       withSources: true,
@@ -141,7 +141,7 @@ async function* bringNew(
 
 /** Asks for the labels of messages of the index. Of those that are gone, a later record says so. */
 async function* locateUntold(
-  following: Following,
+  connection: GmailConnection,
   untold: readonly Change[],
   { lacking }: Pick<FollowOptions, 'lacking'>,
 ): AsyncGenerator<Piece, void, void> {
@@ -151,7 +151,7 @@ async function* locateUntold(
   for (let at = 0; at < asked.length; at += BATCH_PARTS_MAX) {
     const answered = asked.slice(at, at + BATCH_PARTS_MAX)
     const ids = answered.map(({ id }) => id)
-    const { found, unreadable } = await locateMessages(following, ids, urgencyOf(asked.length - at))
+    const { found, unreadable } = await locateMessages(connection, ids, urgencyOf(asked.length - at))
     const states = [...found].map(([key, state]) => ({ key, ...state }))
     yield { messages: [], unreadable, states, answered }
   }
@@ -172,7 +172,7 @@ function stepsOf({ messages, unreadable, states }: Piece): PageStep['steps'] {
   ]
 }
 
-function toldState({ ignoredLabels }: Following, { id, labelIds }: Change): MessageState[] {
+function toldState({ ignoredLabels }: GmailConnection, { id, labelIds }: Change): MessageState[] {
   if (labelIds === null || labelIds.includes(CHAT)) return []
   return [{ key: id, flags: flagsOf(labelIds), mailboxKeys: mailboxKeysOf(labelIds, ignoredLabels) }]
 }

@@ -1,7 +1,7 @@
 import { ProviderFailure } from '../failure.ts'
 import type { Cursor, FollowOptions, SourceStep } from '../mail.ts'
 import { freshCursor, type GmailCursor, mayHeal, readCursor } from './cursor.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { readRecords } from './history-page.ts'
 import { historySchema, profileSchema } from './resources.ts'
 import { UNITS } from './units.ts'
@@ -17,46 +17,46 @@ const RESTARTS_MAX = 3
 const BEHIND_MS_MAX = 60_000
 
 /** Asks for what the provider knows of the mailbox as a whole. Its history id comes before anything that is listed later. */
-export async function askProfile({ api, signal }: Following) {
+export async function askProfile({ api, signal }: GmailConnection) {
   return api.ask({ path: 'profile', units: UNITS.getProfile, schema: profileSchema }, { signal })
 }
 
 /** `MailProvider.compare`: the pages of the history behind the cursor, or a reset if there is none. */
 export async function* compareHistory(
-  following: Following,
+  connection: GmailConnection,
   stored: Cursor | null,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep, void, void> {
-  const { api } = following
+  const { api } = connection
   const begun = readCursor(stored)
   if (!begun) {
-    const { historyId } = await askProfile(following)
-    following.seenHistoryId = historyId
+    const { historyId } = await askProfile(connection)
+    connection.seenHistoryId = historyId
     return yield { type: 'reset', keys: 'void', cursor: freshCursor(historyId, options.since) }
   }
-  if (begun.hasGap && mayHeal(begun, api.now())) return yield await resetOf(following, begun)
+  if (begun.hasGap && mayHeal(begun, api.now())) return yield await resetOf(connection, begun)
 
   let cursor = begun
   let startId = begun.historyId
   let pageToken: string | undefined
   for (let pages = 0, empty = 0, restarts = 0; pages < PAGES_MAX; pages += 1) {
-    const page = await askHistory(following, startId, pageToken)
+    const page = await askHistory(connection, startId, pageToken)
     if (page === 'stale_page' && ++restarts <= RESTARTS_MAX) {
       startId = cursor.historyId
       pageToken = undefined
       continue
     }
-    if (page === 'expired' || page === 'stale_page') return yield await healLater(following, begun)
+    if (page === 'expired' || page === 'stale_page') return yield await healLater(connection, begun)
     const { history, nextPageToken } = page
     const before = cursor
     cursor = { ...cursor, historyId: behind(cursor.historyId, page) }
-    if (history.length > 0) yield* readRecords(following, history, { before, after: cursor }, options)
+    if (history.length > 0) yield* readRecords(connection, history, { before, after: cursor }, options)
     else if (nextPageToken === undefined && cursor.historyId !== begun.historyId)
       yield { type: 'page', steps: [], cursor }
-    following.seenHistoryId = cursor.historyId
+    connection.seenHistoryId = cursor.historyId
     if (nextPageToken === undefined) {
-      if (await isFallen(following, cursor.historyId, page.historyId))
-        yield await healLater(following, cursor)
+      if (await isFallen(connection, cursor.historyId, page.historyId))
+        yield await healLater(connection, cursor)
       return
     }
     empty = history.length > 0 ? 0 : empty + 1
@@ -68,7 +68,7 @@ export async function* compareHistory(
 
 /** One page of the history. `expired`: it no longer reaches back that far. */
 export async function askHistory(
-  { api, signal }: Following,
+  { api, signal }: GmailConnection,
   startHistoryId: string,
   pageToken: string | undefined,
 ) {
@@ -109,28 +109,27 @@ function later(one: string, other: string): string {
 }
 
 /** Whether the ids of the mailbox stay below the one that Gmail told before: it tells nothing of what happens there. */
-async function isFallen(following: Following, told: string, now: string): Promise<boolean> {
-  const { api } = following
+async function isFallen(connection: GmailConnection, told: string, now: string): Promise<boolean> {
+  const { api } = connection
   const isBehind =
-    BigInt(now) < BigInt(told) && BigInt((await askProfile(following)).historyId) < BigInt(told)
-  following.behindSince = isBehind ? (following.behindSince ?? api.now()) : null
-  return following.behindSince !== null && api.now() - following.behindSince >= BEHIND_MS_MAX
+    BigInt(now) < BigInt(told) && BigInt((await askProfile(connection)).historyId) < BigInt(told)
+  connection.behindSince = isBehind ? (connection.behindSince ?? api.now()) : null
+  return connection.behindSince !== null && api.now() - connection.behindSince >= BEHIND_MS_MAX
 }
 
 /** The history has expired: everything is listed again, unless that was done lately. */
-async function healLater(following: Following, cursor: GmailCursor): Promise<SourceStep> {
-  if (mayHeal(cursor, following.api.now())) return resetOf(following, cursor)
-  const { historyId } = await askProfile(following)
-  following.seenHistoryId = historyId
+async function healLater(connection: GmailConnection, cursor: GmailCursor): Promise<SourceStep> {
+  if (mayHeal(cursor, connection.api.now())) return resetOf(connection, cursor)
+  const { historyId } = await askProfile(connection)
+  connection.seenHistoryId = historyId
   return { type: 'page', steps: [], cursor: { ...cursor, historyId, hasGap: true } }
 }
 
-async function resetOf(following: Following, cursor: GmailCursor): Promise<SourceStep> {
-  const { historyId } = await askProfile(following)
-  following.seenHistoryId = historyId
-  following.backfill = null
-  following.healing = null
-  const healedAt = following.api.now()
+async function resetOf(connection: GmailConnection, cursor: GmailCursor): Promise<SourceStep> {
+  const { historyId } = await askProfile(connection)
+  connection.seenHistoryId = historyId
+  connection.forgetArrivals()
+  const healedAt = connection.api.now()
   return {
     type: 'reset',
     keys: 'kept',

@@ -1,7 +1,7 @@
 import { ProviderFailure } from '../failure.ts'
 import { type AskOptions, BATCH_PARTS_MAX } from './api.ts'
 import { hasLabel, requestOfLabel } from './ask-label.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { CHAT, isTelling } from './labels.ts'
 import { type IdQuery, type ListedIds, listIds } from './listing.ts'
 import { type Label, labelsSchema } from './resources.ts'
@@ -30,7 +30,7 @@ export class LabelledIds {
   readonly since: number | null
   /** Messages that something happened to since they were listed: their labels are not to be relied on. */
   readonly touched = new Set<string>()
-  readonly #following: Following
+  readonly #connection: GmailConnection
   /** Labels that may have messages; null until they are known. */
   #uncounted: Label[] | null = null
   /** What is still to be listed. All messages come first, since only they get labels. */
@@ -48,8 +48,8 @@ export class LabelledIds {
   #sorted: readonly string[] | null = null
 
   /** @param since in milliseconds since 1970; null is unbounded */
-  constructor(following: Following, since: number | null) {
-    this.#following = following
+  constructor(connection: GmailConnection, since: number | null) {
+    this.#connection = connection
     this.since = since
   }
 
@@ -89,7 +89,7 @@ export class LabelledIds {
   }
 
   get #options(): AskOptions {
-    return { signal: this.#following.signal, urgency: 'background' }
+    return { signal: this.#connection.signal, urgency: 'background' }
   }
 
   async #ask(): Promise<void> {
@@ -100,13 +100,13 @@ export class LabelledIds {
 
   async #askLabels(): Promise<Label[]> {
     const request = { path: 'labels', units: UNITS.labelsList, schema: labelsSchema }
-    const { labels } = await this.#following.api.ask(request, this.#options)
+    const { labels } = await this.#connection.api.ask(request, this.#options)
     return labels.filter(isTelling)
   }
 
   /** Leaves out labels without messages. */
   async #count(labels: readonly Label[]): Promise<void> {
-    const outcomes = await this.#following.api.askAll(labels.map(requestOfLabel), this.#options)
+    const outcomes = await this.#connection.api.askAll(labels.map(requestOfLabel), this.#options)
     for (const { failure } of outcomes) if (failure && failure.kind !== 'not_found') throw failure
     // A count may lag behind; only one that is there and zero is believed.
     const used = labels.filter((_, index) => {
@@ -134,7 +134,7 @@ export class LabelledIds {
   }
 
   async #askPage(listing: Listing): Promise<ListedIds | 'stale_page'> {
-    const { api } = this.#following
+    const { api } = this.#connection
     const query = { ...listing, after: this.since }
     try {
       return await listIds(api, query, this.#token, this.#options)

@@ -1,6 +1,6 @@
 import type { ListedMessage, ListedPage, ListOptions } from '../mail.ts'
 import { BATCH_PARTS_MAX } from './api.ts'
-import type { Following } from './following.ts'
+import type { ListingConnection } from './listings.ts'
 import { LabelledIds } from './labelled-ids.ts'
 import { flagsOf, mailboxKeysOf } from './labels.ts'
 import { locateMessages } from './locate.ts'
@@ -11,30 +11,33 @@ const LISTED_PER_PAGE = 500
  * `MailProvider.list`: messages by ascending id. The first page is empty, as others are until everything is listed: so a
  * call that fails loses nothing. The listing is kept for the next page; on another connection it is made again.
  */
-export async function listPage(following: Following, { since, after }: ListOptions): Promise<ListedPage> {
+export async function listPage(
+  connection: ListingConnection,
+  { since, after }: ListOptions,
+): Promise<ListedPage> {
   const above = typeof after?.['above'] === 'string' ? after['above'] : ''
   const window = since?.getTime() ?? null
-  const kept = following.listed
+  const kept = connection.listed
   const isKept = after !== null && kept !== null && (kept.since ?? 0) <= (window ?? 0)
-  const listed = isKept ? kept : new LabelledIds(following, window)
-  following.listed = listed
+  const listed = isKept ? kept : new LabelledIds(connection, window)
+  connection.listed = listed
   if (after === null) return { messages: [], next: { above } }
   if (!(await listed.fill())) return { messages: [], next: { above } }
   const ids = listed.ids()
   const start = firstAbove(ids, above)
   const page = pageOf(ids, start, listed.touched)
   const { found } = await locateMessages(
-    following,
+    connection,
     page.filter(id => listed.touched.has(id)),
   )
   const messages = page.flatMap((id): ListedMessage[] => {
-    if (!listed.touched.has(id)) return [toListed(listed, id, following.ignoredLabels)]
+    if (!listed.touched.has(id)) return [toListed(listed, id, connection.ignoredLabels)]
     const now = found.get(id)
     return now ? [{ key: id, ...now, receivedAt: null }] : []
   })
   const last = page.at(-1)
   const isEnd = last === undefined || start + page.length >= ids.length
-  if (isEnd) following.listed = null
+  if (isEnd) connection.listed = null
   return { messages, next: isEnd ? null : { above: last } }
 }
 

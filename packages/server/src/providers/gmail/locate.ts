@@ -1,7 +1,7 @@
 import type { Located, MessageKey } from '../mail.ts'
 import { type AskOptions, BATCH_PARTS_MAX, type GmailRequest, segment } from './api.ts'
 import { askTwice, isOfPart } from './ask-twice.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { CHAT, flagsOf, mailboxKeysOf } from './labels.ts'
 import { STATE_FIELDS } from './message.ts'
 import { type State, stateSchema } from './resources.ts'
@@ -9,7 +9,7 @@ import { UNITS } from './units.ts'
 
 /** The labels that messages have now. Chats count as gone. Always asks the provider. */
 export async function locateMessages(
-  { api, ignoredLabels, signal }: Following,
+  { api, ignoredLabels, signal }: GmailConnection,
   keys: readonly MessageKey[],
   urgency: AskOptions['urgency'] = 'prompt',
 ): Promise<Located> {

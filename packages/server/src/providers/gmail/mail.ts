@@ -8,7 +8,7 @@ import { requestOfLabel } from './ask-label.ts'
 import { bringMessages } from './arrivals.ts'
 import { contentsOf, listDraftKeys } from './draft-keys.ts'
 import { describeGap, narrowCursor, reachesBack, readCursor } from './cursor.ts'
-import type { Following } from './following.ts'
+import type { ListingConnection } from './listings.ts'
 import { askProfile, compareHistory } from './history.ts'
 import { isMailbox, toMailboxes } from './labels.ts'
 import { listPage } from './list-page.ts'
@@ -28,13 +28,13 @@ const WATCHED_POLL_FACTOR = 5 / 3
 /** In an interval, accounts are asked at that many moments. */
 const MOMENTS = 50
 
-export function gmailMail(following: Following, pollSeconds: number): MailProvider {
+export function gmailMail(connection: ListingConnection, pollSeconds: number): MailProvider {
   let mailboxesLeftOut = 0
   return {
     async listMailboxes() {
       // Before the history is read, so that nothing happens between the two.
-      await following.pushing.keep(following.signal)
-      const { mailboxes, leftOut } = await listMailboxes(following)
+      await connection.pushing.keep(connection.signal)
+      const { mailboxes, leftOut } = await listMailboxes(connection)
       mailboxesLeftOut = leftOut
       return mailboxes
     },
@@ -42,8 +42,8 @@ export function gmailMail(following: Following, pollSeconds: number): MailProvid
       return mailboxesLeftOut
     },
     hasChanged: ({ state }, stored) => hasChanged(state, stored),
-    compare: (_, options) => compareHistory(following, options.cursor, options),
-    arrivals: (_, options) => bringMessages(following, options.cursor, options),
+    compare: (_, options) => compareHistory(connection, options.cursor, options),
+    arrivals: (_, options) => bringMessages(connection, options.cursor, options),
     isComplete(stored, since) {
       const cursor = readCursor(stored)
       return cursor !== null && cursor.listing === null && reachesBack(cursor, since)
@@ -53,7 +53,7 @@ export function gmailMail(following: Following, pollSeconds: number): MailProvid
       return cursor && describeGap(cursor)
     },
     relist(stored) {
-      following.healing = null
+      connection.healing = null
       const cursor = readCursor(stored)
       return cursor ? { ...cursor, listing: 'healing' } : stored
     },
@@ -65,24 +65,24 @@ export function gmailMail(following: Following, pollSeconds: number): MailProvid
     // Labels have ids that survive a rename.
     isRenamed: () => false,
     async locate(_, keys) {
-      const located = await locateMessages(following, keys)
+      const located = await locateMessages(connection, keys)
       if (located.gone.length === 0) return located
-      const { keys: drafts } = await listDraftKeys(following.api, { signal: following.signal })
+      const { keys: drafts } = await listDraftKeys(connection.api, { signal: connection.signal })
       return { ...located, drafts: contentsOf(drafts) }
     },
-    list: (_, options) => listPage(following, options),
+    list: (_, options) => listPage(connection, options),
     differencesMax: DIFFERENCES_MAX,
     async watch(_, seconds, signal) {
-      const { pushing } = following
+      const { pushing } = connection
       await pushing.keep(signal)
       const interval = pushing.isPushed ? pollSeconds * WATCHED_POLL_FACTOR : pollSeconds
-      return watch(following, { seconds, pollSeconds: interval, signal })
+      return watch(connection, { seconds, pollSeconds: interval, signal })
     },
     get isPushed() {
-      return following.pushing.isPushed
+      return connection.pushing.isPushed
     },
     get pushProblem() {
-      return following.pushing.problem
+      return connection.pushing.problem
     },
     passFactor: PASS_FACTOR,
   }
@@ -92,15 +92,17 @@ interface State extends Cursor {
   readonly historyId: string
 }
 
-async function listMailboxes(following: Following): Promise<{ mailboxes: RemoteMailbox[]; leftOut: number }> {
-  const { api, signal, counts } = following
+async function listMailboxes(
+  connection: ListingConnection,
+): Promise<{ mailboxes: RemoteMailbox[]; leftOut: number }> {
+  const { api, signal, counts } = connection
   const [{ historyId }, { labels }] = await Promise.all([
-    askProfile(following),
+    askProfile(connection),
     api.ask({ path: 'labels', units: UNITS.labelsList, schema: labelsSchema }, { signal }),
   ])
-  following.seenHistoryId = historyId
-  following.ignoredLabels = new Set(labels.filter(label => !isMailbox(label)).map(({ id }) => id))
-  await countMessages(following, labels.filter(isMailbox), historyId).catch((error: unknown) => {
+  connection.seenHistoryId = historyId
+  connection.ignoredLabels = new Set(labels.filter(label => !isMailbox(label)).map(({ id }) => id))
+  await countMessages(connection, labels.filter(isMailbox), historyId).catch((error: unknown) => {
     // Counts are not worth the units of new mail. Those that are not known now are asked for again.
     if (!(error instanceof ProviderFailure) || error.kind !== 'throttled') throw error
   })
@@ -110,11 +112,11 @@ async function listMailboxes(following: Following): Promise<{ mailboxes: RemoteM
 
 /** Counts the messages of labels, if anything has happened since they were counted. */
 async function countMessages(
-  following: Following,
+  connection: ListingConnection,
   labels: readonly Label[],
   historyId: string,
 ): Promise<void> {
-  const { api, signal, counts, countedAt } = following
+  const { api, signal, counts, countedAt } = connection
   const uncounted = countedAt === historyId ? labels.filter(({ id }) => !counts.has(id)) : labels
   if (uncounted.length === 0 || labels.length > COUNTED_LABELS_MAX) return
   for (let at = 0; at < uncounted.length; at += BATCH_PARTS_MAX) {
@@ -124,7 +126,7 @@ async function countMessages(
     for (const { value } of outcomes)
       if (value) counts.set(value.id, { total: value.messagesTotal ?? 0, unread: value.messagesUnread ?? 0 })
   }
-  following.countedAt = historyId
+  connection.countedAt = historyId
 }
 
 /** Something happened after the cursor, or a missing part of the history is still to be made up for. */
@@ -138,7 +140,7 @@ function hasChanged(state: Cursor | null, stored: Cursor | null): boolean {
 
 /** Asks for the history id from time to time. What it says of is read from the history. */
 async function watch(
-  following: Following,
+  connection: ListingConnection,
   { seconds, pollSeconds, signal }: { seconds: number; pollSeconds: number; signal: AbortSignal },
 ): Promise<Notice> {
   const until = performance.now() + seconds * 1_000
@@ -149,10 +151,10 @@ async function watch(
       signal,
     }).catch(() => {})
     if (isLast || signal.aborted) return { arrived: false, changed: false, gone: false }
-    const seen = following.seenHistoryId
-    const { historyId } = await askProfile(following)
+    const seen = connection.seenHistoryId
+    const { historyId } = await askProfile(connection)
     if (signal.aborted || historyId === seen) continue
-    following.seenHistoryId = historyId
+    connection.seenHistoryId = historyId
     return { arrived: true, changed: true, gone: false }
   }
 }

@@ -3,7 +3,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { MessageKey } from '../mail.ts'
 import { GMAIL_HOST, pathOf, segment } from './api.ts'
 import { cut } from './content-range.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { decodeField } from './json-field.ts'
 import { messageSchema, type Part } from './resources.ts'
 import { UNITS } from './units.ts'
@@ -18,13 +18,13 @@ const NUMBER = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
  * given here says that there is none. The id of an attachment is good for the moment only, so each read asks for it.
  */
 export async function* openPart(
-  following: Following,
+  connection: GmailConnection,
   key: MessageKey,
   number: string,
   range: ContentRange,
 ): AsyncGenerator<Buffer, ContentEnd, void> {
   if (!NUMBER.test(number)) throw new ProviderFailure('not_found', 'There is no such part.')
-  const { api, signal } = following
+  const { api, signal } = connection
   const path = `messages/${segment(String(key))}`
   const { payload } = await api.ask(
     {

@@ -11,7 +11,7 @@ import type {
 import { BATCH_PARTS_MAX } from './api.ts'
 import { hasLabel } from './ask-label.ts'
 import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
-import type { Following } from './following.ts'
+import type { GmailConnection } from './gmail-connection.ts'
 import { ALL_MAIL_KEY } from './labels.ts'
 import { afterTerms } from './listing.ts'
 import { messagesSchema } from './resources.ts'
@@ -24,11 +24,14 @@ const PAGES_MAX = 10
 const MORE_THAN_WANTED = 10
 const TEXT_LENGTH_MAX = 2_000
 
-export function gmailSearch(following: Following): SearchProvider {
-  return { search: query => search(following, query) }
+export function gmailSearch(connection: GmailConnection): SearchProvider {
+  return { search: query => search(connection, query) }
 }
 
-async function* search(following: Following, query: SearchQuery): AsyncGenerator<void, SearchPage, void> {
+async function* search(
+  connection: GmailConnection,
+  query: SearchQuery,
+): AsyncGenerator<void, SearchPage, void> {
   const { places, position, limit } = query
   const [place] = places
   if (!place) return { hits: [], next: null }
@@ -38,11 +41,11 @@ async function* search(following: Following, query: SearchQuery): AsyncGenerator
   let token: string | undefined
   let hasMore = true
   for (let pages = 0; hits.length < limit + MORE_THAN_WANTED && hasMore && pages < PAGES_MAX; pages += 1) {
-    const page = await askPage(following, query, token)
+    const page = await askPage(connection, query, token)
     yield
     for (let at = 0; at < page.ids.length && hits.length < limit + MORE_THAN_WANTED; at += BATCH_PARTS_MAX) {
       const ids = page.ids.slice(at, at + BATCH_PARTS_MAX)
-      const found = await toHits(following, query, ids, limit + MORE_THAN_WANTED - hits.length)
+      const found = await toHits(connection, query, ids, limit + MORE_THAN_WANTED - hits.length)
       yield
       hits.push(...found.filter(hit => isWanted(hit, query) && isAfter(hit, position)))
     }
@@ -57,7 +60,7 @@ async function* search(following: Following, query: SearchQuery): AsyncGenerator
 }
 
 async function askPage(
-  { api, signal }: Following,
+  { api, signal }: GmailConnection,
   { text, places, after, before, position }: SearchQuery,
   pageToken: string | undefined,
 ): Promise<{ ids: string[]; next: string | undefined }> {
@@ -100,7 +103,7 @@ function labelOf([place, ...others]: readonly SearchPlace[]): string | undefined
 
 /** Messages that the index holds need not be fetched. Of the others, at most `fetchedMax` are. */
 async function toHits(
-  following: Following,
+  connection: GmailConnection,
   { places, known }: SearchQuery,
   ids: readonly string[],
   fetchedMax: number,
@@ -108,7 +111,7 @@ async function toHits(
   const placeId = places[0]!.id
   const indexed = await known(placeId, ids)
   const unknown = ids.filter(id => !indexed.has(id)).slice(0, fetchedMax)
-  const messages = await fetchAll(following, unknown)
+  const messages = await fetchAll(connection, unknown)
   return [
     ...ids.flatMap((key): SearchHit[] => {
       const receivedAt = indexed.get(key)
@@ -123,11 +126,11 @@ async function toHits(
   ]
 }
 
-async function fetchAll(following: Following, ids: readonly string[]): Promise<RemoteMessage[]> {
+async function fetchAll(connection: GmailConnection, ids: readonly string[]): Promise<RemoteMessage[]> {
   const messages: RemoteMessage[] = []
   for (let left = [...ids]; left.length > 0;) {
     const asked = left.slice(0, BATCH_PARTS_MAX)
-    const fetched = await fetchMessages(following, asked.map(wantMessage), { signal: following.signal })
+    const fetched = await fetchMessages(connection, asked.map(wantMessage), { signal: connection.signal })
     if (fetched.throttled) throw fetched.throttled
     messages.push(...fetched.messages)
     left = [...fetched.left.flatMap(idsOf), ...left.slice(asked.length)]

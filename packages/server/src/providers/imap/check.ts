@@ -2,7 +2,7 @@ import type { MailServer } from '../mail-server.ts'
 import { ProviderFailure } from '../failure.ts'
 import { watchGreeting } from '../greeting-watch.ts'
 import { resolveServer } from '../resolve-server.ts'
-import type { CheckOptions } from '../server-check.ts'
+import type { CheckOptions } from '../check-options.ts'
 import { connectImap } from './connect.ts'
 import { logOut } from './log-out.ts'
 

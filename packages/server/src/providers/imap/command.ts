@@ -1,4 +1,4 @@
-import type { ImapCompileNode } from 'imapflow/lib/handler/types.js'
+import type { ImapCompileNode, ImapResponse } from 'imapflow/lib/handler/types.js'
 import type { ImapAttributeList } from './values.ts'
 
 export type CommandArguments = ImapCompileNode[]
@@ -19,4 +19,14 @@ export interface Command {
 export interface LiteralContent {
   byteLength: number
   open(): AsyncIterable<Uint8Array>
+}
+
+/** A connection over which commands run, one at a time. */
+export interface CommandConnection {
+  readonly isClosed: boolean
+  /** Number of answers so far that were too long to be read. */
+  readonly leftOut: number
+  has(capability: string): boolean
+  /** Runs one command to its end. Throws `ProviderFailure`. */
+  run(command: Command): Promise<ImapResponse>
 }

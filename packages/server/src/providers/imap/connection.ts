@@ -4,7 +4,7 @@ import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import type { Notice } from '../mail.ts'
 import { ProviderFailure, restate } from '../failure.ts'
 import type { AnswerGuard } from './answer-guard.ts'
-import type { AnswerHandler, Command, CommandArguments } from './command.ts'
+import type { AnswerHandler, Command, CommandArguments, CommandConnection } from './command.ts'
 import { expectedAnswers } from './expected-answers.ts'
 import { requireDone, toFailure } from './failure.ts'
 import { logOut } from './log-out.ts'
@@ -40,7 +40,7 @@ interface RawClient {
 const NO_NOTICE: Notice = { arrived: false, changed: false, gone: false }
 
 /** Sends commands over a logged-in connection of imapflow. Thousands of idle accounts keep one each. */
-export class ImapConnection implements AsyncDisposable {
+export class ImapConnection implements CommandConnection, AsyncDisposable {
   readonly #client: ImapFlow
   readonly #raw: RawClient
   readonly #guard: AnswerGuard

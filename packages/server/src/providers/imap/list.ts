@@ -1,6 +1,5 @@
 import { ProviderFailure } from '../failure.ts'
-import type { CommandArguments } from './command.ts'
-import type { ImapConnection } from './connection.ts'
+import type { CommandArguments, CommandConnection } from './command.ts'
 import { type ListedMailbox, MAILBOXES_MAX, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { decodeMailboxName } from './names.ts'
 import { compact, keyOf, nameOf, readStatus, updatedStatus } from './status.ts'
@@ -31,7 +30,7 @@ export type MailboxIds = Map<string, string | null>
  * Lists every mailbox with its state: in one round if the server can, otherwise with a STATUS for each. Ids are
  * requested once, and separately: in the answer to LIST, Cyrus 3.6 sends bytes of its memory instead.
  */
-export async function askMailboxes(connection: ImapConnection, ids: MailboxIds): Promise<Listing> {
+export async function askMailboxes(connection: CommandConnection, ids: MailboxIds): Promise<Listing> {
   const listing = emptyListing()
   const unread = connection.leftOut
   const canAskStatus = connection.has('LIST-STATUS') && connection.has('LIST-EXTENDED')
@@ -53,7 +52,7 @@ export async function askMailboxes(connection: ImapConnection, ids: MailboxIds):
 }
 
 /** Lists every mailbox, without its state. */
-export async function askNames(connection: ImapConnection): Promise<Listing> {
+export async function askNames(connection: CommandConnection): Promise<Listing> {
   const listing = emptyListing()
   const options = [atom('RETURN'), [atom('SPECIAL-USE')]]
   if (connection.has('LIST-EXTENDED') && connection.has('SPECIAL-USE')) {
@@ -67,7 +66,7 @@ export async function askNames(connection: ImapConnection): Promise<Listing> {
 
 /** Adds the state of one mailbox to a listing. */
 export async function askState(
-  connection: ImapConnection,
+  connection: CommandConnection,
   listing: Listing,
   wireName: string,
   ids: MailboxIds,
@@ -79,7 +78,7 @@ export async function askState(
 }
 
 /** Names of the mailboxes that the account is subscribed to, as far as the server tells them. */
-export async function askSubscribed(connection: ImapConnection): Promise<Set<string>> {
+export async function askSubscribed(connection: CommandConnection): Promise<Set<string>> {
   const subscribed = new Set<string>()
   await accepts(connection, () =>
     connection.run({
@@ -105,12 +104,12 @@ function emptyListing(): Listing {
 }
 
 /** RFC 5258 and RFC 5819. A server may leave out what is not requested by name. */
-function returnOptions(connection: ImapConnection): CommandArguments {
+function returnOptions(connection: CommandConnection): CommandArguments {
   const options: CommandArguments = connection.has('SPECIAL-USE') ? [atom('SPECIAL-USE')] : []
   return [atom('RETURN'), [...options, atom('STATUS'), statusItems(connection)]]
 }
 
-function statusItems(connection: ImapConnection): CommandArguments {
+function statusItems(connection: CommandConnection): CommandArguments {
   const items = ['MESSAGES', 'UNSEEN', 'UIDNEXT', 'UIDVALIDITY']
   if (connection.has('CONDSTORE') || connection.has('QRESYNC')) items.push('HIGHESTMODSEQ')
   return items.map(atom)
@@ -118,7 +117,7 @@ function statusItems(connection: ImapConnection): CommandArguments {
 
 /** @returns false if the server refuses the command */
 async function list(
-  connection: ImapConnection,
+  connection: CommandConnection,
   listing: Listing,
   options: CommandArguments,
 ): Promise<boolean> {
@@ -166,7 +165,7 @@ export function readListed([attributes, separatorText, name]: ImapAttribute[]): 
   }
 }
 
-async function askStatus(connection: ImapConnection, listing: Listing, wireName: string): Promise<void> {
+async function askStatus(connection: CommandConnection, listing: Listing, wireName: string): Promise<void> {
   if (/[\u0000\r\n]/.test(wireName)) return
   await accepts(connection, () =>
     connection.run({
@@ -178,7 +177,7 @@ async function askStatus(connection: ImapConnection, listing: Listing, wireName:
 }
 
 async function askId(
-  connection: ImapConnection,
+  connection: CommandConnection,
   ids: MailboxIds,
   name: string,
   { uidValidity }: MailboxStatus,
@@ -216,7 +215,7 @@ function addStatus(listing: Listing, values: ImapAttribute[]): void {
  * The namespaces of the account's own mailboxes. Also requested from servers that do not announce NAMESPACE: some
  * have it, and the others only refuse.
  */
-export async function askNamespaces(connection: ImapConnection): Promise<Namespaces> {
+export async function askNamespaces(connection: CommandConnection): Promise<Namespaces> {
   const namespaces: Namespaces = { personalPrefix: '', foreignPrefixes: [] }
   await accepts(connection, () =>
     connection.run({
@@ -248,7 +247,7 @@ function prefixesOf(namespace: ImapAttribute | undefined): string[] {
 }
 
 /** @returns false if the server refuses, for good; a connection that ends is a failure */
-export async function accepts(connection: ImapConnection, ask: () => Promise<unknown>): Promise<boolean> {
+export async function accepts(connection: CommandConnection, ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask()
     return true

@@ -1,5 +1,4 @@
-import type { AnswerHandler, CommandArguments } from './command.ts'
-import type { ImapConnection } from './connection.ts'
+import type { AnswerHandler, CommandArguments, CommandConnection } from './command.ts'
 import { accepts, isOfRename, type Listing, readListed } from './list.ts'
 import type { MailboxStatus } from './mailboxes.ts'
 import type { NotifyTrust } from './notify-trust.ts'
@@ -25,6 +24,11 @@ const ARRIVALS: CommandArguments = [
   [atom('SELECTED-DELAYED'), MESSAGES.slice(0, 2)],
   [atom('PERSONAL'), MESSAGES.slice(0, 2)],
 ]
+
+/** A connection that hands over what the server reports unasked. */
+interface ReportedConnection extends CommandConnection {
+  reportTo(notifications: Notifications): void
+}
 
 /**
  * What the server reports of all mailboxes of an account over one connection (NOTIFY, RFC 5465), and how that compares
@@ -73,7 +77,7 @@ export class Notifications {
   }
 
   /** Asks the server to report changes. Called before mailboxes are listed, so that no change lies between the two. */
-  async request(connection: ImapConnection): Promise<void> {
+  async request(connection: ReportedConnection): Promise<void> {
     if (this.#isRequested || !connection.has('NOTIFY') || !this.#trust.isWorthAsking) return
     this.#isRequested = true
     connection.reportTo(this)

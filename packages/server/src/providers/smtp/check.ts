@@ -1,7 +1,7 @@
 import { watchGreeting } from '../greeting-watch.ts'
 import type { MailServer } from '../mail-server.ts'
 import { resolveServer } from '../resolve-server.ts'
-import type { CheckOptions } from '../server-check.ts'
+import type { CheckOptions } from '../check-options.ts'
 import type { SmtpLogin } from './login.ts'
 import { openSession } from './session.ts'
 

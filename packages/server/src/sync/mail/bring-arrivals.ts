@@ -1,6 +1,7 @@
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { uidsOf } from '../../features/mail/messages/keys.ts'
-import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { type Arrival } from '../../features/mail/messages/arrival.ts'
 import {
   type ChangedKey,
   listChangedKeys,

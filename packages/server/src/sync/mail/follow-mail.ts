@@ -1,28 +1,17 @@
-import type { Kysely } from 'kysely'
-import type { Tables } from '../../database/tables.ts'
-import type { Logger } from '../../kit/log.ts'
-import type { MailProvider } from '../../providers/mail.ts'
-import type { Bodies } from './bodies.ts'
+import type { FollowMailOptions } from './follow-options.ts'
 import type { Remaining } from './bring-arrivals.ts'
-import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
-import type { ConnectionPermit } from '../../connections/connections.ts'
-import type { LookTimes } from './look-times.ts'
-import { type Nudge, pause } from '../../jobs/nudge.ts'
+import { SECOND_LOOK_SECONDS } from './doubts.ts'
+import { pause } from '../../jobs/nudge.ts'
 import type { Follow } from '../follower.ts'
-import type { OwnedAccount } from '../ownership.ts'
 import { type PassOutcome, runPass } from './pass.ts'
 import { findPause, type Pause } from './pause.ts'
 import { untilPhaseSeconds } from '../phase.ts'
 import { beginPass, type PassStart, readStart } from './pass-start.ts'
-import type { Renewal } from '../renewal.ts'
-import type { RuntimeReport } from '../report.ts'
 import { RENEWAL } from '../../features/accounts/accounts/store.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import type { Session } from './session.ts'
-import type { StallWatch } from '../stall-watch.ts'
-import type { TableStatistics } from './table-statistics.ts'
-import type { Place, Turn, Turns } from '../turns.ts'
-import type { Next, Verification } from './verification/verification.ts'
+import type { Turn } from '../turns.ts'
+import type { Next } from './verification/verification.ts'
 import { passSeconds, reportCaughtUp } from './report-caught-up.ts'
 import { readPushed, watchInbox } from './watch-inbox.ts'
 
@@ -33,32 +22,6 @@ const FRUITLESS_PAUSE_MS = 5_000
 const PASS_INTERVAL_SECONDS_MIN = 1
 /** How many times longer than a pass the time until the next one is at least, which matters in large accounts. */
 const PAUSE_FACTOR = 9
-
-export interface FollowMailOptions {
-  db: Kysely<Tables>
-  owned: OwnedAccount
-  provider: MailProvider
-  isOneAtATime: boolean
-  syncWindowDays: number | null
-  stall: StallWatch
-  permit: ConnectionPermit
-  renewal: Renewal | null
-  turns: Turns
-  place: Place
-  nudge: Nudge
-  notice: Nudge
-  report: RuntimeReport
-  statistics: TableStatistics
-  doubts: Doubts
-  looks: LookTimes
-  verification: Verification
-  pollSeconds: number
-  log: Logger
-  onProgress(): void
-  /** Called with the time from a notice until what it announced was committed. */
-  observeNotice(seconds: number): void
-  bodies: Bodies
-}
 
 type Given = Awaited<ReturnType<Follow>>
 

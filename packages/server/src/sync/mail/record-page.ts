@@ -1,5 +1,6 @@
 import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
-import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { type Arrival } from '../../features/mail/messages/arrival.ts'
 import { listingChangedKeys, toChangedKey } from '../../features/mail/messages/record-changed-keys.ts'
 import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
 import { recordStates, type StateChange } from '../../features/mail/messages/record-states.ts'

@@ -1,5 +1,5 @@
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import type { Arrival } from '../../features/mail/messages/record-arrivals.ts'
+import type { Arrival } from '../../features/mail/messages/arrival.ts'
 import type { MailAccount } from '../../features/mail/messages/rules.ts'
 import type { UnreadableMessage } from '../../providers/mail.ts'
 import { type Session, underFence } from './session.ts'

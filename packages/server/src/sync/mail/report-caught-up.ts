@@ -1,4 +1,4 @@
-import type { FollowMailOptions } from './follow-mail.ts'
+import type { FollowMailOptions } from './follow-options.ts'
 import { findGap } from './gap.ts'
 import type { PassOutcome } from './pass.ts'
 import type { Session } from './session.ts'

@@ -7,7 +7,7 @@ import { type Begun, CALLER } from '../../../../test/connect-flows.ts'
 import { eventsOf } from '../../../../test/imap-accounts.ts'
 import { type Random, seeded } from '../../../../test/seeded.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { FlowEnd } from './flows.ts'
+import type { FlowEnd } from './flow-parts.ts'
 
 const SEEDS = Number(process.env['WAXWING_SEEDS'] ?? 12)
 const at = useFlows()

@@ -13,7 +13,7 @@ import type { OAuthClient } from '../oauth-apps/clients.ts'
 import { callbackUrl } from '../oauth-apps/present.ts'
 import { ATTEMPT_SECONDS, recordAttempt } from './attempts.ts'
 import { affordableSettings, commitStep, errorOf, failFlow, type FlowCaller } from './end.ts'
-import type { FlowEnd, FlowParts } from './flows.ts'
+import type { FlowEnd, FlowParts } from './flow-parts.ts'
 import { cookieNameOf, cookieOf, digestSecret, exchangeSecrets, newSecret } from './rules.ts'
 import { findByToken, lockSession, type SessionRow, stateOf } from './store.ts'
 

@@ -16,7 +16,7 @@ import {
   type FlowCaller,
   recordEndRow,
 } from './end.ts'
-import type { FlowEnd, FlowParts } from './flows.ts'
+import type { FlowEnd, FlowParts } from './flow-parts.ts'
 import { recordEnd } from './record.ts'
 import { authorizationErrorOf, exchangeSecrets, isSameBrowser, readCookie } from './rules.ts'
 import { findByToken, lockSession, type SessionRow } from './store.ts'

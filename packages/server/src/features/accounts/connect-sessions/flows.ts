@@ -1,24 +1,14 @@
+import type { FlowEnd, FlowOptions, FlowParts } from './flow-parts.ts'
 import type { ConnectError, HostedImapInput } from '@waxwing/contract/accounts/connect-sessions.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
-import type { Limits } from '../../../limits/limits.ts'
 import type { FoundServers } from '../../../providers/discovery.ts'
-import type { SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../refuse.ts'
 import { findAccount } from '../accounts/store.ts'
-import type { SignIn as MailSignIn } from '../accounts/imap-servers.ts'
-import type { OAuthClients } from '../oauth-apps/clients.ts'
 import { beginAttempt, type Begun, openShowing, type Showing } from './begin.ts'
 import { finishCallback } from './callback.ts'
-import {
-  type EndServices,
-  type FlowCaller,
-  commitStep,
-  failFlow,
-  findReturnUrl,
-  recordEndRow,
-} from './end.ts'
+import { type FlowCaller, commitStep, failFlow, findReturnUrl, recordEndRow } from './end.ts'
 import { connectByForm, findServersFor } from './imap-form.ts'
-import { createLoginWindow, type LoginWindow } from './login-window.ts'
+import { createLoginWindow } from './login-window.ts'
 import { pageUrl } from './rules.ts'
 import { findByToken, type SessionRow, stateOf } from './store.ts'
 
@@ -38,9 +28,6 @@ export interface ShownFlow {
   loginHint: string | null
   expiresAt: Date
 }
-
-/** Where the browser goes (303), or that the request is not the rest of any flow: then nothing has changed. */
-export type FlowEnd = { outcome: 'returned'; url: string } | { outcome: 'invalid' }
 
 /** Connect flows as their pages use them. The token is the last part of the link. */
 export interface ConnectFlows {
@@ -66,20 +53,6 @@ export interface ConnectFlows {
   finishImap(token: string, input: HostedImapInput, caller: FlowCaller): Promise<FlowEnd>
   /** Throws `Refusal`. */
   findServers(token: string, email: string): Promise<FoundServers>
-}
-
-export interface FlowOptions extends EndServices {
-  limits: Limits
-  clients: OAuthClients
-  signIns: SignIns
-  mail: MailSignIn
-  /** The longest wait for the provider at the end of a sign-in, over all calls; 30 by default. */
-  exchangeSeconds?: number
-}
-
-/** What the parts of a flow use. */
-export interface FlowParts extends FlowOptions {
-  logins: LoginWindow
 }
 
 export function openConnectFlows(options: FlowOptions): ConnectFlows & { parts: FlowParts } {

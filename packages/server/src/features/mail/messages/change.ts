@@ -12,7 +12,7 @@ import { knownOf, listMessageLocations } from './location.ts'
 import type { SummaryRow } from './present.ts'
 import { lockMailAccount } from './record-account.ts'
 import { recordChangedFlags, type RecordOptions } from './record-changed-flags.ts'
-import type { MessageAsRead } from './record-flags-as-read.ts'
+import type { MessageAsRead } from './changed-flags.ts'
 import type { PlacedMailbox } from './rules.ts'
 import { recordChangedLabels, recordMoves, recordRemovals } from './record-changes.ts'
 

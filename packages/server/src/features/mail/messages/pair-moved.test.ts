@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RemoteMessage } from '../../../providers/mail.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
-import type { Arrival } from './record-arrivals.ts'
+import type { Arrival } from './arrival.ts'
 
 describe('pairUp', () => {
   const arrival = (mailbox: string, identity: string, uid: number): Arrival => ({

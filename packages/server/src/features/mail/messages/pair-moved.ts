@@ -1,5 +1,5 @@
 import type { MessageKey } from '../../../providers/mail.ts'
-import type { Arrival } from './record-arrivals.ts'
+import type { Arrival } from './arrival.ts'
 
 /** A row whose place at the provider is unknown, as locked in the transaction. */
 export interface UnplacedMessage {

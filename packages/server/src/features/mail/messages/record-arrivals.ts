@@ -1,9 +1,9 @@
+import type { AnyArrival } from './arrival.ts'
 import { sql } from 'kysely'
 import { plainArray } from '../../../database/plain-array.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { MessageKey, RemoteMessage } from '../../../providers/mail.ts'
 import { recordDocuments } from '../search/record.ts'
 import { recordThreads } from '../threads/record.ts'
 import { announceCreated, announceUpdated, type Changes } from './announce.ts'
@@ -14,19 +14,7 @@ import { countContents } from './record-content-version.ts'
 import { takeKeyedContents, takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
 import { linkingSends, noteAnswers } from './record-sends.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
-import type { MailAccount, PlacedMailbox } from './rules.ts'
-
-/** A message of the provider, with the mailboxes of ours that it is in. */
-export interface Arrival<K extends MessageKey | null = MessageKey> {
-  message: Omit<RemoteMessage, 'key'> & { key: K }
-  mailboxes: readonly PlacedMailbox[]
-}
-
-/**
- * Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. Without a
- * mailbox, too, it is missing.
- */
-export type AnyArrival = Arrival<MessageKey | null>
+import type { MailAccount } from './rules.ts'
 
 /**
  * Records messages that a source handed over. A message that is missing elsewhere and turns up here moved: it keeps its

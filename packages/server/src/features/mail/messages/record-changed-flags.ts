@@ -1,24 +1,15 @@
+import type { ChangedFlags } from './changed-flags.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { isOneOf } from '../../../database/one-of.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { RemoteFlags } from '../../../providers/mail.ts'
 import { refuse } from '../../refuse.ts'
 import { presentMailboxReference, type ReferredMailbox } from '../mailboxes/present.ts'
 import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
 import { holdMailAccount } from './record-account.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
-import { type MessageAsRead, recordFlagsAsRead } from './record-flags-as-read.ts'
-import type { FormerLocation } from './record-new-locations.ts'
+import { recordFlagsAsRead } from './record-flags-as-read.ts'
 import { type FlagColumns, planFlags } from './rules.ts'
-
-export interface ChangedFlags {
-  messageId: string
-  at: FormerLocation
-  /** All flags as they are now; null: as they were. */
-  flags: RemoteFlags | null
-  asRead?: MessageAsRead | null
-}
 
 export interface RecordOptions {
   /**

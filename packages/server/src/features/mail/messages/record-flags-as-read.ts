@@ -1,22 +1,14 @@
+import type { MessageAsRead } from './changed-flags.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { requiring } from '../../../database/precondition.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { presentMailboxReference, type ReferredMailbox } from '../mailboxes/present.ts'
+import { presentMailboxReference } from '../mailboxes/present.ts'
 import { presentSummary, type SummaryRow } from './present.ts'
 import { holdMailAccount } from './record-account.ts'
 import { markingChangedKey } from './record-changed-keys.ts'
-import type { ChangedFlags } from './record-changed-flags.ts'
+import type { ChangedFlags } from './changed-flags.ts'
 import { type FlagColumns, planFlags } from './rules.ts'
-
-/** A message of an account whose first sync is complete, as it was read before it is changed. */
-export interface MessageAsRead {
-  row: SummaryRow
-  /** The only mailbox that it is in, and where its location is. */
-  mailbox: ReferredMailbox
-  /** `xmin` of the two rows: another one after each change of them. */
-  versions: { message: string; mailbox: string }
-}
 
 /**
  * Records flags of a message as `recordChangedFlags` does, without asking what the message is now. If it or its mailbox is

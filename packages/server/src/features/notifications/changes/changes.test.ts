@@ -5,7 +5,8 @@ import { openTestApp, type TestTenant } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { useTestApp } from '../../../../test/use-app.ts'
 import { recordRestore } from '../../../database/feed-epoch.ts'
-import { type Announcement, inTransaction } from '../../../events/unit-of-work.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { type Announcement } from '../../../events/announcement.ts'
 
 // Events and their ids are shared by all tenants: a test that deletes events or sets ids has an app of its own.
 const { newTenant } = useTestApp()

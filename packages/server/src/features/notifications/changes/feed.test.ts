@@ -7,7 +7,8 @@ import { type Random, seeded } from '../../../../test/seeded.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { appendEvents } from '../../../events/append.ts'
-import { type Announcement, inTransaction } from '../../../events/unit-of-work.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { type Announcement } from '../../../events/announcement.ts'
 import { readFeed } from './store.ts'
 
 const WRITERS = 14

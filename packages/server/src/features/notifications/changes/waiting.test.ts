@@ -7,7 +7,8 @@ import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import { recordRestore } from '../../../database/feed-epoch.ts'
 import { openDatabase } from '../../../database/pool.ts'
-import { type Announcement, inTransaction } from '../../../events/unit-of-work.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { type Announcement } from '../../../events/announcement.ts'
 import { revokeApiKey } from '../../tenancy/credentials/store.ts'
 
 interface Page {

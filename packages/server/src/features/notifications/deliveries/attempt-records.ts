@@ -6,7 +6,8 @@ import { pause } from '../../../jobs/nudge.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { Semaphore } from '../../../kit/semaphore.ts'
 import { putOffEndpoints } from './due-endpoints.ts'
-import { type AttemptResult, recordAttempts, type RecordedAttempts } from './record-attempts.ts'
+import { recordAttempts, type RecordedAttempts } from './record-attempts.ts'
+import { type AttemptResult } from './attempt-result.ts'
 
 const RESULTS_AT_ONCE = 500
 const RETRY_MILLISECONDS = 200

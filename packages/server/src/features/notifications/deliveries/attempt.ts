@@ -3,7 +3,7 @@ import { newId } from '../../../kit/ids.ts'
 import type { EndpointTarget } from '../webhooks/target-store.ts'
 import type { ClaimedDelivery } from './claims.ts'
 import { excerptOf } from './excerpt.ts'
-import type { AttemptResult } from './record-attempts.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { signedHeaders } from './signature.ts'
 
 /** Posts a delivery to its endpoint. Never rejects. @param now the database's clock */

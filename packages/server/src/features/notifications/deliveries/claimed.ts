@@ -2,7 +2,7 @@ import type { Lease } from '../../../jobs/lease.ts'
 import type { EndpointTarget } from '../webhooks/target-store.ts'
 import type { ClaimedDelivery } from './claims.ts'
 import { AHEAD_MILLISECONDS_MAX } from './limits.ts'
-import type { AttemptResult } from './record-attempts.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { hostKey, type InFlight } from './turns.ts'
 
 /** A delivery that this process claimed, with what an attempt of it needs. */

@@ -3,7 +3,8 @@ import { Counter, Histogram, type Metric, type Registry } from 'prom-client'
 import type { Db } from '../../../database/pool.ts'
 import { askingGauge, askingGauges } from '../../../kit/metrics.ts'
 import { FAILURES_UNTIL_FAILING } from './limits.ts'
-import type { AttemptResult, RecordedAttempts } from './record-attempts.ts'
+import type { RecordedAttempts } from './record-attempts.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { isAcknowledged } from './rules.ts'
 
 const MILLISECONDS = 1_000

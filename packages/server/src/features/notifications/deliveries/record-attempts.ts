@@ -1,10 +1,10 @@
+import type { AttemptResult } from './attempt-result.ts'
 import { type RawBuilder, type Transaction, sql } from 'kysely'
 import { inOneFlight } from '../../../database/in-one-flight.ts'
 import { plainArray } from '../../../database/plain-array.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
 import type { Lease } from '../../../jobs/lease.ts'
-import type { ClaimedDelivery } from './claims.ts'
 import { giveUpBefore, giveUpOld } from './give-up.ts'
 import {
   type PlannedDelivery,
@@ -12,24 +12,7 @@ import {
   recordDeliveries,
   recordEndpoints,
 } from './record-outcomes.ts'
-import {
-  type Circumstances,
-  type EndedAttempt,
-  type EndpointHealth,
-  isAcknowledged,
-  isFailing,
-  planOutcome,
-} from './rules.ts'
-
-/** An attempt that has ended, with what its log shows. Times are milliseconds since 1970, by the database's clock. */
-export interface AttemptResult extends EndedAttempt {
-  /** Ascends with the beginnings of attempts. */
-  id: string
-  delivery: ClaimedDelivery
-  responseExcerpt: string | null
-  durationMilliseconds: number
-  startedAt: number
-}
+import { type Circumstances, type EndpointHealth, isAcknowledged, isFailing, planOutcome } from './rules.ts'
 
 export interface RecordedAttempts {
   /** Attempts of endpoints that were failing. */

@@ -3,7 +3,7 @@ import { plainArray } from '../../../database/plain-array.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import { countingUsage } from '../../tenancy/usage/count.ts'
-import type { AttemptResult } from './record-attempts.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { type DeliveryPlan, type EndpointHealth, isFailing, type OutcomePlan } from './rules.ts'
 
 export interface PlannedDelivery {

@@ -3,7 +3,7 @@ import type { Lease } from '../../../jobs/lease.ts'
 import type { EndpointTarget } from '../webhooks/target-store.ts'
 import { ClaimedDeliveries } from './claimed.ts'
 import type { ClaimedDelivery } from './claims.ts'
-import type { AttemptResult } from './record-attempts.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { Slots } from './slots.ts'
 import type { DueEndpoint } from './turns.ts'
 

@@ -1,6 +1,6 @@
 import type { ClaimedDeliveries } from './claimed.ts'
 import { QUICK_MILLISECONDS } from './limits.ts'
-import type { AttemptResult } from './record-attempts.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { isAcknowledged } from './rules.ts'
 import { type DueEndpoint, isLow, planAhead, planTurns } from './turns.ts'
 

@@ -1,3 +1,4 @@
+import type { Composition } from './composition.ts'
 import { htmlToTextSteps } from '../../../kit/mime/html-to-text.ts'
 import { doAtOnce, type InSlices } from '../../../kit/sliced-work.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
@@ -16,48 +17,6 @@ import { writeHeader } from './header.ts'
 import { type PreparedFiles, prepareFiles } from './prepare-files.ts'
 import { signHtml, signText, textToHtml } from './rules.ts'
 import type { ContentLayout, FormRange } from './stored-content.ts'
-
-/** A message that is to be written. Names and values have no control characters. */
-export interface Composition {
-  /** With angle brackets. */
-  internetMessageId: string
-  /** Null for a draft. */
-  outboxId: string | null
-  /** By which the provider's copy of a draft is recognised; null for a send. */
-  draftMark: string | null
-  date: Date
-  from: Mailbox
-  to: readonly Mailbox[]
-  cc: readonly Mailbox[]
-  bcc: readonly Mailbox[]
-  replyTo: readonly Mailbox[]
-  subject: string
-  /** With angle brackets. */
-  inReplyTo: string | null
-  references: readonly string[]
-  importance: 'high' | 'normal' | 'low' | null
-  headers: ReadonlyArray<{ name: string; value: string }>
-  /** The link by which the one recipient leaves the list of the send; null without a list. The copy does not have it. */
-  unsubscribeUrl: string | null
-  text: string | null
-  html: string | null
-  /** Makes the HTML as its recipients get it from the signed one, which the filed copy keeps; null: the same. */
-  wireHtml: ((html: string) => Promise<string>) | null
-  /** Null: the message is not signed. */
-  signature: Signature | null
-  attachments: readonly AttachedFile[]
-}
-
-/** What a message says. What it is sent or kept with is added to it. */
-export type PlannedComposition = Omit<
-  Composition,
-  'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'wireHtml'
->
-
-export interface Signature {
-  text: string | null
-  html: string | null
-}
 
 /** A message to be stored. `stored-content.ts` reads it again. */
 export interface Composed {

@@ -1,6 +1,6 @@
 import { needsSmtpUtf8 } from '../../../kit/mail-address.ts'
 import { addressField, type Mailbox, textField, wordsField } from '../../../kit/mime-writing/fields.ts'
-import type { Composition } from './compose.ts'
+import type { Composition } from './composition.ts'
 import { mailDate } from './rules.ts'
 import type { ContentLayout, FormRange } from './stored-content.ts'
 

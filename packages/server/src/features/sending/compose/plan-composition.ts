@@ -7,7 +7,7 @@ import type { Sender } from '../../mail/identities/access.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
 import { refuse } from '../../refuse.ts'
 import { type AttachedFile, fileOfContent } from './attached.ts'
-import type { Composition, PlannedComposition } from './compose.ts'
+import type { Composition, PlannedComposition } from './composition.ts'
 import { findOriginal, forwardedFiles, readThreadFields, referredFile } from './original.ts'
 import { attachedBytes, forwardSubject, planReply, replySubject } from './rules.ts'
 

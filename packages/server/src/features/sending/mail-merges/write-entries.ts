@@ -2,22 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
 import { refuse } from '../../refuse.ts'
-import { composeWith, type ComposedInParts, type PlannedComposition } from '../compose/compose.ts'
+import { composeWith, type ComposedInParts } from '../compose/compose.ts'
+import type { PlannedComposition } from '../compose/composition.ts'
 import type { ContentFailure, RenderedContent } from '../compose/render-content.ts'
 import type { Params, Rcpt } from '../templates/rules.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { describe, newSend, refuseContent } from '../outbox/accept.ts'
-import type { WrittenSend } from '../outbox/adding-sends.ts'
+import type { WrittenSend } from '../outbox/new-send.ts'
 import { removeContent } from '../outbox/content.ts'
-import {
-  type ContentTarget,
-  type WrittenContent,
-  type WrittenTail,
-  writeContent,
-  writeDown,
-  writeTail,
-} from '../outbox/write-content.ts'
+import { type ContentTarget, writeContent, writeDown, writeTail } from '../outbox/write-content.ts'
+import type { WrittenContent, WrittenTail } from '../outbox/written-content.ts'
 import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { SendTracker, SendTracking } from '../tracking/track-send.ts'
 import { type EntryError, entryError, type PlannedEntry, renderError } from './rules.ts'

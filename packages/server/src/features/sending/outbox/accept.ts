@@ -1,5 +1,5 @@
+import type { NewSend } from './new-send.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
-import type { Address } from '@waxwing/contract/shapes.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { SNIPPET_LENGTH } from '../../../kit/mime/snippet.ts'
 import { collapseText, cutText } from '../../../kit/mime/text.ts'
@@ -10,20 +10,21 @@ import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import type { Links } from '../links.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
-import type { Composed, Composition } from '../compose/compose.ts'
+import type { Composition } from '../compose/composition.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
 import { removeContent } from './content.ts'
-import type { AccountSend, WrittenSend } from './adding-sends.ts'
-import { type InsertedSend, insertSend } from './insert-sends.ts'
+import type { AccountSend, WrittenSend } from './new-send.ts'
+import { insertSend } from './insert-sends.ts'
+import { type InsertedSend } from './inserted-send.ts'
 import { enterLargeContents, type LargeContents } from './large-contents.ts'
 import { countSends } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
 import { acceptedRow, presentEntry } from './present.ts'
 import { planSendTime } from './schedule.ts'
 import type { SharedAccepts } from './shared-accepts.ts'
-import type { SendTracking } from '../tracking/track-send.ts'
-import { type ContentTarget, type WrittenContent, writeContent } from './write-content.ts'
+import { type ContentTarget, writeContent } from './write-content.ts'
+import { type WrittenContent } from './written-content.ts'
 
 export interface AcceptServices {
   accountKeys: AccountKeys
@@ -31,41 +32,6 @@ export interface AcceptServices {
   links: Links
   reach: ReachSendPoint
   sharedAccepts: SharedAccepts
-}
-
-/** When a message is sent, and what the caller calls it. */
-export interface SendOptions {
-  sendAt?: Date | null | undefined
-  undoSendSeconds?: number | undefined
-  reference?: string | null | undefined
-}
-
-/** A message that is to be sent, composed or taken from a draft. */
-export interface NewSend {
-  /** The id of the entry, which the content names. */
-  id: string
-  /** With angle brackets, as the content has it. */
-  internetMessageId: string
-  from: Address
-  to: readonly Address[]
-  cc: readonly Address[]
-  bcc: readonly Address[]
-  replyTo: readonly Address[]
-  subject: string | null
-  importance: OutboxEntry['importance']
-  /** The id of the message that it replies to, and its thread. */
-  inReplyTo: string | null
-  threadId: string | null
-  /** The id of the message that it forwards. */
-  forwardOf: string | null
-  draftId: string | null
-  templateId: string | null
-  /** The suppression list that it names. */
-  listId: string | null
-  mailMergeId: string | null
-  tracking: SendTracking
-  content: Composed
-  options: SendOptions
 }
 
 /** What a send is about, beside what its message says. What is left out is not there. */

@@ -1,27 +1,13 @@
+import type { AccountSend } from './new-send.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { comparedAddress } from '../../../kit/compared-address.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
-import type { NewSend } from './accept.ts'
 import { bringingForward, lookedAt } from './record.ts'
-import { contentRowColumns, contentRows, type WrittenContent } from './write-content.ts'
-
-/** A message whose content is written. */
-export interface WrittenSend extends Omit<NewSend, 'content'> {
-  snippet: string
-  hasAttachments: boolean
-  /** Bytes of the whole message. */
-  size: number
-  content: WrittenContent
-}
-
-export interface AccountSend {
-  account: AccountView
-  send: WrittenSend
-}
+import { contentRowColumns, contentRows } from './write-content.ts'
+import { type WrittenContent } from './written-content.ts'
 
 export interface Adding {
   tenantId: string

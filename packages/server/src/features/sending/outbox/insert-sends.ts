@@ -1,3 +1,4 @@
+import type { InsertedSend } from './inserted-send.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { requiring } from '../../../database/precondition.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
@@ -9,7 +10,8 @@ import { refuse } from '../../refuse.ts'
 import { requireUnsuppressed } from '../suppressions/access.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
 import { recordTracked, removeTracked } from '../tracking/record-tracked.ts'
-import { type AccountSend, addingSends, undoSecondsOf, type WrittenSend } from './adding-sends.ts'
+import { addingSends, undoSecondsOf } from './adding-sends.ts'
+import { type AccountSend, type WrittenSend } from './new-send.ts'
 import { countSends } from './limits.ts'
 import { planSendTime } from './schedule.ts'
 
@@ -41,15 +43,6 @@ interface Terms {
 }
 
 export type SendTerms = Pick<Terms, 'sendsPerDay' | 'isSoon' | 'firstDueAt'>
-
-/** What an entry says that the database has decided. */
-export interface InsertedSend {
-  dueAt: Date
-  createdAt: Date
-  updatedAt: Date
-  /** Whether the worker is to be woken for it. */
-  isSoon: boolean
-}
 
 /** Inserts one send, and refuses it if a recipient is suppressed, or if it may not be sent for another reason. */
 export async function insertSend(

@@ -5,8 +5,9 @@ import { DatabaseUnavailable } from '../../../database/unavailable.ts'
 import { inTransaction, type Transact, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { inGroupsByKey } from '../../../kit/in-groups.ts'
 import { hasList } from '../suppressions/record-lists.ts'
-import type { AccountSend } from './adding-sends.ts'
-import { insertAssumed, type InsertedSend, insertSure, planInserted } from './insert-sends.ts'
+import type { AccountSend } from './new-send.ts'
+import { insertAssumed, insertSure, planInserted } from './insert-sends.ts'
+import { type InsertedSend } from './inserted-send.ts'
 
 /** Sends that are accepted by one commit, and the bytes of their contents. */
 const GROUP_MAX = 32

@@ -1,3 +1,4 @@
+import type { WrittenContent, WrittenTail } from './written-content.ts'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, zstdCompressSync } from 'node:zlib'
 import { sql } from 'kysely'
@@ -13,23 +14,6 @@ export interface ContentSource<Layout> {
   /** Bytes; null if that is not known. */
   byteLength: number | null
   open(): AsyncIterable<Uint8Array>
-}
-
-/** Content whose pieces are written, or wait for the transaction that binds them to an entry. */
-export interface WrittenContent {
-  id: string
-  layout: unknown
-  bytes: number
-  /** All of it where it is small; null where its pieces are written already. */
-  piece: Buffer | null
-  /** What follows it. */
-  tail: WrittenTail | null
-}
-
-/** Written content that others end with. */
-export interface WrittenTail {
-  id: string
-  bytes: number
 }
 
 type Step = <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>

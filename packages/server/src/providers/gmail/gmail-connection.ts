@@ -1,11 +1,8 @@
 import type { GmailApi } from './api.ts'
-import type { Backfill } from './backfill.ts'
-import type { Healing } from './healing.ts'
-import type { LabelledIds } from './labelled-ids.ts'
 import type { Pushing } from './pushing.ts'
 
-/** What one connection to an account remembers. All of it can be asked for again. */
-export interface Following {
+/** State of one connection to an account. All of it can be requested again. */
+export interface GmailConnection {
   api: GmailApi
   /** Ends everything that is asked over this connection. */
   signal: AbortSignal
@@ -28,25 +25,17 @@ export interface Following {
   counts: Map<string, { total: number; unread: number }>
   /** The history id at which the counts were asked for. */
   countedAt: string | null
-  /** A listing of messages that the index lacks, and what was fetched of it. */
-  backfill: Backfill | null
-  /** A listing of all messages with their labels, for the index. */
-  healing: Healing | null
-  /** The same for a comparison. */
-  listed: LabelledIds | null
+  /**
+   * Says that something happened to these messages: listings that are under way do not rely on what they read of them
+   * before.
+   */
+  noteTouched(ids: Iterable<string>): void
+  /** Ends the listings that bring messages to the index: they begin again. */
+  forgetArrivals(): void
 }
 
 /** The last step that a listing handed over. It is recorded if the stored cursor has its number. */
 export interface Handed {
   step: number
   ids: readonly string[]
-}
-
-/** Says that something happened to these messages: what was read of them before is no longer true. */
-export function noteTouched({ backfill, healing, listed }: Following, ids: Iterable<string>): void {
-  for (const id of ids) {
-    backfill?.touch(id)
-    healing?.touched.add(id)
-    listed?.touched.add(id)
-  }
 }

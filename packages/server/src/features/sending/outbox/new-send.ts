@@ -1,0 +1,55 @@
+import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import type { Address } from '@waxwing/contract/shapes.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { Composed } from '../compose/compose.ts'
+import type { SendTracking } from '../tracking/track-send.ts'
+import type { WrittenContent } from './written-content.ts'
+
+/** When a message is sent, and what the caller calls it. */
+export interface SendOptions {
+  sendAt?: Date | null | undefined
+  undoSendSeconds?: number | undefined
+  reference?: string | null | undefined
+}
+
+/** A message that is to be sent, composed or taken from a draft. */
+export interface NewSend {
+  /** The id of the entry, which the content names. */
+  id: string
+  /** With angle brackets, as the content has it. */
+  internetMessageId: string
+  from: Address
+  to: readonly Address[]
+  cc: readonly Address[]
+  bcc: readonly Address[]
+  replyTo: readonly Address[]
+  subject: string | null
+  importance: OutboxEntry['importance']
+  /** The id of the message that it replies to, and its thread. */
+  inReplyTo: string | null
+  threadId: string | null
+  /** The id of the message that it forwards. */
+  forwardOf: string | null
+  draftId: string | null
+  templateId: string | null
+  /** The suppression list that it names. */
+  listId: string | null
+  mailMergeId: string | null
+  tracking: SendTracking
+  content: Composed
+  options: SendOptions
+}
+
+/** A message whose content is written. */
+export interface WrittenSend extends Omit<NewSend, 'content'> {
+  snippet: string
+  hasAttachments: boolean
+  /** Bytes of the whole message. */
+  size: number
+  content: WrittenContent
+}
+
+export interface AccountSend {
+  account: AccountView
+  send: WrittenSend
+}

@@ -1,0 +1,16 @@
+/** Content whose pieces are written, or wait for the transaction that binds them to an entry. */
+export interface WrittenContent {
+  id: string
+  layout: unknown
+  bytes: number
+  /** All of it where it is small; null where its pieces are written already. */
+  piece: Buffer | null
+  /** What follows it. */
+  tail: WrittenTail | null
+}
+
+/** Written content that others end with. */
+export interface WrittenTail {
+  id: string
+  bytes: number
+}
