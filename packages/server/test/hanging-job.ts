@@ -1,9 +1,9 @@
 /** A program that claims a job on the database in its arguments, reports it, and never ends the job. */
 import type { DatabaseAddress } from '../src/database/pool.ts'
 import { openDatabase } from '../src/database/pool.ts'
-import { Instance } from '../src/jobs/instance.ts'
+import { Instance } from '../src/processes/instance.ts'
 import { JobWorker } from '../src/jobs/job-worker.ts'
-import { Pulse } from '../src/jobs/pulse.ts'
+import { Pulse } from '../src/processes/pulse.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { PATIENT_LEASE } from './patient-lease.ts'
 

@@ -1,4 +1,4 @@
-import type { LeasePace } from '../src/jobs/lease.ts'
+import type { LeasePace } from '../src/processes/lease.ts'
 
 /** For leases that end only where a test ends them, however busy the machine is. */
 export const PATIENT_LEASE: LeasePace = {

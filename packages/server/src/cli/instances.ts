@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ListedInstance, listInstances } from '../jobs/list-instances.ts'
+import { type ListedInstance, listInstances } from '../processes/list-instances.ts'
 import type { Connect } from './connect.ts'
 
 export function register(program: Command, connect: Connect) {

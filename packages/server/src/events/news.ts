@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import { NoticeSender, type Wakes } from '../database/wake.ts'
-import type { Pulse } from '../jobs/pulse.ts'
-import { WokenLoop } from '../jobs/woken-loop.ts'
+import type { Pulse } from '../processes/pulse.ts'
+import { WokenLoop } from '../processes/woken-loop.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
 

@@ -2,7 +2,7 @@ import { type Transaction, sql } from 'kysely'
 import { DatabaseError } from 'pg'
 import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
-import { pause } from '../jobs/nudge.ts'
+import { pause } from '../processes/nudge.ts'
 import type { Logger } from '../kit/log.ts'
 import { UNHANDLED_DAYS_MAX } from './retention.ts'
 

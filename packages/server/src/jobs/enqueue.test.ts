@@ -12,9 +12,9 @@ import { openWakes } from '../database/wake.ts'
 import { inTransaction } from '../events/unit-of-work.ts'
 import { openLog, silentLog } from '../kit/log.ts'
 import { enqueue, type JobKind } from './enqueue.ts'
-import { Instance } from './instance.ts'
+import { Instance } from '../processes/instance.ts'
 import { type JobHandler, jobHandler, JobWorker, type RunningJob } from './job-worker.ts'
-import { Pulse } from './pulse.ts'
+import { Pulse } from '../processes/pulse.ts'
 
 const HANGING = fileURLToPath(new URL('../../test/hanging-job.ts', import.meta.url))
 

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { JobKind } from './enqueue.ts'
-import type { Instance } from './instance.ts'
-import { isLive, type Lease } from './lease.ts'
-import type { Pulse } from './pulse.ts'
-import { WokenLoop } from './woken-loop.ts'
+import type { Instance } from '../processes/instance.ts'
+import { isLive, type Lease } from '../processes/lease.ts'
+import type { Pulse } from '../processes/pulse.ts'
+import { WokenLoop } from '../processes/woken-loop.ts'
 
 const JOBS_AT_ONCE = 4
 /** Some jobs wait for a mail server. */

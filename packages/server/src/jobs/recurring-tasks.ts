@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
-import type { Instance } from './instance.ts'
-import { isLive, type Lease } from './lease.ts'
-import { pause } from './nudge.ts'
-import type { Pulse } from './pulse.ts'
+import type { Instance } from '../processes/instance.ts'
+import { isLive, type Lease } from '../processes/lease.ts'
+import { pause } from '../processes/nudge.ts'
+import type { Pulse } from '../processes/pulse.ts'
 import type { Schedule } from './schedule.ts'
-import { WokenLoop } from './woken-loop.ts'
+import { WokenLoop } from '../processes/woken-loop.ts'
 
 /** Work that recurs on a schedule. It can be interrupted anywhere and continues at its next run. */
 export interface RecurringTask {

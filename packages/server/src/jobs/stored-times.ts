@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { runAlone } from '../database/alone.ts'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
-import type { Pulse } from './pulse.ts'
-import { WokenLoop } from './woken-loop.ts'
+import type { Pulse } from '../processes/pulse.ts'
+import { WokenLoop } from '../processes/woken-loop.ts'
 
 /*
  * Times that were set while the clock of the database was ahead. When it is right again, whatever waits for them would

@@ -1,4 +1,4 @@
-import type { LiveProcesses } from '../jobs/live-processes.ts'
+import type { LiveProcesses } from '../processes/live-processes.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MemoryWindows } from './memory-windows.ts'

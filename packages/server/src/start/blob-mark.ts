@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
-import { isLive } from '../jobs/lease.ts'
+import { isLive } from '../processes/lease.ts'
 import { blobKey, type BlobNames } from '../kit/blobs/blob-key.ts'
 import { ObjectMissing, type ObjectStore } from '../kit/blobs/object-store.ts'
 import { isUuid } from '../kit/ids.ts'

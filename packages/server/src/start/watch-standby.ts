@@ -1,5 +1,5 @@
 import { isSynchronous, type StandbyState } from '../database/promotion.ts'
-import { WokenLoop } from '../jobs/woken-loop.ts'
+import { WokenLoop } from '../processes/woken-loop.ts'
 import type { Logger } from '../kit/log.ts'
 
 /** A standby that commits no longer wait for is noted within this time. */

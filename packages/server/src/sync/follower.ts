@@ -1,6 +1,6 @@
 import type { Metric } from 'prom-client'
 import type { ConnectionPermit } from '../connections/connections.ts'
-import type { Nudge } from '../jobs/nudge.ts'
+import type { Nudge } from '../processes/nudge.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import type { OwnedAccount } from './ownership.ts'

@@ -18,7 +18,7 @@ import type { MailProvider, RemoteFlags, SourceStep } from '../providers/mail.ts
 import { ProviderFailure } from '../providers/failure.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { Keeper } from './keeper.ts'
-import { pause } from '../jobs/nudge.ts'
+import { pause } from '../processes/nudge.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
 import { type MailFollower, openMailFollower } from './mail/follower.ts'
 import { Ramp } from './ramp.ts'

@@ -1,4 +1,4 @@
-import type { Load } from '../jobs/lease.ts'
+import type { Load } from '../processes/lease.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
 import type { ClaimedAccount, OwnedAccount } from './ownership.ts'
 import { chooseReleased } from './spread.ts'

@@ -1,4 +1,4 @@
-import { pause } from '../jobs/nudge.ts'
+import { pause } from '../processes/nudge.ts'
 
 /** So that the accounts of a dead process do not all log in at one moment. Later attempts have pauses of their own. */
 const BEGUN_PER_SECOND = 50

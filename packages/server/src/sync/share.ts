@@ -1,5 +1,5 @@
 import type { Db } from '../database/pool.ts'
-import type { Lease } from '../jobs/lease.ts'
+import type { Lease } from '../processes/lease.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Keepers } from './keepers.ts'
 import { claimAccounts } from './ownership.ts'

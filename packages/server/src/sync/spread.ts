@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
-import { isLive } from '../jobs/lease.ts'
+import { isLive } from '../processes/lease.ts'
 
 /** Unowned accounts that are counted. Where there are more, every process has room for many. */
 const UNOWNED_COUNTED_MAX = 10_000

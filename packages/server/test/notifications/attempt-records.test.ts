@@ -5,7 +5,7 @@ import { claimDeliveries } from '../../src/features/notifications/deliveries/cla
 import type { ClaimedDelivery } from '../../src/features/notifications/deliveries/claims.ts'
 import type { AttemptResult } from '../../src/features/notifications/deliveries/attempt-result.ts'
 import type { Db } from '../../src/database/pool.ts'
-import type { Lease } from '../../src/jobs/lease.ts'
+import type { Lease } from '../../src/processes/lease.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import { openSemaphore } from '../../src/kit/semaphore.ts'

@@ -6,7 +6,7 @@ import { inTransaction } from '../../src/events/unit-of-work.ts'
 import { FeedWatch } from '../../src/features/notifications/changes/feed-watch.ts'
 import { readFeed } from '../../src/features/notifications/changes/store.ts'
 import { streamFeed } from '../../src/features/notifications/changes/stream.ts'
-import { Pulse } from '../../src/jobs/pulse.ts'
+import { Pulse } from '../../src/processes/pulse.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import type { Random } from '../seeded.ts'
 

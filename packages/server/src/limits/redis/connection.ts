@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import { unlessAborted } from '../../jobs/nudge.ts'
+import { unlessAborted } from '../../processes/nudge.ts'
 import type { RedisAddress } from '../../kit/redis-url.ts'
 
 const CONNECT_SECONDS = 2

@@ -1,4 +1,4 @@
-import { pause, unlessAborted } from '../../jobs/nudge.ts'
+import { pause, unlessAborted } from '../../processes/nudge.ts'
 import type { Logger } from '../../kit/log.ts'
 import { type RedisConnection, type RedisOptions, RedisRefused, connectRedis } from './connection.ts'
 import { COUNT, type Script } from './scripts.ts'

@@ -1,7 +1,7 @@
 import type { FollowMailOptions } from './follow-options.ts'
 import type { Remaining } from './bring-arrivals.ts'
 import { SECOND_LOOK_SECONDS } from './doubts.ts'
-import { pause } from '../../jobs/nudge.ts'
+import { pause } from '../../processes/nudge.ts'
 import type { Follow } from '../follower.ts'
 import { type PassOutcome, runPass } from './pass.ts'
 import { findPause, type Pause } from './pause.ts'

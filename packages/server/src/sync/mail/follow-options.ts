@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { ConnectionPermit } from '../../connections/connections.ts'
 import type { Tables } from '../../database/tables.ts'
-import type { Nudge } from '../../jobs/nudge.ts'
+import type { Nudge } from '../../processes/nudge.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { MailProvider } from '../../providers/mail.ts'
 import type { OwnedAccount } from '../ownership.ts'

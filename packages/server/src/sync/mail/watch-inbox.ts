@@ -1,6 +1,6 @@
 import type { ConnectionPermit } from '../../connections/connections.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import { firstOf, type Nudge, pause } from '../../jobs/nudge.ts'
+import { firstOf, type Nudge, pause } from '../../processes/nudge.ts'
 import type { Notice } from '../../providers/mail.ts'
 import type { StallWatch } from '../stall-watch.ts'
 import { bringArrivals } from './bring-arrivals.ts'

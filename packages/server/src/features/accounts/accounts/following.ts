@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { isLive } from '../../../jobs/lease.ts'
+import { isLive } from '../../../processes/lease.ts'
 
 /** An account that takes longer than this to catch up lags. This includes its first sync. */
 const LAG_SECONDS = 600

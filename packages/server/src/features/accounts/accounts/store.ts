@@ -10,7 +10,7 @@ import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { presentAccount } from './present.ts'
 import { changedFields, mustRestart } from './rules.ts'
 
-/** A heartbeat gives a lease of 10 seconds (jobs/lease.ts), so this is 30 seconds after the last heartbeat. */
+/** A heartbeat gives a lease of 10 seconds (processes/lease.ts), so this is 30 seconds after the last heartbeat. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
 const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance

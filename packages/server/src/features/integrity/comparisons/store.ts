@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { isLive } from '../../../jobs/lease.ts'
+import { isLive } from '../../../processes/lease.ts'
 import { type MailboxComparison, VERIFIED_HOURS } from './rules.ts'
 
 /** The last comparison of every mailbox of the account that has messages to compare. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
-import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import { WokenLoop } from '../../../processes/woken-loop.ts'
 import { type MessageReader, type ReadBody, ReaderLost } from '../../../kit/mime/message-reader.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'

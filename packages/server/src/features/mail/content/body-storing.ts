@@ -1,5 +1,5 @@
-import { Nudge, pause } from '../../../jobs/nudge.ts'
-import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import { Nudge, pause } from '../../../processes/nudge.ts'
+import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { findStorageRoom } from '../../tenancy/plans/store.ts'

@@ -1,6 +1,6 @@
 import { runAlone } from '../../../database/alone.ts'
-import { pause } from '../../../jobs/nudge.ts'
-import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import { pause } from '../../../processes/nudge.ts'
+import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Db } from '../../../database/pool.ts'
 import type { News } from '../../../events/news.ts'
-import { Nudge, pause } from '../../../jobs/nudge.ts'
+import { Nudge, pause } from '../../../processes/nudge.ts'
 import { openFairSemaphore } from '../../../kit/fair-semaphore.ts'
 import { type FeedFilter, type FeedPage, readFeed } from './store.ts'
 

@@ -1,4 +1,4 @@
-import type { Lease } from '../../../jobs/lease.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import type { EndpointTarget } from '../webhooks/target-store.ts'
 import type { ClaimedDelivery } from './claims.ts'
 import { AHEAD_MILLISECONDS_MAX } from './limits.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { isLive, type Lease } from '../../../processes/lease.ts'
 import type { DueEndpoint } from './turns.ts'
 
 const ENDPOINTS_AT_ONCE = 200

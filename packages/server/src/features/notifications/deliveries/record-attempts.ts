@@ -4,7 +4,7 @@ import { inOneFlight } from '../../../database/in-one-flight.ts'
 import { plainArray } from '../../../database/plain-array.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
-import type { Lease } from '../../../jobs/lease.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import { giveUpBefore, giveUpOld } from './give-up.ts'
 import {
   type PlannedDelivery,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Lease } from '../../../jobs/lease.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import type { EndpointTarget } from '../webhooks/target-store.ts'
 import { ClaimedDeliveries } from './claimed.ts'
 import type { ClaimedDelivery } from './claims.ts'

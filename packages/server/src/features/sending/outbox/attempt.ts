@@ -1,6 +1,6 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
-import { pause } from '../../../jobs/nudge.ts'
+import { pause } from '../../../processes/nudge.ts'
 import type { Logger } from '../../../kit/log.ts'
 import { SealError } from '../../../kit/seal.ts'
 import { wireAddress } from '../../../kit/mail-address.ts'

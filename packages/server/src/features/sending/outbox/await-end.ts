@@ -1,5 +1,5 @@
 import type { Db } from '../../../database/pool.ts'
-import { pause } from '../../../jobs/nudge.ts'
+import { pause } from '../../../processes/nudge.ts'
 import { listEnded } from './store.ts'
 
 const LOOK_MILLISECONDS = 250

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { isLive, type Lease } from '../../../processes/lease.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { countingUsage } from '../../tenancy/usage/count.ts'

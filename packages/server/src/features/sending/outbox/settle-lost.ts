@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import type { Lease } from '../../../jobs/lease.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordRefusals } from '../bounces/record-refusals.ts'
 import { isLost } from './claims.ts'

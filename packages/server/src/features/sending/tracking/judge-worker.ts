@@ -1,6 +1,6 @@
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
-import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { ReachPoint } from '../../../kit/reach-point.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../../../database/pool.ts'
-import { pause } from '../../../jobs/nudge.ts'
+import { pause } from '../../../processes/nudge.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { Logger } from '../../../kit/log.ts'
 import { listEndedCredentials } from './store.ts'

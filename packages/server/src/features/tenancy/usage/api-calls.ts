@@ -2,7 +2,7 @@ import type { Scope } from '@waxwing/contract/operation.ts'
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { DatabaseUnavailable } from '../../../database/unavailable.ts'
-import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { Logger } from '../../../kit/log.ts'
 
