@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { contract } from '@waxwing/contract/contract.ts'
 import { openAccounts } from './features/accounts/wing.ts'
-import type { RequestContext } from './features/context.ts'
+import type { RequestContext } from './calls/context.ts'
 import { openIntegrity } from './features/integrity/wing.ts'
 import { openMail } from './features/mail/wing.ts'
 import { openNotifications } from './features/notifications/wing.ts'

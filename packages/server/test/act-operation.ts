@@ -1,8 +1,8 @@
 import { implement } from '@orpc/server'
 import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
-import type { RequestContext } from '../src/features/context.ts'
-import { refuse } from '../src/features/refuse.ts'
+import type { RequestContext } from '../src/calls/context.ts'
+import { refuse } from '../src/calls/refuse.ts'
 
 const OUTCOMES = ['done', 'refused', 'throttled', 'failed'] as const
 export type Outcome = (typeof OUTCOMES)[number]

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Act, actOperations } from '../../test/act-operation.ts'
 import { openTestDoor } from '../../test/open-door.ts'
 import type { HostedSession } from '../features/hosted-session.ts'
-import type { RequestContext } from '../features/context.ts'
-import { refuse } from '../features/refuse.ts'
+import type { RequestContext } from '../calls/context.ts'
+import { refuse } from '../calls/refuse.ts'
 import { newId } from '../kit/ids.ts'
 
 const SESSION: HostedSession = { id: newId(), tenantId: '', accountIds: [], ended: null }

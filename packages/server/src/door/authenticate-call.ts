@@ -1,6 +1,6 @@
 import type { Authenticator, Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
-import { refuse } from '../features/refuse.ts'
+import { refuse } from '../calls/refuse.ts'
 import type { Call } from './call.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Surface } from '@waxwing/contract/tenancy/audit-log.ts'
-import type { AnswerHeaders } from '../features/context.ts'
-import type { Refusal } from '../features/refuse.ts'
+import type { AnswerHeaders } from '../calls/context.ts'
+import type { Refusal } from '../calls/refuse.ts'
 import type { Count } from '../limits/windows.ts'
 
 /** A call of an operation as a surface announces it, before any input is read. */

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { useTestDoors } from '../../test/use-doors.ts'
 import type { Db } from '../database/pool.ts'
-import type { ChangeUnit, RequestContext } from '../features/context.ts'
-import { refuse } from '../features/refuse.ts'
+import type { ChangeUnit, RequestContext } from '../calls/context.ts'
+import { refuse } from '../calls/refuse.ts'
 
 const { openDoor } = useTestDoors()
 

@@ -3,7 +3,7 @@ import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { useTestDoors } from '../../test/use-doors.ts'
-import type { RequestContext } from '../features/context.ts'
+import type { RequestContext } from '../calls/context.ts'
 import type { HostedSession } from '../features/hosted-session.ts'
 import { newId } from '../kit/ids.ts'
 

@@ -1,5 +1,5 @@
 import type { HostedSessionKind } from '@waxwing/contract/operation.ts'
-import { refuse } from '../features/refuse.ts'
+import { refuse } from '../calls/refuse.ts'
 import type { HostedSessions } from '../features/hosted-session.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { OpenWindows } from '../limits/limits.ts'

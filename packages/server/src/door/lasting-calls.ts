@@ -1,6 +1,6 @@
-import type { RequestContext } from '../features/context.ts'
-import { refuse } from '../features/refuse.ts'
-import type { Credential } from '../features/tenancy/credentials/credential.ts'
+import type { RequestContext } from '../calls/context.ts'
+import { refuse } from '../calls/refuse.ts'
+import type { Credential } from '../calls/credential.ts'
 import type { CredentialEnds } from '../features/tenancy/credentials/credential-ends.ts'
 import type { Sharing } from '../limits/tenant-shares.ts'
 

@@ -1,6 +1,6 @@
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
-import type { Credential } from '../features/tenancy/credentials/credential.ts'
-import { Refusal } from '../features/refuse.ts'
+import type { Credential } from '../calls/credential.ts'
+import { Refusal } from '../calls/refuse.ts'
 
 type Rules = Pick<OperationMeta, 'method' | 'path' | 'scope' | 'session' | 'accountToken'>
 

@@ -1,4 +1,4 @@
-import { refuse } from '../features/refuse.ts'
+import { refuse } from '../calls/refuse.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { CallLimits } from '../limits/calls.ts'
 import type { Window } from '../limits/windows.ts'

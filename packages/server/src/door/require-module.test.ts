@@ -4,8 +4,8 @@ import { accountPath } from '@waxwing/contract/shapes.ts'
 import { z } from 'zod'
 import { expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
-import type { RequestContext } from '../features/context.ts'
-import { refuse } from '../features/refuse.ts'
+import type { RequestContext } from '../calls/context.ts'
+import { refuse } from '../calls/refuse.ts'
 import { MODULES } from '../features/tenancy/plans/plan.ts'
 
 const output = z.object({ note: z.string() })

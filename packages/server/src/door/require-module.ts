@@ -1,7 +1,7 @@
 import { type AnyProcedure, Procedure } from '@orpc/server'
 import type { Module } from '@waxwing/contract/operation.ts'
-import type { RequestContext } from '../features/context.ts'
-import { refuse } from '../features/refuse.ts'
+import type { RequestContext } from '../calls/context.ts'
+import { refuse } from '../calls/refuse.ts'
 import { findModule } from '../features/tenancy/plans/store.ts'
 
 /** The procedure, which refuses tenants whose plan lacks the module: after its input was checked, before its handler. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Issue, Reason } from '@waxwing/contract/reasons.ts'
 import { type RefusalBody, presentRefusal } from '../door/refusals.ts'
-import { Refusal } from '../features/refuse.ts'
+import { Refusal } from '../calls/refuse.ts'
 import { ReadyPage } from '../kit/ready-page.ts'
 
 /** Headers of the answer to one request. */

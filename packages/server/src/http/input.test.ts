@@ -4,7 +4,7 @@ import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { type TestDoor, useTestDoors } from '../../test/use-doors.ts'
-import type { RequestContext } from '../features/context.ts'
+import type { RequestContext } from '../calls/context.ts'
 
 const { openDoor } = useTestDoors()
 

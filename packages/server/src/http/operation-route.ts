@@ -6,7 +6,7 @@ import { type Download, EVENT_STREAM, type EventStream } from '@waxwing/contract
 import type { AdmittedCall, Answer } from '../door/call.ts'
 import { type Door, type OpenOperation, openOperation } from '../door/open-operation.ts'
 import { overloaded } from '../door/refusals.ts'
-import { refuse } from '../features/refuse.ts'
+import { refuse } from '../calls/refuse.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MemoryRoom } from '../kit/memory-room.ts'
 import type { Count } from '../limits/windows.ts'

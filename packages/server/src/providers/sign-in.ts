@@ -1,7 +1,7 @@
 /**
  * The vocabulary of signing in to a provider by OAuth 2.0 (RFC 6749) with PKCE (RFC 7636) and OpenID Connect. Every
  * method that asks the provider throws only `ProviderFailure`; the reasons that users see are in
- * `features/provider-failure.ts`, under `grant`.
+ * `calls/provider-failure.ts`, under `grant`.
  */
 import type { Secret } from '../kit/secret.ts'
 

@@ -1,7 +1,7 @@
 import { isUuid } from '../../../kit/ids.ts'
-import type { RequestContext } from '../../context.ts'
-import type { Credential } from '../../tenancy/credentials/credential.ts'
-import { refuse } from '../../refuse.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import type { Credential } from '../../../calls/credential.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { AccountRow, AccountView } from './account.ts'
 import { findAccount, findAccountView } from './store.ts'
 

@@ -10,7 +10,7 @@ import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { ReachedAccount } from '../../../connections/connections.ts'
 import type { MailServer } from '../../../providers/mail-server.ts'
 import type { Halves, Identity, OAuthProvider } from '../../../providers/sign-in.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { kindOf } from '../grants/rules.ts'
 import type { AccountRow, ImapServers } from './account.ts'
 

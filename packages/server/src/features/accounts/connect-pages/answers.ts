@@ -1,7 +1,7 @@
 import { PUBLIC_PAGE_POLICY, sourceHash } from '../../public-page.ts'
 import type { PublicAnswer } from '../../public-route.ts'
 import type { FlowEnd } from '../connect-sessions/flow-parts.ts'
-import type { Refusal } from '../../refuse.ts'
+import type { Refusal } from '../../../calls/refuse.ts'
 import { invalidReturnPage } from './ended-page.ts'
 import { SCRIPT } from './page-script.ts'
 

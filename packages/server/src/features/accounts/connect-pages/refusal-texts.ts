@@ -1,5 +1,5 @@
 import type { Reason } from '@waxwing/contract/reasons.ts'
-import type { Refusal } from '../../refuse.ts'
+import type { Refusal } from '../../../calls/refuse.ts'
 import type { ImapFields } from './imap-form.ts'
 
 /** What a person reads of a refusal, and the field that it concerns; null if it concerns none. */

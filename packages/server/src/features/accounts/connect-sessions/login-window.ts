@@ -1,5 +1,5 @@
 import type { OpenWindows } from '../../../limits/limits.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 
 const LOGINS_MAX = 20
 const WINDOW_MINUTES = 60

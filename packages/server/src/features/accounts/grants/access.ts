@@ -2,7 +2,7 @@ import type {
   AccountSettingsInput,
   AccountSettingsOverride,
 } from '@waxwing/contract/accounts/account-settings.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { AccountView } from '../accounts/account.ts'
 import { inheritedSettings } from '../accounts/rules.ts'
 

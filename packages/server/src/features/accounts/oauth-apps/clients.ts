@@ -3,7 +3,7 @@ import type { KeyRing } from '../../../kit/key-ring.ts'
 import { SealError } from '../../../kit/seal.ts'
 import type { Secret } from '../../../kit/secret.ts'
 import type { OAuthProvider, SignInClient } from '../../../providers/sign-in.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { type AppSecrets, openAppSecrets } from './secrets.ts'
 import { type AppRow, findApp, findOldestApp } from './store.ts'
 

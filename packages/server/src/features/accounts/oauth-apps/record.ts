@@ -1,7 +1,7 @@
 import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { type AppRow, appColumns, type CountedApp } from './store.ts'
 
 const APPS_MAX = 100

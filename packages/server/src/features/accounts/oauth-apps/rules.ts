@@ -1,7 +1,7 @@
 import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 
 /** What of an app a request gives. */
 export interface GivenApp {

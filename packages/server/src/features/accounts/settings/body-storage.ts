@@ -3,7 +3,7 @@ import { bodyStorage } from '@waxwing/contract/shapes.ts'
 import type { BlobStore } from '../../../kit/blobs/blob-store.ts'
 import type { Logger } from '../../../kit/log.ts'
 import { within } from '../../../kit/within.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 
 /** The longest that a request waits for the store of blobs to show that it works. */
 const TRIAL_SECONDS_MAX = 10

@@ -9,7 +9,7 @@ import {
 import { decodeContent } from '../../../kit/mime/transfer-decoder.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { type ReadContext, readMessage } from './body.ts'
 import { openCopy } from './record-copy.ts'
 import { isStorable, openAtProvider } from './source.ts'

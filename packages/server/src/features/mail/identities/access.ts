@@ -3,7 +3,7 @@ import type { Signature } from '@waxwing/contract/mail/identities.ts'
 import type { Db } from '../../../database/pool.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { findOwnSignatures } from '../mail-settings/store.ts'
 import { findIdentityByAddress } from './store.ts'
 

@@ -2,8 +2,8 @@ import { implement } from '@orpc/server'
 import { mailSettings } from '@waxwing/contract/mail/mail-settings.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
 import { lockAccount } from '../../accounts/accounts/store.ts'
-import type { RequestContext } from '../../context.ts'
-import { refuse } from '../../refuse.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { findMailSettings, updateMailSettings } from './store.ts'
 
 const on = implement(mailSettings).$context<RequestContext>()

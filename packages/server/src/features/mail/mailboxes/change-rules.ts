@@ -1,4 +1,4 @@
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { ProviderMailbox } from './store.ts'
 
 /** The name of a mailbox in Unicode's composed form. Refuses `/`, which only labels of Gmail may have in their names. */

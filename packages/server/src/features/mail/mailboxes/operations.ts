@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { mailboxes } from '@waxwing/contract/mail/mailboxes.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
-import type { RequestContext } from '../../context.ts'
+import type { RequestContext } from '../../../calls/context.ts'
 import { presentMailbox } from './present.ts'
 import { listMailboxes } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { roleOf } from '../../../providers/mailbox-role.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { PlacedMailbox } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns } from './present.ts'
 import type { IndexedMailbox } from './rules.ts'

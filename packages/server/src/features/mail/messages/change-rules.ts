@@ -1,5 +1,5 @@
 import type { FlagChange } from '../../../providers/changing.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { ProviderMailbox } from '../mailboxes/store.ts'
 import type { ProviderChange } from './change.ts'
 

@@ -5,7 +5,7 @@ import type { ChangingProvider, FlagChange, MessageSet, NotFound } from '../../.
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { reachedAs, type ReachedRow } from '../../accounts/accounts/rules.ts'
-import type { ChangeUnit, Commits } from '../../context.ts'
+import type { ChangeUnit, Commits } from '../../../calls/context.ts'
 import { askForPass, noteOther } from '../at-provider.ts'
 import { listPlacedMailboxes } from '../mailboxes/store.ts'
 import { knownOf, listMessageLocations } from './location.ts'

@@ -1,4 +1,4 @@
-import type { ChangeUnit, Commits } from '../../context.ts'
+import type { ChangeUnit, Commits } from '../../../calls/context.ts'
 import type { RecordWork } from './change.ts'
 import type { SummaryRow } from './present.ts'
 import type { RecordOptions } from './record-changed-flags.ts'

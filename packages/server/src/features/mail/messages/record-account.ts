@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { inOneFlight, type Rows } from '../../../database/in-one-flight.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../identities/store.ts'
 import type { MailAccount } from './rules.ts'
 

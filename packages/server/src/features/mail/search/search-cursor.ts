@@ -1,8 +1,8 @@
 import type { SearchSource } from '@waxwing/contract/mail/search.ts'
 import type { CursorBinding } from '../../../database/page.ts'
-import type { RequestContext } from '../../context.ts'
+import type { RequestContext } from '../../../calls/context.ts'
 import type { MessageFilters } from '../messages/store.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 
 const PROVIDER_CURSOR_SECONDS = 60 * 60
 

@@ -3,10 +3,10 @@ import { type ThreadSummary, threads } from '@waxwing/contract/mail/threads.ts'
 import { cutPage } from '../../../database/page.ts'
 import { ReadyPage } from '../../../kit/ready-page.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
-import type { RequestContext } from '../../context.ts'
-import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import { requirePosition, sealPosition } from '../../../calls/list-cursor.ts'
 import { requireMailbox } from '../mailboxes/store.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { findThread, listThreads } from './store.ts'
 
 const on = implement(threads).$context<RequestContext>()

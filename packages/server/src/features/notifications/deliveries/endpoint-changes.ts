@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ChangeUnit } from '../../context.ts'
+import type { ChangeUnit } from '../../../calls/context.ts'
 import type { TestEvent } from '../webhooks/test-event.ts'
 import { IN_FLIGHT_AT_FIRST } from './limits.ts'
 

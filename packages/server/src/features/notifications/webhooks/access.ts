@@ -5,7 +5,7 @@ import { EgressRefused, EgressUnresolved } from '../../../kit/egress/guard.ts'
 import { parseHost } from '../../../kit/egress/host.ts'
 import { PlainHttpRefused, type TargetGuard } from '../../../kit/egress/target-guard.ts'
 import type { Logger } from '../../../kit/log.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { type EndpointRow, findEndpoint, findLiveAccounts, findLiveMailboxes } from './store.ts'
 
 /** Returns the endpoint of the path. A malformed id, and one of another tenant, are refused like an unknown one. */

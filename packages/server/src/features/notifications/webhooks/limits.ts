@@ -1,5 +1,5 @@
 import type { Db } from '../../../database/pool.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'
 import { countEndpoints } from './store.ts'
 

@@ -1,7 +1,7 @@
 import type { WebhookFilters } from '@waxwing/contract/notifications/webhook-filters.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { endpointColumns, type EndpointRow } from './store.ts'
 
 export interface NewEndpoint {

@@ -1,6 +1,6 @@
 import type { FoundMessage } from '../../../providers/changing.ts'
 import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
-import type { RequestContext } from '../../context.ts'
+import type { RequestContext } from '../../../calls/context.ts'
 import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'

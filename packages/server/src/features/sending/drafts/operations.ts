@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { drafts } from '@waxwing/contract/sending/drafts.ts'
 import { requireAccountView, requireConnectable } from '../../accounts/accounts/access.ts'
-import type { RequestContext } from '../../context.ts'
+import type { RequestContext } from '../../../calls/context.ts'
 import { requireDraft } from './access.ts'
 import { createDraft } from './create.ts'
 import { deleteDraft } from './delete.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { presentEtag } from '../../mail/messages/present.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { matches } from './rules.ts'
 
 /** A change is under way at most this long; it has ended, or its process died. */

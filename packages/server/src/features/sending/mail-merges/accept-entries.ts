@@ -2,7 +2,7 @@ import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
-import type { ChangeUnit, RequestContext } from '../../context.ts'
+import type { ChangeUnit, RequestContext } from '../../../calls/context.ts'
 import type { AcceptServices } from '../outbox/accept.ts'
 import type { WrittenSend } from '../outbox/new-send.ts'
 import { removeContent } from '../outbox/content.ts'

@@ -1,6 +1,6 @@
 import { implement } from '@orpc/server'
 import { mailMerges } from '@waxwing/contract/sending/mail-merges.ts'
-import type { RequestContext } from '../../context.ts'
+import type { RequestContext } from '../../../calls/context.ts'
 import type { SendServices } from '../outbox/send.ts'
 import { requireSendingTerms } from '../outbox/sending-terms.ts'
 import { mergeMail } from './merge.ts'

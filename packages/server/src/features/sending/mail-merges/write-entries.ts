@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { composeWith, type ComposedInParts } from '../compose/compose.ts'
 import type { PlannedComposition } from '../compose/composition.ts'
 import type { ContentFailure, RenderedContent } from '../compose/render-content.ts'

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { bringPaceForward } from './pace.ts'
 import { type EntryRow, entryColumns, entryCopy, presentEntry } from './present.ts'
 import { bringForward, requireEntry } from './record.ts'

@@ -1,5 +1,5 @@
 import { MemoryRoom } from '../../../kit/memory-room.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 
 /** What compressing, sealing and storing one content takes, however large it is. */
 const CONTENT_BYTES = 8 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 
 /** Refuses new sends of a tenant whose payment is overdue, or whose plan has none left today. Spares the work only. */
 export async function requireMaySend(db: Db, tenantId: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { discardingContent } from './content.ts'
 import { bringPaceForward } from './pace.ts'
 import { type EntryRow, presentEntry } from './present.ts'

@@ -5,8 +5,8 @@ import { Gathered } from '../../../kit/gathered.ts'
 import { isReachable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { type AccountOfTenant, accountViewsOf } from '../../accounts/accounts/store.ts'
-import type { RequestContext } from '../../context.ts'
-import { refuse } from '../../refuse.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { requireMaySend } from './limits.ts'
 
 /** What is known of an account before a message is composed for it. All of it may change until the message is accepted. */

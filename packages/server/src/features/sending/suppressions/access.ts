@@ -1,4 +1,4 @@
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { Links } from '../links.ts'
 import { suppressedMessage } from './rules.ts'
 import { hasUnsubscribeLinks } from './unsubscribe-link.ts'

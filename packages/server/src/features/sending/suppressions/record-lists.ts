@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { listColumns, type ListRow } from './present.ts'
 import { findList } from './store.ts'
 

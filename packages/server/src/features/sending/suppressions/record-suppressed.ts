@@ -7,7 +7,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { newId } from '../../../kit/ids.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { holdLists } from './record-lists.ts'
 import { findList } from './store.ts'
 

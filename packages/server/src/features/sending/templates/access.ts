@@ -8,8 +8,8 @@ import {
 import { type Renderer, RendererBusy } from '../../../kit/templating/renderer.ts'
 import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
-import type { RequestContext } from '../../context.ts'
-import { refuse } from '../../refuse.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { findTemplate, type TemplateReads, type TemplateRow } from './store.ts'
 
 const RETRY_SECONDS = 2

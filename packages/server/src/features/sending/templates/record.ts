@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { DatabaseError } from 'pg'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { type TemplateContent, templateColumns, type TemplateRow } from './store.ts'
 
 /** Refuses an account that the tenant lacks, and a name that its scope has already. */

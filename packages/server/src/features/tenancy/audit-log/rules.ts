@@ -1,6 +1,6 @@
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { isUuid } from '../../../kit/ids.ts'
-import type { Credential } from '../credentials/credential.ts'
+import type { Credential } from '../../../calls/credential.ts'
 import type { AuditRow } from './entry.ts'
 
 /** An id that is no UUID: that of an event is a decimal number, that of a suppression list a word. */

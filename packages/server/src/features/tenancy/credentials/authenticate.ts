@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Db } from '../../../database/pool.ts'
 import type { Clock } from '../../../kit/clock.ts'
-import type { Credential, Rates } from './credential.ts'
+import type { Credential, Rates } from '../../../calls/credential.ts'
 import { type CredentialKind, digestCredential, parseCredential } from './rules.ts'
 import { type StoredCredential, findCredential, recordKeyUse } from './store.ts'
 

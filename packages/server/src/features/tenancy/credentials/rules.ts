@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Scope } from '@waxwing/contract/operation.ts'
-import { refuse } from '../../refuse.ts'
-import type { Credential } from './credential.ts'
+import { refuse } from '../../../calls/refuse.ts'
+import type { Credential } from '../../../calls/credential.ts'
 
 export type CredentialKind = 'api_key' | 'account_token'
 

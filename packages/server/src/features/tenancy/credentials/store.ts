@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { COLUMNS, type PlanTable } from '../../../database/tables.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { Credential, Rates } from './credential.ts'
+import type { Credential, Rates } from '../../../calls/credential.ts'
 import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
 
 const TOKEN_BATCH_ROWS = 2000

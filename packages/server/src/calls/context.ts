@@ -5,7 +5,7 @@ import type { Tables } from '../database/tables.ts'
 import type { WakeChannel } from '../database/wake.ts'
 import type { Transact, UnitOfWork } from '../events/unit-of-work.ts'
 import type { Logger } from '../kit/log.ts'
-import type { Credential } from './tenancy/credentials/credential.ts'
+import type { Credential } from './credential.ts'
 
 /**
  * What every call of an operation is given besides its input. `change` and `step` are its only ways to write. What only
