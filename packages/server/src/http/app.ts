@@ -3,7 +3,7 @@ import { type AnyProcedure, type AnyRouter, isProcedure } from '@orpc/server'
 import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { type Context, Hono } from 'hono'
-import type { PublicRoute } from '../features/public-route.ts'
+import type { PublicRoute } from '../pages/public-route.ts'
 import type { PushReceiver } from '../features/push-receiver.ts'
 import { isSameHost } from '../kit/link-base.ts'
 import type { Logger } from '../kit/log.ts'

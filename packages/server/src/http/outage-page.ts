@@ -1,5 +1,5 @@
 import { html } from '../kit/html.ts'
-import { renderPublicPage } from '../features/public-page.ts'
+import { renderPublicPage } from '../pages/public-page.ts'
 
 /** Says that a page cannot be shown for the moment. Its link opens the same address by GET. */
 export function outagePage(): string {

@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http'
 import { expect, test } from 'vitest'
 import { useTestDoors } from '../../test/use-doors.ts'
-import type { PublicRequest, PublicRoute } from '../features/public-route.ts'
+import type { PublicRequest, PublicRoute } from '../pages/public-route.ts'
 
 const { openDoor } = useTestDoors()
 

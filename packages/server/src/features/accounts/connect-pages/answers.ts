@@ -1,5 +1,5 @@
-import { PUBLIC_PAGE_POLICY, sourceHash } from '../../public-page.ts'
-import type { PublicAnswer } from '../../public-route.ts'
+import { PUBLIC_PAGE_POLICY, sourceHash } from '../../../pages/public-page.ts'
+import type { PublicAnswer } from '../../../pages/public-route.ts'
 import type { FlowEnd } from '../connect-sessions/flow-parts.ts'
 import type { Refusal } from '../../../calls/refuse.ts'
 import { invalidReturnPage } from './ended-page.ts'

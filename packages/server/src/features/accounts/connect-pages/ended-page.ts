@@ -1,6 +1,6 @@
 import type { ConnectError } from '@waxwing/contract/accounts/connect-sessions.ts'
 import { html } from '../../../kit/html.ts'
-import { renderPublicPage } from '../../public-page.ts'
+import { renderPublicPage } from '../../../pages/public-page.ts'
 
 /** What happened, and what a person can do about it. `TENANT` stands for the name of the tenant that asked. */
 type Ending = readonly [heading: string, advice: string]

@@ -1,6 +1,6 @@
 import type { ConnectFlows, ShownFlow } from '../connect-sessions/flows.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
-import type { PublicAnswer } from '../../public-route.ts'
+import type { PublicAnswer } from '../../../pages/public-route.ts'
 import { answerEnd, answerForm, answerPage } from './answers.ts'
 import { choicePage } from './choice-page.ts'
 import { continuePage } from './continue-page.ts'

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../kit/html.ts'
-import { PUBLIC_PAGE_POLICY, renderPublicPage } from '../../public-page.ts'
+import { PUBLIC_PAGE_POLICY, renderPublicPage } from '../../../pages/public-page.ts'
 import type { LinkNames } from './store.ts'
 
 /** The field that a POST must have (RFC 8058 section 3.2). The button of the page sends it too. */

@@ -1,6 +1,6 @@
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../public-route.ts'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../../pages/public-route.ts'
 import type { Links } from '../links.ts'
 import { recordUnsubscribed } from './record-unsubscribed.ts'
 import { findLinkNames } from './store.ts'

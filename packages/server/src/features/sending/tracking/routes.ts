@@ -1,6 +1,6 @@
 import { askThroughOutage } from '../../../database/outage.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../public-route.ts'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../../pages/public-route.ts'
 import type { Links } from '../links.ts'
 import { findSign } from './machines.ts'
 import type { FoundSend, ItemNotes, NewItem } from './note-items.ts'
