@@ -11,7 +11,7 @@ import { systemClock } from '../src/kit/clock.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { openMetrics } from '../src/kit/metrics.ts'
 import { createOwnLimits } from '../src/limits/own-limits.ts'
-import type { Wing } from '../src/wing.ts'
+import type { Wing } from '../src/wing/wing.ts'
 import { openWings } from '../src/wings.ts'
 import type { TestApp } from './open-app.ts'
 

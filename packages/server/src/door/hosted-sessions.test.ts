@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { useTestDoors } from '../../test/use-doors.ts'
 import type { RequestContext } from '../calls/context.ts'
-import type { HostedSession } from '../features/hosted-session.ts'
+import type { HostedSession } from '../wing/hosted-session.ts'
 import { newId } from '../kit/ids.ts'
 
 const MEBIBYTE = 1024 * 1024

@@ -1,6 +1,6 @@
 import type { HostedSessionKind } from '@waxwing/contract/operation.ts'
 import { refuse } from '../calls/refuse.ts'
-import type { HostedSessions } from '../features/hosted-session.ts'
+import type { HostedSessions } from '../wing/hosted-session.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { OpenWindows } from '../limits/limits.ts'
 import type { Call } from './call.ts'

@@ -6,7 +6,7 @@ import { Instance } from '../processes/instance.ts'
 import { Pulse } from '../processes/pulse.ts'
 import { silentLog } from '../kit/log.ts'
 import { openMetrics } from '../kit/metrics.ts'
-import type { Wing } from '../wing.ts'
+import type { Wing } from '../wing/wing.ts'
 import { newId } from '../kit/ids.ts'
 import { startJobsRole } from './jobs.ts'
 

@@ -11,7 +11,7 @@ import { hourlyAt } from '../jobs/schedule.ts'
 import { type StoredTimes, startVoidingTimes } from '../jobs/stored-times.ts'
 import type { Logger } from '../kit/log.ts'
 import { sweepRateWindows } from '../limits/table-windows.ts'
-import type { Wing } from '../wing.ts'
+import type { Wing } from '../wing/wing.ts'
 
 export interface JobsRoleOptions {
   db: Db

@@ -11,7 +11,7 @@ import type { Follower } from '../sync/follower.ts'
 import { troubleGauges } from '../sync/overview.ts'
 import type { RenewalPace } from '../sync/renewal.ts'
 import type { SharePace } from '../sync/share.ts'
-import type { Wing } from '../wing.ts'
+import type { Wing } from '../wing/wing.ts'
 import type { Readiness } from './readiness.ts'
 
 /** Intervals and time limits of the sync, and of what finds work. Tests use shorter ones than the defaults. */

@@ -1,7 +1,7 @@
 import { requireSealedValue } from '../../database/sealed-value.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
-import type { Resources, Wing } from '../../wing.ts'
+import type { Resources, Wing } from '../../wing/wing.ts'
 import { accountOperations } from './accounts/operations.ts'
 import { measureFailingPurges, purgeDueAccounts } from './accounts/purge.ts'
 import { beginLiveWalk, sampleLiveAccounts } from './accounts/sample-live-accounts.ts'

@@ -1,4 +1,4 @@
-import type { Resources, Wing } from '../../wing.ts'
+import type { Resources, Wing } from '../../wing/wing.ts'
 import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 import { stateGauge } from './comparisons/gauge.ts'
 import { integrityOperations } from './comparisons/operations.ts'

@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { hostedConnectSessions } from '@waxwing/contract/accounts/connect-sessions.ts'
 import type { RequestContext } from '../../../calls/context.ts'
-import type { HostedSessions } from '../../hosted-session.ts'
+import type { HostedSessions } from '../../../wing/hosted-session.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { findReturnUrl } from './end.ts'
 import { endedAs, findReauthEmail } from './flows.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '../../../database/pool.ts'
+import type { Db } from '../database/pool.ts'
 
 /** Counts something of a tenant as it is now. */
 export type Count = (db: Db, tenantId: string) => Promise<number>
