@@ -7,7 +7,8 @@ import { openMail } from './features/mail/wing.ts'
 import { openNotifications } from './features/notifications/wing.ts'
 import { openSending } from './features/sending/wing.ts'
 import { openTenancy } from './features/tenancy/wing.ts'
-import type { Resources, Wing } from './wing/wing.ts'
+import type { Wing } from './wing/wing.ts'
+import type { Resources } from './wing/resources.ts'
 
 /**
  * Opens the wings in their order. A wing imports only earlier ones; what it needs of their open parts, it is given here.

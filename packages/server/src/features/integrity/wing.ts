@@ -1,4 +1,5 @@
-import type { Resources, Wing } from '../../wing/wing.ts'
+import type { Wing } from '../../wing/wing.ts'
+import type { Resources } from '../../wing/resources.ts'
 import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 import { stateGauge } from './comparisons/gauge.ts'
 import { integrityOperations } from './comparisons/operations.ts'

@@ -1,6 +1,7 @@
 import { dailyAt, everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
-import type { Resources, Wing } from '../../wing/wing.ts'
+import type { Wing } from '../../wing/wing.ts'
+import type { Resources } from '../../wing/resources.ts'
 import { openAuditLog } from './audit-log/open-audit-log.ts'
 import { auditLogOperations } from './audit-log/operations.ts'
 import { measureWait } from './audit-log/store.ts'

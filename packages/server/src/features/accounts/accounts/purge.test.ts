@@ -10,7 +10,8 @@ import type { Db } from '../../../database/pool.ts'
 import { purgeAnswers } from '../../../door/idempotency.ts'
 import { newId } from '../../../kit/ids.ts'
 import { silentLog } from '../../../kit/log.ts'
-import { measureFailingPurges, purgeDueAccounts, type PurgeStep } from './purge.ts'
+import { measureFailingPurges, purgeDueAccounts } from './purge.ts'
+import { type PurgeStep } from '../../../wing/purge-step.ts'
 
 const NEVER = new AbortController().signal
 

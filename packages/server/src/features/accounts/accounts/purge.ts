@@ -1,3 +1,4 @@
+import type { PurgeStep } from '../../../wing/purge-step.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
@@ -17,12 +18,6 @@ interface PurgedAccount {
   tenantId: string
   externalRef: string | null
 }
-
-/**
- * Deletes everything that a later wing keeps of an account: files first, then rows. Returns early when the signal aborts,
- * and is repeated until it has run to its end.
- */
-export type PurgeStep = (accountId: string, signal: AbortSignal) => Promise<void>
 
 export interface Purging {
   db: Db
