@@ -240,6 +240,22 @@ describe('the import law', () => {
     expect(readers).toEqual(['server/src/cli/connect.ts'])
   })
 
+  test('says in one place whether a row is claimed', () => {
+    const asking = files.filter(file => /\bisLive\b/.test(readFileSync(path.join(PACKAGES, file), 'utf8')))
+    expect(asking.map(file => file.replace('server/src/', '')).toSorted()).toEqual([
+      'cli/instances.ts', // shows processes
+      'features/accounts/accounts/following.ts', // accounts whose owner is gone
+      'features/integrity/comparisons/store.ts', // counts followed accounts
+      'processes/claims.ts',
+      'processes/lease.ts',
+      'processes/list-instances.ts',
+      'processes/live-processes.ts',
+      'start/blob-mark.ts', // counts processes
+      'sync/ownership.ts', // accounts whose owner is gone
+      'sync/spread.ts', // counts followers
+    ])
+  })
+
   test('selects named columns, so that a newer release may add others', () => {
     const selecting = files.filter(file =>
       /\b(?:selectAll|returningAll)\(/.test(readFileSync(path.join(PACKAGES, file), 'utf8')),

@@ -3,7 +3,8 @@ import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { JobKind } from './enqueue.ts'
 import type { Instance } from '../processes/instance.ts'
-import { isLive, type Lease } from '../processes/lease.ts'
+import { isFree } from '../processes/claims.ts'
+import type { Lease } from '../processes/lease.ts'
 import type { Pulse } from '../processes/pulse.ts'
 import { WokenLoop } from '../processes/woken-loop.ts'
 
@@ -126,10 +127,6 @@ export class JobWorker implements AsyncDisposable {
    * Claims a job, also of a dead process, or one that the table assigns to this process but that it does not run.
    */
   async #claim(lease: Lease): Promise<ClaimedJob | undefined> {
-    const isFree = sql`(
-      claimed_by is null or claimed_by = ${lease.id}
-      or not exists (select from instance where instance.id = claimed_by and ${isLive})
-    )`
     const { rows } = await sql<ClaimedJob>`
       update job set claimed_by = ${lease.id}, attempts = attempts + 1,
         due_at = clock_timestamp()
@@ -137,7 +134,7 @@ export class JobWorker implements AsyncDisposable {
       where id in (
         select id from job
         where due_at <= clock_timestamp() and kind = any(${[...this.#handlers.keys()]}::text[])
-          and not id = any(${[...this.#running.keys()]}::uuid[]) and ${isFree}
+          and not id = any(${[...this.#running.keys()]}::uuid[]) and ${isFree('claimed_by', lease)}
           and tenant_id not in (select id from tenant where suspended_at is not null)
           and not tenant_id = any(${this.#listFull()}::uuid[])
         order by due_at limit 1 for update skip locked

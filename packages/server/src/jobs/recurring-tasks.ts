@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Instance } from '../processes/instance.ts'
-import { isLive, type Lease } from '../processes/lease.ts'
+import { isFree } from '../processes/claims.ts'
+import type { Lease } from '../processes/lease.ts'
 import { pause } from '../processes/nudge.ts'
 import type { Pulse } from '../processes/pulse.ts'
 import type { Schedule } from './schedule.ts'
@@ -114,10 +115,7 @@ export class RecurringTasks implements AsyncDisposable {
         from recurring_task join ${this.#tasks()} using (name)
         where (due_at <= clock_timestamp() or due_at > clock_timestamp() + make_interval(mins => every_minutes))
           and not name = any(${[...this.#running.keys()]}::text[])
-          and (
-            claimed_by is null or claimed_by = ${lease.id}
-            or not exists (select from instance where instance.id = claimed_by and ${isLive})
-          )
+          and ${isFree('claimed_by', lease)}
         order by due_at limit ${limit} for update of recurring_task skip locked
       )
       update recurring_task set claimed_by = ${lease.id}, due_at = next_at

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { isLive, type Lease } from '../../../processes/lease.ts'
+import { isFree, isUnheld } from '../../../processes/claims.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import type { DueEndpoint } from './turns.ts'
 
 const ENDPOINTS_AT_ONCE = 200
@@ -29,14 +30,13 @@ export const hasDueEndpoints = sql<boolean>`(
   or exists (select from webhook_dispatch where give_up_before is not null)
   or exists (
     select from webhook_dispatch
-    where owner is not null and not exists (select from instance where instance.id = owner and ${isLive})
+    where owner is not null and ${isUnheld('owner')}
   )
 )`
 
 /** Whether this process may dispatch for an endpoint. */
 export function isOwn(lease: Lease) {
-  return sql<boolean>`(owner is null or owner = ${lease.id}
-    or not exists (select from instance where instance.id = owner and ${isLive}))`
+  return isFree('owner', lease)
 }
 
 /**
@@ -64,7 +64,7 @@ export async function listDueEndpoints(
         where due_at <= clock_timestamp()
         union
         select endpoint_id, tenant_id, in_flight_max, served_at, owner, due_at from webhook_dispatch
-        where owner is not null and not exists (select from instance where instance.id = owner and ${isLive})
+        where owner is not null and ${isUnheld('owner')}
         union
         select endpoint_id, tenant_id, in_flight_max, served_at, owner, due_at from webhook_dispatch
         where endpoint_id = any(${[...doubtedIds]}::uuid[])

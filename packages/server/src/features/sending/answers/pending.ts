@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { isLive, type Lease } from '../../../processes/lease.ts'
+import { isFree } from '../../../processes/claims.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import {
   ACCOUNTS_LOOKED_AT,
@@ -50,8 +51,7 @@ export async function claimAnswers(
       select first.message_id from due cross join lateral (
         select message_id from pending_answer
         where pending_answer.account_id = due.account_id and pending_answer.due_at <= clock_timestamp()
-          and (claimed_by is null or claimed_by = ${lease.id}
-            or not exists (select from instance where instance.id = claimed_by and ${isLive}))
+          and ${isFree('claimed_by', lease)}
         order by pending_answer.due_at limit 1 for update skip locked
       ) as first
       order by turn, due.due_at limit ${limit}

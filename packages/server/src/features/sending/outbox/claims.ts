@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { inOneFlight } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
-import { isLive, type Lease } from '../../../processes/lease.ts'
+import { isFree, isUnheld } from '../../../processes/claims.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
 import type { RejectedRecipient } from './rules.ts'
@@ -141,8 +142,7 @@ export function isPending(
   return sql`(
     ${hasDueAccounts}
     or exists (select from outbox where task is not null and task_at <= clock_timestamp()
-      and (task_by is null or (task_by = ${lease.id} and not id = any(${[...running.tasks]}::uuid[]))
-        or not exists (select from instance where instance.id = task_by and ${isLive}))
+      and ${isFree('task_by', lease, isNoneOf(running.tasks))}
       and tenant_id not in (${suspendedTenants}))
     or exists (select from outbox where ${isLost(lease, running.sends)})
     or ${isRestored}
@@ -158,8 +158,13 @@ const hasDueAccounts = sql<boolean>`exists (
 const isRestored = sql<boolean>`exists (select from sending_epoch join feed_epoch on sending_epoch.epoch <> feed_epoch.epoch)`
 
 export function isLost(lease: Pick<Lease, 'id'>, running: readonly string[]) {
-  return sql<boolean>`phase in ('pre', 'handed_over') and not id = any(${[...running]}::uuid[]) and (
-    claimed_by = ${lease.id} or not exists (select from instance where instance.id = claimed_by and ${isLive}))`
+  return sql<boolean>`phase in ('pre', 'handed_over') and ${isNoneOf(running)} and (
+    claimed_by = ${lease.id} or ${isUnheld('claimed_by')})`
+}
+
+/** Whether an entry is none of these. */
+export function isNoneOf(ids: readonly string[]) {
+  return sql<boolean>`not id = any(${[...ids]}::uuid[])`
 }
 
 /**

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { inOneFlight } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { isLive } from '../../../processes/lease.ts'
+import { isClaimed } from '../../../processes/claims.ts'
 import type { Claim } from './claims.ts'
 import { NO_REFUSALS, recordRefusals, type RecordedRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
@@ -72,7 +72,7 @@ function handingOver(handOvers: readonly HandOver[]): RawBuilder<{ id: string }>
     -- The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
     where outbox.id = any(${handOvers.map(({ attempt }) => attempt.id)}::uuid[])
       and outbox.id = given.id and outbox.claim = given.claim and outbox.phase in ('pre', 'handed_over')
-      and exists (select from instance where instance.id = given.claimed_by and ${isLive})
+      and ${isClaimed('given.claimed_by')}
     returning outbox.id`
 }
 

@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { isLive, type Lease } from '../../../processes/lease.ts'
+import { isFree } from '../../../processes/claims.ts'
+import type { Lease } from '../../../processes/lease.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { countingUsage } from '../../tenancy/usage/count.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
+import { isNoneOf } from './claims.ts'
 import { bringPaceForward } from './pace.ts'
 import { announceSend, bringForward } from './record.ts'
 import { discardContent } from './record-attempt.ts'
@@ -54,10 +56,7 @@ export async function claimTasks(
   limit: number,
   running: readonly string[],
 ): Promise<Task[]> {
-  const isFree = sql`(
-    task_by is null or (task_by = ${lease.id} and not id = any(${[...running]}::uuid[]))
-    or not exists (select from instance where instance.id = task_by and ${isLive})
-  )`
+  const mayTake = isFree('task_by', lease, isNoneOf(running))
   const { rows } = await sql<Task>`
     with recursive pending as (
       -- From account to account, whatever the number of their tasks.
@@ -74,7 +73,7 @@ export async function claimTasks(
       ) as place, first.task_at
       from pending cross join lateral (
         select id, tenant_id, task_at from outbox
-        where outbox.account_id = pending.account_id and task is not null and task_at <= clock_timestamp() and ${isFree}
+        where outbox.account_id = pending.account_id and task is not null and task_at <= clock_timestamp() and ${mayTake}
         order by task_at limit 1
       ) as first
       where first.tenant_id not in (${suspendedTenants}) and not exists (
@@ -85,7 +84,7 @@ export async function claimTasks(
       select id from outbox
       where id in (
         select id from ready where place <= ${TASKS_PER_TENANT} order by place, task_at limit ${limit}
-      ) and task is not null and ${isFree}
+      ) and task is not null and ${mayTake}
       for update skip locked
     )
     update outbox set task_by = ${lease.id}
