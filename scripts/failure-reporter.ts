@@ -41,7 +41,8 @@ function makeReport(
   reason: TestRunEndReason,
 ): TestReport {
   const files = all.filter(isRed)
-  const isOfFile = (error: UncaughtFailure) => pathOf(error) !== null && !OF_RUNNER.test(error.message)
+  const isOfFile = (error: UncaughtFailure) =>
+    all.some(({ moduleId }) => moduleId === pathOf(error)) && !OF_RUNNER.test(error.message)
   const unfinished = files
     .filter(file => file.state() !== 'failed')
     .map(file => `${nameOf(file)} ended as ${file.state()}`)

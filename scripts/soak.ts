@@ -38,6 +38,9 @@ const FILES = [
   'large-mailbox',
   'guesses',
   'rolling-restart',
+  'unsubscribe-race',
+  'cancel-race',
+  'suppression-counts',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */

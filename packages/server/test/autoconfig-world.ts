@@ -22,11 +22,12 @@ export function useAutoconfig(more: readonly string[] = []) {
   const opened = new AsyncDisposableStack()
   let certificates = ''
   let authority = ''
-  let shared: World | undefined
+  let shared: World
   beforeAll(async () => {
     certificates = await mkdtemp(join(tmpdir(), 'waxwing-autoconfig-'))
     opened.defer(() => rm(certificates, { recursive: true }))
     authority = await makeCertificates(certificates, [...webNames, ...PRIVATE_NAMES])
+    shared = opened.use(await open())
   })
   afterAll(() => opened.disposeAsync())
   const open = (zone?: Zone, pages?: Record<string, Page>, options?: TestAppOptions) =>
@@ -39,7 +40,7 @@ export function useAutoconfig(more: readonly string[] = []) {
     openWorld: open,
     /** The world of the file with these records and pages, no requests yet, and a tenant of its own. */
     async newWorld(zone: Zone = {}, pages: Record<string, Page> = {}) {
-      const { app, web, dns } = (shared ??= opened.use(await open()))
+      const { app, web, dns } = shared
       const tenant = await app.createTenant()
       await waitUntil('the end of what earlier tests asked', async () => web.open === 0)
       Object.assign(web, { pages, requests: [], connections: 0 })

@@ -2,25 +2,11 @@ import { readFileSync } from 'node:fs'
 import { type RawBuilder, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../src/database/pool.ts'
-import { ACCOUNT_TIMES } from '../src/features/accounts/stored-times.ts'
-import { INTEGRITY_TIMES } from '../src/features/integrity/stored-times.ts'
-import { MAIL_TIMES } from '../src/features/mail/stored-times.ts'
-import { NOTIFICATION_TIMES } from '../src/features/notifications/stored-times.ts'
-import { SENDING_TIMES } from '../src/features/sending/stored-times.ts'
-import { TENANCY_TIMES } from '../src/features/tenancy/stored-times.ts'
 import { Pulse } from '../src/processes/pulse.ts'
 import { type StoredTimes, startVoidingTimes } from '../src/jobs/stored-times.ts'
 import { openLog } from '../src/kit/log.ts'
-import { storedTimes } from '../src/start/jobs.ts'
+import { TIMES } from './all-stored-times.ts'
 import { openTurnedClock } from './turned-clock.ts'
-
-const TIMES = storedTimes(
-  [TENANCY_TIMES, ACCOUNT_TIMES, MAIL_TIMES, SENDING_TIMES, INTEGRITY_TIMES, NOTIFICATION_TIMES].map(
-    times => ({
-      storedTimes: times,
-    }),
-  ),
-)
 
 /** Times that a clock which was ahead leaves as they are, with the reason. */
 const LEFT_ALONE = {

@@ -200,7 +200,7 @@ describe.concurrent('listen', () => {
 
   test('disconnects clients that send headers or bodies too slowly, and answers others meanwhile', async () => {
     // Long enough for all of them to be in progress at the same time.
-    const patience = { headersMilliseconds: 4000, requestMilliseconds: 8000, lookMilliseconds: 100 }
+    const patience = { headersMilliseconds: 6000, requestMilliseconds: 12_000, lookMilliseconds: 100 }
     await using door = await openDoor({ patience })
     const key = await door.createKey()
     const authorization = `Authorization: Bearer ${key}\r\n`

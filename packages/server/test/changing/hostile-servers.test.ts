@@ -301,7 +301,8 @@ const FLOODS: ReadonlyArray<readonly [name: string, text: string]> = [
 ]
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024
 
-describe('servers that send endlessly', { concurrent: true }, () => {
+// Alone: they measure the memory of the process.
+describe('servers that send endlessly', { concurrent: false }, () => {
   const useIt = useServer(() => startDovecot())
 
   test(

@@ -34,7 +34,7 @@ watchSessions()
 watchLocks()
 
 /** What closes in the background, such as a socket, needs a moment. A leak costs all of it. */
-const CLOSING_SECONDS_MAX = 5
+const CLOSING_SECONDS_MAX = 60
 
 const planted = inject('plantedLeaks')
 const secondsMax = planted?.closingSecondsMax ?? CLOSING_SECONDS_MAX

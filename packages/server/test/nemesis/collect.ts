@@ -23,6 +23,7 @@ import { entriesOf, type History } from './history.ts'
 import type { Leaver } from './leavers.ts'
 import type { Snapshot } from './snapshot.ts'
 import { claims, compareAccount } from './settle.ts'
+import { listTimesAhead } from './times-ahead.ts'
 
 const IN_FLIGHT_MAX = 16
 const REST_SECONDS_MAX = 60
@@ -99,6 +100,7 @@ export async function collectEnd(
     windows: await readWindows(bed, countedKey),
     loneFollower: followers.length === 1 ? (followers[0]?.name ?? null) : null,
     neighbours,
+    timesAhead: await listTimesAhead(db),
     bounds,
   }
 }

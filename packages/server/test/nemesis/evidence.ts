@@ -35,6 +35,8 @@ export interface EndState {
   loneFollower: string | null
   /** Sends of a tenant while all that other tenants sent hung at the dot. */
   neighbours: NeighbourSend[]
+  /** Columns of the database with a moment in the future, such as `outbox.due_set_at`. */
+  timesAhead: string[]
   /** What is allowed to take time. */
   bounds: Bounds
 }

@@ -12,6 +12,7 @@ import { checkResources } from './checks/resources.ts'
 import { checkNeighbours } from './checks/neighbours.ts'
 import { checkNoDoubleSend, checkNoLostSend } from './checks/sends.ts'
 import { checkStatuses } from './checks/statuses.ts'
+import { checkTimesAhead } from './checks/times-ahead.ts'
 import { checkUnowned } from './checks/unowned.ts'
 import type { Evidence } from './evidence.ts'
 import type { Check, Violation } from './violation.ts'
@@ -22,6 +23,7 @@ const CHECKS: readonly Check[] = [
   checkNoDoubleSend,
   checkNoLostSend,
   checkNeighbours,
+  checkTimesAhead,
   checkMailboxes,
   checkBodies,
   checkEvents,

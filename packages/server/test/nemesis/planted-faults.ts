@@ -345,6 +345,12 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
     /the send neighbour-1 did not leave/,
   ],
   [
+    'I16',
+    'a time that was set while the clock was ahead',
+    ({ end }) => void end.timesAhead.push('outbox.due_set_at'),
+    /a time in outbox\.due_set_at lies ahead/,
+  ],
+  [
     'I14',
     'a lock that is still held',
     ({ end }) => void (end.resources.advisoryLocks = 1),

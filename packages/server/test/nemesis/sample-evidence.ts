@@ -106,6 +106,7 @@ export function sampleEvidence(): SampleEvidence {
       windows: { keeper: 'redis', isCounted: true },
       loneFollower: null,
       neighbours: [{ id: 'neighbour-1', seconds: 2 }],
+      timesAhead: [],
       bounds: { shared: 10, unowned: 30, neighbour: 20 },
     },
   }

@@ -15,6 +15,7 @@ export type Invariant =
   | 'I13'
   | 'I14'
   | 'I15'
+  | 'I16'
 
 export interface Violation {
   invariant: Invariant

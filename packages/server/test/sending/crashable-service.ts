@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
@@ -86,14 +87,15 @@ export async function openCrashableService({
       service.kill('SIGKILL')
       await service.ended
     },
-    async restart() {
+    // Bound to the file: what it starts outlives the test.
+    restart: AsyncResource.bind(async () => {
       await service.ended
       await rm(holdFile, { force: true })
       // In place of waiting until the leases have ended.
       await sql`update instance set heartbeat_until = '-infinity'`.execute(db)
       await sql`update idempotency_key set locked_until = '-infinity' where status is null`.execute(db)
       service = await startServiceProcess(folder, options)
-    },
+    }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

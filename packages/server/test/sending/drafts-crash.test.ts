@@ -1,15 +1,23 @@
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Message } from '@waxwing/contract/mail/messages.ts'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import type { Answer } from '../caller.ts'
-import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
+import { type Answer, callerOf } from '../caller.ts'
+import { makeExternalDatabase } from '../external-database.ts'
+import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'
-import type { MailServer } from '../servers/mail-server.ts'
-import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
+import { startSmtpSink } from '../servers/smtp-sink.ts'
 import { openWorld } from '../servers/world.ts'
+import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
 import { readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { type CrashableService, openCrashableService } from './crashable-service.ts'
 import { connectSender } from './open-sending.ts'
+
+const PROGRAM = fileURLToPath(new URL('./crashing-service.ts', import.meta.url))
+const TAGGED = /^[0-9A-F]+ (?:OK|NO|BAD)\b/
 
 /** Moments of a change: named ones of the service, or when the server has carried out a command. */
 const POINTS: ReadonlyArray<string | RegExp> = [
@@ -18,131 +26,116 @@ const POINTS: ReadonlyArray<string | RegExp> = [
   /^UID SEARCH/,
   /^UID EXPUNGE/,
   'draft_appended',
-  // The last, since its transaction is open until the kill.
   'draft_commit',
 ]
 
-interface Servers {
-  imap: MailServer
-  sink: SmtpSink
-}
-
-/** An account whose changes of drafts are at one moment when the service is killed. */
-async function openWalker(service: CrashableService, { imap, sink }: Servers, point: string | RegExp) {
+async function openWalk() {
   await using opened = new AsyncDisposableStack()
+  const { url, database } = opened.use(await makeExternalDatabase({ migrated: true }))
+  const imap = opened.use(await startDovecot())
   const proxy = opened.use(await startChaosProxy(imap))
+  const sink = opened.use(await startSmtpSink())
+  const folder = opened.use(await makeDataFolder())
+  const options = {
+    program: PROGRAM,
+    env: {
+      DATABASE_URL: url,
+      WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
+      WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+      WAXWING_ALLOW_PLAINTEXT: 'true',
+    },
+  }
+  let service: ServiceProcess = await startServiceProcess(folder, options)
+  opened.defer(() => service[Symbol.asyncDispose]())
+  const { key } = service
+  const caller = () => callerOf(service.address, key)
   const user = await imap.addUser()
   const world = opened.use(await openWorld(imap, user))
   await world.createMailbox('Drafts').catch(() => {})
   const reached = { imap: { ...imap, host: proxy.host, port: proxy.port }, sink }
-  const accountId = await connectSender(service.caller(), reached, { user })
-  await waitForFirstSync(service.caller(), accountId)
-  const path = `/v1/accounts/${accountId}`
+  const accountId = await connectSender(caller(), reached, { user })
+  await waitForFirstSync(caller(), accountId)
   const owned = opened.move()
   return {
-    point,
-    index: async () =>
-      (await readMessages(service.caller(), accountId)).map(({ id, subject }) => [id, subject]),
+    path: `/v1/accounts/${accountId}`,
+    caller,
+    index: async () => (await readMessages(caller(), accountId)).map(({ id, subject }) => [id, subject]),
     async drafts(): Promise<number> {
       await world.witness.command('NOOP')
       return (await world.uids('Drafts')).length
     },
-    create: (subject: string): Promise<Answer<Message>> =>
-      service.caller().post(`${path}/drafts`, { subject }, { 'idempotency-key': subject }),
-    replace: (id: string, subject: string): Promise<Answer<Message>> =>
-      service.caller().put(`${path}/drafts/${id}`, { subject }),
-    remove: (id: string) => service.caller().delete(`${path}/drafts/${id}`),
-    /**
-     * Begins a change, and waits until it stays at the moment, or has ended since the moment did not come in it.
-     * @returns whether something stays there; that may be the sync, which gives the same commands
-     */
-    async hold(change: () => Promise<unknown>): Promise<boolean> {
-      if (typeof point === 'string') {
-        await service.holdAt(point, change)
-        return true
+    /** Kills the service at the moment while it works, and starts it again. @returns whether it was killed */
+    async crash(point: string | RegExp, work: () => Promise<unknown>): Promise<boolean> {
+      const file = join(folder.path, 'crash-at')
+      let isKilled = false
+      if (typeof point === 'string') await writeFile(file, point)
+      else {
+        proxy.faults = {
+          rewrite(line) {
+            if (TAGGED.test(line) && point.test(proxy.stats.lines.at(-1) ?? '')) {
+              proxy.faults = {}
+              isKilled = true
+              service.kill('SIGKILL')
+            }
+            return line
+          },
+        }
       }
-      const held = holdAnswer(proxy, point)
-      const ended = change().then(
-        () => 'ended',
-        () => 'ended',
+      await work().catch(() => {})
+      proxy.faults = {}
+      // The service removes the file before it ends itself.
+      if (typeof point === 'string')
+        isKilled = await rm(file).then(
+          () => false,
+          () => true,
+        )
+      // A kill may come when the request is answered already, since the sync gives the same commands.
+      if (!isKilled) return false
+      await service.ended
+      // In place of waiting until the leases have ended.
+      await sql`update instance set heartbeat_until = '-infinity'`.execute(database.db)
+      await sql`update idempotency_key set locked_until = '-infinity' where status is null`.execute(
+        database.db,
       )
-      return (await Promise.race([held, ended])) === 'held'
+      service = await startServiceProcess(folder, options)
+      return true
     },
-    /** Lets the proxy pass everything again. */
-    release: () => void (proxy.faults = {}),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-/** Keeps back the first answer to such a command, which the server has carried out. Resolves once there is one. */
-function holdAnswer(proxy: ChaosProxy, pattern: RegExp): Promise<'held'> {
-  const held = Promise.withResolvers<'held'>()
-  let isHeld = false
-  let isNext = false
-  proxy.faults = {
-    judge(moment, command) {
-      isNext = !isHeld && moment === 'answered' && pattern.test(command)
-      return 'pass'
-    },
-    rewrite(line) {
-      if (!isNext) return line
-      ;[isHeld, isNext] = [true, false]
-      held.resolve('held')
-      return null
-    },
+test('one draft is left, under its id, wherever the service is killed', { timeout: 600_000 }, async () => {
+  await using walk = await openWalk()
+  let killed = 0
+  for (const [index, point] of POINTS.entries()) {
+    const subject = `draft-${index}`
+    const post = (): Promise<Answer<Message>> =>
+      walk.caller().post(`${walk.path}/drafts`, { subject }, { 'idempotency-key': subject })
+    if (await walk.crash(point, post)) killed += 1
+    const { status, body: draft } = await post()
+    expect({ point, status }).toEqual({ point, status: 200 })
+    expect({ point, drafts: await walk.drafts() }).toEqual({ point, drafts: 1 })
+
+    const put = (change: string) =>
+      walk.caller().put<Message>(`${walk.path}/drafts/${draft.id}`, { subject: change })
+    if (await walk.crash(point, () => put(`${subject} changed`))) killed += 1
+    const allowed = new Set([subject, `${subject} changed`])
+    // Nobody asks again: the sync and a job settle it.
+    await waitUntil(`one draft after ${point}`, async () => {
+      const [drafts, indexed] = [await walk.drafts(), await walk.index()]
+      const [only] = indexed
+      const isSettled = drafts === 1 && indexed.length === 1 && only?.[0] === draft.id
+      return isSettled && allowed.has(only?.[1] ?? '') ? true : null
+    })
+    const again = await put(`${subject} again`)
+    expect(again).toMatchObject({ status: 200, body: { id: draft.id } })
+    await waitUntil(
+      `one draft, replaced again after ${point}`,
+      async () => (await walk.drafts()) === 1 || null,
+    )
+    const deleted = await walk.caller().delete(`${walk.path}/drafts/${draft.id}`)
+    expect(deleted.status).toBe(200)
+    expect({ point, drafts: await walk.drafts() }).toEqual({ point, drafts: 0 })
   }
-  return held.promise
-}
-
-test(
-  'one draft is left, under its id, wherever it is when the service is killed',
-  { timeout: 300_000 },
-  async () => {
-    await using opened = new AsyncDisposableStack()
-    const servers = { imap: opened.use(await startDovecot()), sink: opened.use(await startSmtpSink()) }
-    const env = { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' }
-    const service = opened.use(await openCrashableService({ env }))
-    const walkers = await Promise.all(
-      POINTS.map(async point => opened.use(await openWalker(service, servers, point))),
-    )
-    type Walker = (typeof walkers)[number]
-    let held = 0
-    const killAt = async (change: (walker: Walker, nth: number) => Promise<unknown>) => {
-      for (const [nth, walker] of walkers.entries())
-        if (await walker.hold(() => change(walker, nth))) held += 1
-      await service.kill()
-      for (const walker of walkers) walker.release()
-      await service.restart()
-    }
-    const subjectOf = (nth: number) => `draft-${nth}`
-
-    await killAt((walker, nth) => walker.create(subjectOf(nth)))
-    const ids = await Promise.all(
-      walkers.map(async ({ point, create, drafts }, nth) => {
-        const { status, body } = await create(subjectOf(nth))
-        expect({ point, status, drafts: await drafts() }).toEqual({ point, status: 200, drafts: 1 })
-        return body.id
-      }),
-    )
-
-    await killAt(({ replace }, nth) => replace(ids[nth]!, `${subjectOf(nth)} changed`))
-    await Promise.all(
-      walkers.map(async ({ point, drafts, index, replace, remove }, nth) => {
-        const [id, subject] = [ids[nth]!, subjectOf(nth)]
-        const allowed = new Set([subject, `${subject} changed`])
-        // Nobody asks again: the sync and a job settle it.
-        await waitUntil(`one draft after ${point}`, async () => {
-          const [count, indexed] = [await drafts(), await index()]
-          const [only] = indexed
-          return count === 1 && indexed.length === 1 && only?.[0] === id && allowed.has(only[1] ?? '')
-        })
-        expect(await replace(id, `${subject} again`)).toMatchObject({ status: 200, body: { id } })
-        await waitUntil(`one draft, replaced again after ${point}`, async () => (await drafts()) === 1)
-        expect((await remove(id)).status).toBe(200)
-        expect({ point, drafts: await drafts() }).toEqual({ point, drafts: 0 })
-      }),
-    )
-    // Not every command is needed by both changes.
-    expect(held).toBeGreaterThan(POINTS.length)
-  },
-)
+  expect(killed).toBeGreaterThan(POINTS.length)
+})

@@ -52,7 +52,8 @@ const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) =>
   ['a set without end', after(LIST_ALL, ({ say, flood }) => (say('* X 1'), flood(',1')))],
 ]
 
-test.concurrent('servers that send endlessly lose their connections and delay no other account', async () => {
+// Alone: it measures the memory of the process.
+test('servers that send endlessly lose their connections and delay no other account', async () => {
   await using app = await openSyncApp()
   const other = await app.createTenant('other')
   await using servers = new AsyncDisposableStack()

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { fileURLToPath } from 'node:url'
 import { type Caller, callerOf } from '../caller.ts'
 import { makePreparedFolder } from '../prepared-folder.ts'
@@ -31,12 +32,13 @@ export async function openKillableService(): Promise<KillableService> {
   opened.defer(async () => (await running)[Symbol.asyncDispose]())
 
   const processes = [first]
-  const restart = async (killed: ServiceProcess) => {
+  // Bound to whoever opens it: what it starts outlives the test that kills.
+  const restart = AsyncResource.bind(async (killed: ServiceProcess) => {
     await killed.ended
     current = await startServiceProcess(folder, options)
     processes.push(current)
     return current
-  }
+  })
   const call = async <T>(work: (caller: Caller) => Promise<T>): Promise<T> => {
     for (;;) {
       const service = await running

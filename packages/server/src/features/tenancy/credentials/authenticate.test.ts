@@ -88,7 +88,8 @@ describe('createAuthenticator', () => {
   test('refuses every credential of a suspended tenant', async () => {
     const service = await openAuthenticator()
     const key = await service.createKey()
-    await service.db.updateTable('tenant').set({ suspended_at: new Date() }).execute()
+    const tenant = service.db.updateTable('tenant').where('id', '=', service.tenantId)
+    await tenant.set({ suspended_at: new Date() }).execute()
 
     expect(await service.authenticate(key.text)).toEqual({ outcome: 'refused' })
   })
