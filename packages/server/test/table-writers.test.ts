@@ -29,7 +29,7 @@ const WRITERS: Record<string, readonly string[]> = {
   grant_revocation: ['accounts'],
   idempotency_key: ['door'],
   identity: ['mail'],
-  instance: ['jobs'],
+  instance: ['processes'],
   job: ['jobs'],
   mail_merge_pace: ['sending'],
   mail_settings: ['mail'],

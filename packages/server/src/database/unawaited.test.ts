@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { EventEmitter } from 'node:events'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

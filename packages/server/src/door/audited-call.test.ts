@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { implement } from '@orpc/server'
 import { operation } from '@waxwing/contract/operation.ts'
 import { accountPath, pathName } from '@waxwing/contract/shapes.ts'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import fc from '../../test/property.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

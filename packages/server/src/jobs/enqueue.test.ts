@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { type RawBuilder, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'

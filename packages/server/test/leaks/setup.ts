@@ -34,7 +34,7 @@ watchSessions()
 watchLocks()
 
 /** What closes in the background, such as a socket, needs a moment. A leak costs all of it. */
-const CLOSING_SECONDS_MAX = 60
+const CLOSING_SECONDS_MAX = 30
 
 const planted = inject('plantedLeaks')
 const secondsMax = planted?.closingSecondsMax ?? CLOSING_SECONDS_MAX
@@ -51,13 +51,13 @@ aroundEach(async (run, { task }) => {
   // Locks do not say which of several tests took them.
   const before = task.concurrent ? null : await findLocks()
   await runAs(owner, run)
-  const left = await findLeft(each => each === owner, secondsMax)
+  const left = await findLeft(each => each === owner, secondsMax, listed)
   refuseLeaks('The test', before ? [...left, ...(await findNewLocks(before, secondsMax))] : left)
 })
 
 aroundAll(async run => {
   await run()
-  const left = await findLeft(() => true, secondsMax)
+  const left = await findLeft(() => true, secondsMax, listed)
   refuseLeaks('The file', [...left, ...(await findNewLocks(new Set(), secondsMax))])
   const mended = file && isWhole(file) ? findMended(listed, known) : []
   if (mended.length === 0) return

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Secret } from '../../src/kit/secret.ts'
@@ -53,6 +54,9 @@ beforeAll(async () => {
 
 afterAll(() => opened.disposeAsync())
 
+/** Bound to the file, which closes it. */
+const startNext = AsyncResource.bind(async () => opened.use(await startRedis({ port: redis.port })))
+
 const remainingOf = ({ headers }: { headers: Headers }) => headers.get('ratelimit-remaining')
 const ask = () => app.get('/v1/accounts')
 
@@ -103,7 +107,7 @@ describe('while Redis', () => {
   test('is killed, requests pass without headers, and are counted by the next one', async () => {
     redis.kill('SIGKILL')
     await expectUncounted()
-    redis = opened.use(await startRedis({ port: redis.port }))
+    redis = await startNext()
     await expectBack()
     expect(
       Number((await redis.command('info', 'clients')).match(/connected_clients:(\d+)/)?.[1]),

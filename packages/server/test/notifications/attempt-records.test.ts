@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { AttemptRecords } from '../../src/features/notifications/deliveries/attempt-records.ts'

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -109,11 +110,12 @@ const MANNERS: Record<string, { manner: Manner; shown: Partial<WebhookAttempt> }
   },
 }
 
-async function listen(server: Server): Promise<number> {
+/** Bound to the file, which closes them: the service may hold a connection for longer than a test. */
+const listen = AsyncResource.bind(async (server: Server): Promise<number> => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
-}
+})
 
 let app: TestApp
 let certificates = ''

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { SuppressionReview, SuppressionSource } from '@waxwing/contract/sending/suppressions.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

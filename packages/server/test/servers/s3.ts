@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import {
   createServer,
@@ -155,10 +156,11 @@ export async function startS3({ tls }: S3Options = {}): Promise<S3Server> {
       proxy.closeAllConnections()
       await closed
     },
-    async resume() {
+    // Bound to whoever started it, also where a test lets it go on.
+    resume: AsyncResource.bind(async () => {
       proxy.listen(port, '127.0.0.1')
       await once(proxy, 'listening')
-    },
+    }),
     async [Symbol.asyncDispose]() {
       if (proxy.listening) await server.pause()
       await store.stop()

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql, type Transaction } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { ACTOR_TYPES, type AuditEntry } from '@waxwing/contract/tenancy/audit-log.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
