@@ -1,5 +1,5 @@
 // `npm test`: all of CI.
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -21,6 +21,8 @@ Usage: npm test [-- options]
 Other arguments go to Vitest, such as names of files.
 `
 const OPTIONS = ['--no-servers', '--durations', '--help']
+/** Where a whole run lists the statements that no test asked of PostgreSQL 16. */
+const STATEMENTS = path.join(ROOT, 'node_modules/.cache/statements-on-18-only.txt')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const given = process.argv.slice(2).filter(argument => !OPTIONS.includes(argument))
@@ -77,9 +79,11 @@ process.exitCode = isPassed
  */
 function report(): void {
   const problems = judgeStatements(statements)
-  const list = path.join(tmpdir(), 'waxwing-statements-on-18-only.txt')
-  writeFileSync(list, problems.map(problem => `${problem}\n`).join(''))
-  print(`\n— statements that ran on PostgreSQL 18 only: ${problems.length}, listed in ${list}\n`)
+  mkdirSync(path.dirname(STATEMENTS), { recursive: true })
+  writeFileSync(STATEMENTS, problems.map(problem => `${problem}\n`).join(''))
+  print(
+    `\n— statements that ran on PostgreSQL 18 only: ${problems.length}, listed in ${path.relative(ROOT, STATEMENTS)}\n`,
+  )
 }
 
 function verdict(): string {

@@ -56,14 +56,19 @@ function configOf(env: Environment): Config {
 
 /** Runs the command with these settings in this process: to start one takes longer than most examinations. */
 async function examine(env: Environment, ...args: string[]): Promise<Examined> {
-  const program = new Command().exitOverride().configureOutput({ writeErr: () => {} })
+  const complaints: string[] = []
+  const complain = (text: unknown) => void complaints.push(String(text))
+  const program = new Command().exitOverride().configureOutput({ writeErr: complain })
   registerDoctor(program, () => configOf(env))
   for (const command of program.commands) command.exitOverride()
   const printed = vi.spyOn(console, 'log').mockImplementation(() => {})
+  const warned = vi.spyOn(process.stderr, 'write').mockImplementation(text => (complain(text), true))
+  const failed = vi.spyOn(console, 'error').mockImplementation(complain)
   process.exitCode = 0
   await program.parseAsync(['doctor', '--json', ...args], { from: 'user' })
   const stdout = printed.mock.calls.map(([line]) => String(line)).join('\n')
-  printed.mockRestore()
+  for (const spy of [printed, warned, failed]) spy.mockRestore()
+  expect(complaints).toEqual([])
   return read(stdout, Number(process.exitCode))
 }
 

@@ -1,14 +1,7 @@
 /** A program that runs the service like `waxwing serve`, but is quicker to share accounts and to take over from the dead. */
-import { readProcessConfig } from '../../src/cli/connect.ts'
-import { welcomeFirst } from '../../src/cli/first-start.ts'
-import { openLog } from '../../src/kit/log.ts'
-import { startService } from '../../src/main.ts'
+import { runService } from '../run-service.ts'
 
-const config = readProcessConfig()
-const log = openLog({ level: 'debug', format: 'json' })
-await startService(config, {
-  log,
-  onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
+await runService({
   isStrict: true,
   pace: {
     pollSeconds: 0.2,

@@ -7,14 +7,11 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readProcessConfig } from '../../src/cli/connect.ts'
-import { welcomeFirst } from '../../src/cli/first-start.ts'
 import { neverOverloaded } from '../../src/door/overload.ts'
-import { openLog } from '../../src/kit/log.ts'
-import { startService } from '../../src/main.ts'
+import { runService } from '../run-service.ts'
 
-const config = readProcessConfig()
-const log = openLog({ level: 'debug', format: 'json' })
-const [crashFile, holdFile] = [join(config.dataDir, 'crash-at'), join(config.dataDir, 'hold-at')]
+const { dataDir } = readProcessConfig()
+const [crashFile, holdFile] = [join(dataDir, 'crash-at'), join(dataDir, 'hold-at')]
 
 let reached = 0
 
@@ -37,9 +34,7 @@ function readIfThere(file: string): string | null {
   }
 }
 
-await startService(config, {
-  log,
-  onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
+await runService({
   isStrict: true,
   // However busy the machine is, these tests are about kills.
   overload: neverOverloaded,

@@ -2,10 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { readProcessConfig } from '../../src/cli/connect.ts'
-import { welcomeFirst } from '../../src/cli/first-start.ts'
 import { parseMigration, readMigrations } from '../../src/database/migration-file.ts'
 import { openLog } from '../../src/kit/log.ts'
-import { startService } from '../../src/main.ts'
+import { runService } from '../run-service.ts'
 
 const { WAXWING_TEST_MIGRATION: file = '', ...rest } = process.env
 process.env = rest
@@ -15,10 +14,9 @@ const migrations = [
   ...(await readMigrations()),
   parseMigration(path.basename(file), await readFile(file, 'utf8')),
 ]
-const service = await startService(config, {
+const service = await runService({
   log,
   migrations,
-  onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
   onLost: error => {
     log.error({ error }, 'The database was lost; ending')
     process.exit(1)

@@ -3,13 +3,13 @@ import type { GmailConnection } from './gmail-connection.ts'
 import type { Healing } from './healing.ts'
 import type { LabelledIds } from './labelled-ids.ts'
 
-/** Listings that are under way, for as long as their connection. */
+/** Listings that are under way. They end with their connection. */
 export interface Listings {
-  /** Of messages that the index lacks, with those that were fetched. */
+  /** Lists and fetches the messages that the index lacks. */
   backfill: Backfill | null
-  /** Of all messages with their labels, for the index. */
+  /** Lists all messages with their labels, to mend the index. */
   healing: Healing | null
-  /** The same for a comparison. */
+  /** Lists all messages with their labels, for a comparison. */
   listed: LabelledIds | null
 }
 
