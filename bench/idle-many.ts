@@ -140,7 +140,7 @@ async function untilLive(folder: DataFolder, count: number): Promise<void> {
   await using database = await openItsDatabase(folder.path)
   await until(`all ${count} accounts are live`, async () => {
     const { rows } = await database.pool.query<{ live: number }>(
-      `select count(*)::int as live from account where runtime_state = 'live'`,
+      `select count(*)::int as live from account_half where runtime_state = 'live'`,
     )
     return rows[0]?.live === count
   })

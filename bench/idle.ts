@@ -63,7 +63,7 @@ async function compareAll(dataDir: string) {
     const { rowCount } = await pool.query(`${open} limit 1`)
     if (rowCount === 0) break
     if (seconds % ASK_AGAIN_SECONDS === 0)
-      await pool.query(`update account set sync_wanted = '{integrity}' where id in (${open})`)
+      await pool.query(`update account_half set sync_wanted = '{integrity}' where account_id in (${open})`)
     await wait(1)
   }
   await wait(SETTLE_SECONDS)

@@ -43,6 +43,11 @@ const UPWARD: readonly { from: RegExp; to: RegExp; reason: string }[] = [
     to: /^features\/[^/]+\/[^/]+\/(?:store|following|rules|keys|arrival|record[^/]*)\.ts$/,
     reason: 'followers of mail record what they find, and stand in sync/mail',
   },
+  {
+    from: /^sync\//,
+    to: /^features\/accounts\/halves\/[^/]+\.ts$/,
+    reason: 'only accounts write which process follows an account and with what result',
+  },
 ]
 
 /** Lower rooms of which another sees only some files, or none. */
@@ -260,13 +265,13 @@ describe('the import law', () => {
     expect(asking.map(file => file.replace('server/src/', '')).toSorted()).toEqual([
       'cli/instances.ts', // shows processes
       'features/accounts/accounts/following.ts', // accounts whose owner is gone
+      'features/accounts/halves/ownership.ts', // accounts whose owner is gone
       'features/integrity/comparisons/store.ts', // counts followed accounts
       'processes/claims.ts',
       'processes/lease.ts',
       'processes/list-instances.ts',
       'processes/live-processes.ts',
       'start/blob-mark.ts', // counts processes
-      'sync/ownership.ts', // accounts whose owner is gone
       'sync/spread.ts', // counts followers
     ])
   })

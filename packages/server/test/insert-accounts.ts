@@ -29,6 +29,10 @@ export async function insertImapAccounts(
         .insertInto('account')
         .values({ ...row, auth_method: 'password' })
         .execute()
+      await transaction
+        .insertInto('account_half')
+        .values({ account_id: account.id, tenant_id: tenantId, kind: 'mail' })
+        .execute()
       await keys.storeSecret(transaction, { ...account, data_key }, 'imap_password', new Secret('secret'))
     }
   })

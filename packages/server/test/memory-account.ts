@@ -10,8 +10,9 @@ import { LookTimes } from '../src/sync/mail/look-times.ts'
 import { type PassOptions, runPass } from '../src/sync/mail/pass.ts'
 import { beginPass } from '../src/sync/mail/pass-start.ts'
 import type { Session } from '../src/sync/mail/session.ts'
-import { claimAccounts, type OwnedAccount } from '../src/sync/ownership.ts'
+import { claimAccounts, type OwnedAccount } from '../src/features/accounts/halves/ownership.ts'
 import { lineOf, type MailWorld } from './mail-worlds.ts'
+import { addHalves } from './halves.ts'
 
 /** An account of a memory server, owned by an instance that this test plays. */
 export async function ownAccount(db: Db): Promise<OwnedAccount> {
@@ -27,6 +28,7 @@ export async function ownAccount(db: Db): Promise<OwnedAccount> {
       auth_method: 'password',
     })
     .execute()
+  await addHalves(db)
   await db
     .insertInto('instance')
     .values({ id: instanceId, heartbeat_until: new Date(Date.now() + 600_000) })
@@ -43,9 +45,9 @@ export async function openSession(
   doubts = new Doubts(),
 ): Promise<Session> {
   const account = await db
-    .selectFrom('account')
+    .selectFrom('account_half')
     .select('initialized_at')
-    .where('id', '=', owned.id)
+    .where('account_id', '=', owned.id)
     .executeTakeFirstOrThrow()
   return {
     db,

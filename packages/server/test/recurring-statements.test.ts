@@ -12,11 +12,12 @@ import {
   hasUnfollowed,
   listOwned,
   releaseOfDead,
-  takeAttention,
-} from '../src/sync/ownership.ts'
+} from '../src/features/accounts/halves/ownership.ts'
+import { takeAttention } from '../src/features/accounts/halves/wanted.ts'
 import { readSpread } from '../src/sync/spread.ts'
 import { openTestDatabase } from './open-database.ts'
 import { sampleTenant } from './sample-rows.ts'
+import { addHalves } from './halves.ts'
 
 const ACCOUNTS = 20_000
 const PAGE = 500
@@ -25,7 +26,7 @@ const HALFWAY = '80000000-0000-0000-0000-000000000000'
 const ROWS_MAX = 2 * PAGE
 
 const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>> = {
-  'accounts that need attention': takeAttention,
+  'accounts that need attention': (db, instanceId) => takeAttention(db, instanceId, 'mail'),
   'whether an account is not followed': db => hasUnfollowed(db),
   'accounts of dead processes': db => releaseOfDead(db),
   'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),
@@ -44,15 +45,21 @@ const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>
 }
 
 /** The accounts of the dead process are in trouble until they are released. */
-const BOUNDS: Record<string, number> = { 'accounts in trouble': ACCOUNTS + ROWS_MAX }
+const BOUNDS: Record<string, number> = {
+  'accounts in trouble: account': ACCOUNTS + ROWS_MAX,
+  'accounts in trouble: account_half': ACCOUNTS + ROWS_MAX,
+}
 
-/** Rows of the table that the session has read so far, by any access method. */
-async function countRead(db: Db): Promise<number> {
+const TABLES = ['account', 'account_half'] as const
+
+/** Rows of each table that the session has read so far, by any access method. */
+async function countRead(db: Db): Promise<Map<string, number>> {
   await sql`select pg_stat_force_next_flush()`.execute(db)
-  const { rows } = await sql<{ read: number }>`
-    select (seq_tup_read + idx_tup_fetch)::float8 as read from pg_stat_user_tables where relname = 'account'
+  const { rows } = await sql<{ name: string; read: number }>`
+    select relname as name, (seq_tup_read + idx_tup_fetch)::float8 as read from pg_stat_user_tables
+    where relname = any(${[...TABLES]}::text[])
   `.execute(db)
-  return rows[0]?.read ?? 0
+  return new Map(rows.map(({ name, read }) => [name, read]))
 }
 
 test('statements that run every few seconds do not read healthy accounts', async () => {
@@ -70,8 +77,8 @@ test('statements that run every few seconds do not read healthy accounts', async
   const suspended = await sampleTenant(db)
   await db.updateTable('tenant').set({ suspended_at: new Date() }).where('id', '=', suspended.id).execute()
   await sql`
-    insert into account (id, tenant_id, provider, email, auth_method, owner_instance, runtime_state)
-    select gen_random_uuid(), ${tenant.id}, 'imap', n || '@a.test', 'password', ${instanceId}, 'live'
+    insert into account (id, tenant_id, provider, email, auth_method, owner_instance)
+    select gen_random_uuid(), ${tenant.id}, 'imap', n || '@a.test', 'password', ${instanceId}
     from generate_series(1, ${ACCOUNTS}::int) as n
   `.execute(db)
   // Accounts that are suspended, paused, or waiting to be released from a dead process.
@@ -84,13 +91,16 @@ test('statements that run every few seconds do not read healthy accounts', async
       ('dead', ${tenant.id}::uuid, 'active', ${deadId}::uuid)
     ) as kinds (kind, tenant_id, status, owner)
   `.execute(db)
-  await sql`analyze account, instance, tenant`.execute(db)
+  await addHalves(db)
+  await sql`update account_half set runtime_state = 'live' where owner_instance = ${instanceId}`.execute(db)
+  await sql`analyze account, account_half, instance, tenant`.execute(db)
 
   const read: Record<string, number> = {}
   for (const [name, run] of Object.entries(RECURRING)) {
     const before = await countRead(db)
     await run(db, instanceId)
-    read[name] = (await countRead(db)) - before
+    const after = await countRead(db)
+    for (const table of TABLES) read[`${name}: ${table}`] = after.get(table)! - before.get(table)!
   }
   expect(Object.entries(read).filter(([name, rows]) => rows > (BOUNDS[name] ?? ROWS_MAX))).toEqual([])
 })

@@ -51,11 +51,14 @@ async function fill(db: Db): Promise<string> {
     await sql`set local session_replication_role = replica`.execute(transaction)
     const indexes = await dropIndexes(transaction)
     await sql`
-      insert into account (id, tenant_id, provider, email, auth_method, owner_instance, runtime_state,
-        runtime_instance, initialized_at, verified_at, search_version)
-      select gen_random_uuid(), ids[1 + n % ${TENANTS}::int], 'imap', n || '@a.test', 'password', ${instanceId}, 'live',
-        ${instanceId}, now(), now(), 32767
+      insert into account (id, tenant_id, provider, email, auth_method, owner_instance)
+      select gen_random_uuid(), ids[1 + n % ${TENANTS}::int], 'imap', n || '@a.test', 'password', ${instanceId}
       from (select array_agg(id) as ids from tenant) as tenants, generate_series(1, ${ACCOUNTS}::int) as n
+    `.execute(transaction)
+    await sql`
+      insert into account_half (account_id, tenant_id, kind, owner_instance, runtime_state, runtime_instance,
+        initialized_at, verified_at, search_version)
+      select id, tenant_id, 'mail', ${instanceId}, 'live', ${instanceId}, now(), now(), 32767 from account
     `.execute(transaction)
     await sql`
       insert into mailbox (id, tenant_id, account_id, provider_key, name, path, role, kind, source)
@@ -77,11 +80,11 @@ async function fill(db: Db): Promise<string> {
   return instanceId
 }
 
-/** Drops the indexes of `account` that belong to no constraint. @returns how to create them */
+/** Drops the indexes of accounts and their halves that belong to no constraint. @returns how to create them */
 async function dropIndexes(db: Db): Promise<Array<{ indexdef: string }>> {
   const { rows } = await sql<{ indexname: string; indexdef: string }>`
     select indexname, indexdef from pg_indexes
-    where tablename = 'account' and indexname not in (select conname from pg_constraint)
+    where tablename in ('account', 'account_half') and indexname not in (select conname from pg_constraint)
   `.execute(db)
   for (const { indexname } of rows) await sql`drop index ${sql.id(indexname)}`.execute(db)
   return rows

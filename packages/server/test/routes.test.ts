@@ -14,6 +14,7 @@ import { createPlan } from '../src/features/tenancy/plans/store.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { newId } from '../src/kit/ids.ts'
 import { openTestApp, type TestApp } from './open-app.ts'
+import { addHalves } from './halves.ts'
 
 /** The table of who may do what. A new route gets its line here, so that a reviewer sees it. */
 const TABLE = new URL('goldens/routes.txt', import.meta.url)
@@ -72,6 +73,7 @@ async function createAccount(app: TestApp, tenantId: string): Promise<string> {
     .insertInto('account')
     .values({ id, tenant_id: tenantId, provider: 'imap', email, auth_method: 'password' })
     .execute()
+  await addHalves(app.db)
   return id
 }
 

@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../src/database/pool.ts'
-import type { AccountTable, MailboxTable } from '../src/database/tables.ts'
+import type { AccountHalfTable, AccountTable, MailboxTable } from '../src/database/tables.ts'
 import { NEW_TENANT_SETTINGS } from '../src/features/tenancy/tenants/rules.ts'
 import { recordDocuments } from '../src/features/mail/search/record.ts'
 import { newId } from '../src/kit/ids.ts'
@@ -30,13 +30,38 @@ export interface SampleAccount {
   tenantId: string
 }
 
-/** An IMAP account that keeps its full history, so that the age of messages does not matter. */
+type HalfValues = Omit<Insertable<AccountHalfTable>, 'account_id' | 'tenant_id' | 'kind'>
+
+const HALF_COLUMNS = new Set<string>([
+  'behind_since',
+  'closed_since',
+  'differs_since',
+  'failing_since',
+  'initialized_at',
+  'look',
+  'problem',
+  'runtime_detail',
+  'runtime_instance',
+  'runtime_state',
+  'runtime_updated_at',
+  'search_version',
+  'stamp',
+  'sync_wanted',
+  'verified_at',
+])
+
+/**
+ * An IMAP account that keeps its full history, so that the age of messages does not matter, with the half of its mail.
+ * While it is to be followed, the half has its owner.
+ */
 export async function sampleAccount(
   db: Db,
   tenantId: string,
-  values: Partial<Insertable<AccountTable>> = {},
+  values: Partial<Insertable<AccountTable> & HalfValues> = {},
 ): Promise<SampleAccount> {
   const id = newId()
+  const isOfHalf = ([name]: [string, unknown]) => HALF_COLUMNS.has(name)
+  const given = Object.entries(values)
   const row = {
     id,
     tenant_id: tenantId,
@@ -45,13 +70,21 @@ export async function sampleAccount(
     auth_method: 'password' as const,
     imap: JSON.stringify(IMAP_SERVERS),
     settings_override: JSON.stringify({ syncWindowDays: null }),
+    ...Object.fromEntries(given.filter(each => !isOfHalf(each))),
+  }
+  await db.insertInto('account').values(row).execute()
+  const isFollowed = (values.status ?? 'active') === 'active' && (values.deleted_at ?? null) === null
+  const half = {
+    account_id: id,
+    tenant_id: tenantId,
+    kind: 'mail' as const,
     initialized_at: new Date(),
     search_version: SEARCH_VERSION,
+    owner_instance: isFollowed ? values.owner_instance : null,
+    owner_epoch: values.owner_epoch,
+    ...Object.fromEntries(given.filter(isOfHalf)),
   }
-  await db
-    .insertInto('account')
-    .values({ ...row, ...values })
-    .execute()
+  await db.insertInto('account_half').values(half).execute()
   return { id, tenantId }
 }
 

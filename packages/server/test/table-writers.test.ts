@@ -6,8 +6,8 @@ const SOURCE = path.resolve(import.meta.dirname, '../src')
 
 /** The wing or the room that writes each table. What follows a kind of data belongs to the wing of the kind. */
 const WRITERS: Record<string, readonly string[]> = {
-  // The sync writes who follows an account and how that goes; mail writes by which rules it was indexed.
-  account: ['accounts', 'mail', 'sync'],
+  account: ['accounts'],
+  account_half: ['accounts'],
   account_secret: ['accounts'],
   account_token: ['tenancy'],
   api_key: ['tenancy'],

@@ -37,9 +37,6 @@ create table account (
   auth_method text not null,
   imap jsonb,
   data_key bytea,
-  initialized_at timestamp with time zone,
-  calendar_initialized_at timestamp with time zone,
-  contacts_initialized_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
   deleted_at timestamp with time zone,
@@ -47,22 +44,10 @@ create table account (
   purged_at timestamp with time zone,
   owner_instance uuid,
   owner_epoch bigint default 0 not null,
-  sync_wanted text[] default '{}'::text[] not null,
   wake_window_at timestamp with time zone,
   wake_count integer default 0 not null,
-  runtime_state text,
-  runtime_detail text,
-  runtime_instance uuid,
-  runtime_updated_at timestamp with time zone,
-  behind_since timestamp with time zone,
-  failing_since timestamp with time zone,
-  look bigint default 0 not null,
-  search_version smallint default 0 not null,
-  differs_since timestamp with time zone,
-  verified_at timestamp with time zone,
   purge_failures integer default 0 not null,
   subject text,
-  closed_since timestamp with time zone,
   granted_calendar boolean,
   granted_contacts boolean,
   purge_set_at timestamp with time zone default now(),
@@ -75,9 +60,7 @@ create table account (
   constraint account_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
   constraint account_tenant_id_id_key UNIQUE (tenant_id, id)
 );
-CREATE INDEX account_attention ON public.account USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND ((sync_wanted <> '{}'::text[]) OR (status <> 'active'::text) OR (deleted_at IS NOT NULL)));
-CREATE INDEX account_behind ON public.account USING btree (behind_since) WHERE ((behind_since IS NOT NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
-CREATE INDEX account_differs ON public.account USING btree (differs_since) WHERE ((differs_since IS NOT NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
+CREATE INDEX account_attention ON public.account USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND ((status <> 'active'::text) OR (deleted_at IS NOT NULL)));
 CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
 CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
 CREATE INDEX account_gmail_address ON public.account USING btree (lower(email)) WHERE ((provider = 'gmail'::text) AND (deleted_at IS NULL));
@@ -87,11 +70,42 @@ CREATE INDEX account_owned_tenant ON public.account USING btree (tenant_id, owne
 CREATE INDEX account_owner ON public.account USING btree (owner_instance, id) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_purge ON public.account USING btree (purge_after) WHERE ((deleted_at IS NOT NULL) AND (purged_at IS NULL));
 CREATE INDEX account_purge_failing ON public.account USING btree (deleted_at) WHERE (purge_failures > 0);
-CREATE INDEX account_search_version ON public.account USING btree (search_version, id) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX account_subject ON public.account USING btree (subject, tenant_id) WHERE ((deleted_at IS NULL) AND (subject IS NOT NULL));
 CREATE INDEX account_unowned ON public.account USING btree (tenant_id, id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
-CREATE INDEX account_verified ON public.account USING btree (verified_at) WHERE ((status = 'active'::text) AND (deleted_at IS NULL));
 CREATE TRIGGER purge_set BEFORE UPDATE OF purge_after ON public.account FOR EACH ROW WHEN (((new.purge_after IS NOT NULL) AND (new.purge_after IS DISTINCT FROM old.purge_after))) EXECUTE FUNCTION note_set_moment('purge');
+
+create table account_half (
+  account_id uuid not null,
+  tenant_id uuid not null,
+  kind text not null,
+  owner_instance uuid,
+  owner_epoch bigint default 0 not null,
+  stamp bigint default 1 not null,
+  initialized_at timestamp with time zone,
+  sync_wanted text[] default '{}'::text[] not null,
+  runtime_state text,
+  runtime_detail text,
+  runtime_instance uuid,
+  runtime_updated_at timestamp with time zone,
+  behind_since timestamp with time zone,
+  failing_since timestamp with time zone,
+  closed_since timestamp with time zone,
+  differs_since timestamp with time zone,
+  verified_at timestamp with time zone,
+  problem text,
+  look bigint default 0 not null,
+  search_version smallint default 0 not null,
+  constraint account_half_pkey PRIMARY KEY (account_id, kind),
+  constraint account_half_kind_check CHECK ((kind = ANY (ARRAY['mail'::text, 'calendar'::text, 'contacts'::text]))),
+  constraint account_half_owner_instance_fkey FOREIGN KEY (owner_instance) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint account_half_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX account_half_attention ON public.account_half USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND (sync_wanted <> '{}'::text[]));
+CREATE INDEX account_half_behind ON public.account_half USING btree (behind_since) WHERE (behind_since IS NOT NULL);
+CREATE INDEX account_half_differs ON public.account_half USING btree (differs_since) WHERE (differs_since IS NOT NULL);
+CREATE INDEX account_half_owner ON public.account_half USING btree (owner_instance, account_id) WHERE (owner_instance IS NOT NULL);
+CREATE INDEX account_half_search_version ON public.account_half USING btree (search_version, account_id) WHERE (kind = 'mail'::text);
+CREATE INDEX account_half_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'mail'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 
 create table account_secret (
   account_id uuid not null,

@@ -27,9 +27,6 @@ export interface AccountTable {
   auth_method: 'oauth' | 'password' | 'org_connection' | 'delegate'
   imap: Json | null
   data_key: Buffer | null
-  initialized_at: Timestamp | null
-  calendar_initialized_at: Timestamp | null
-  contacts_initialized_at: Timestamp | null
   created_at: Generated<Timestamp>
   updated_at: Generated<Timestamp>
   deleted_at: Timestamp | null
@@ -37,25 +34,36 @@ export interface AccountTable {
   purged_at: Timestamp | null
   owner_instance: string | null
   owner_epoch: Generated<Int8>
-  sync_wanted: Generated<string[]>
   wake_window_at: Timestamp | null
   wake_count: Generated<number>
+  purge_failures: Generated<number>
+  subject: string | null
+  granted_calendar: boolean | null
+  granted_contacts: boolean | null
+  purge_set_at: Generated<Timestamp | null>
+}
+
+export interface AccountHalfTable {
+  account_id: string
+  tenant_id: string
+  kind: 'mail' | 'calendar' | 'contacts'
+  owner_instance: string | null
+  owner_epoch: Generated<Int8>
+  stamp: Generated<Int8>
+  initialized_at: Timestamp | null
+  sync_wanted: Generated<string[]>
   runtime_state: string | null
   runtime_detail: string | null
   runtime_instance: string | null
   runtime_updated_at: Timestamp | null
   behind_since: Timestamp | null
   failing_since: Timestamp | null
-  look: Generated<Int8>
-  search_version: Generated<number>
+  closed_since: Timestamp | null
   differs_since: Timestamp | null
   verified_at: Timestamp | null
-  purge_failures: Generated<number>
-  subject: string | null
-  closed_since: Timestamp | null
-  granted_calendar: boolean | null
-  granted_contacts: boolean | null
-  purge_set_at: Generated<Timestamp | null>
+  problem: string | null
+  look: Generated<Int8>
+  search_version: Generated<number>
 }
 
 export interface AccountSecretTable {
@@ -892,6 +900,7 @@ export interface WebhookEndpointTable {
 
 export interface Tables {
   account: AccountTable
+  account_half: AccountHalfTable
   account_secret: AccountSecretTable
   account_token: AccountTokenTable
   api_key: ApiKeyTable
@@ -965,7 +974,8 @@ export interface Tables {
  * release adds a column, and PostgreSQL refuses to run it.
  */
 export const COLUMNS = {
-  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.initialized_at', 'account.calendar_initialized_at', 'account.contacts_initialized_at', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.sync_wanted', 'account.wake_window_at', 'account.wake_count', 'account.runtime_state', 'account.runtime_detail', 'account.runtime_instance', 'account.runtime_updated_at', 'account.behind_since', 'account.failing_since', 'account.look', 'account.search_version', 'account.differs_since', 'account.verified_at', 'account.purge_failures', 'account.subject', 'account.closed_since', 'account.granted_calendar', 'account.granted_contacts', 'account.purge_set_at'],
+  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.wake_window_at', 'account.wake_count', 'account.purge_failures', 'account.subject', 'account.granted_calendar', 'account.granted_contacts', 'account.purge_set_at'],
+  account_half: ['account_half.account_id', 'account_half.tenant_id', 'account_half.kind', 'account_half.owner_instance', 'account_half.owner_epoch', 'account_half.stamp', 'account_half.initialized_at', 'account_half.sync_wanted', 'account_half.runtime_state', 'account_half.runtime_detail', 'account_half.runtime_instance', 'account_half.runtime_updated_at', 'account_half.behind_since', 'account_half.failing_since', 'account_half.closed_since', 'account_half.differs_since', 'account_half.verified_at', 'account_half.problem', 'account_half.look', 'account_half.search_version'],
   account_secret: ['account_secret.account_id', 'account_secret.name', 'account_secret.sealed', 'account_secret.updated_at'],
   account_token: ['account_token.id', 'account_token.tenant_id', 'account_token.account_id', 'account_token.scopes', 'account_token.digest', 'account_token.expires_at', 'account_token.created_at', 'account_token.api_key_id'],
   api_key: ['api_key.id', 'api_key.tenant_id', 'api_key.name', 'api_key.scopes', 'api_key.account_ids', 'api_key.digest', 'api_key.expires_at', 'api_key.revoked_at', 'api_key.last_used_at', 'api_key.created_at'],

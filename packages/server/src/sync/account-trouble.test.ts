@@ -16,7 +16,7 @@ import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { Keeper } from './keeper.ts'
 import { openMailFollower } from './mail/follower.ts'
-import { claimAccounts, type OwnedAccount } from './ownership.ts'
+import { claimAccounts, type OwnedAccount } from '../features/accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
 import { Turns } from './turns.ts'
 
@@ -83,7 +83,8 @@ async function ownAccount(db: Db): Promise<OwnedAccount> {
 const read = (db: Db, { id }: OwnedAccount) =>
   db
     .selectFrom('account')
-    .select(['status', 'status_reason', 'runtime_state', 'closed_since'])
+    .innerJoin('account_half', 'account_half.account_id', 'account.id')
+    .select(['status', 'status_reason', 'problem', 'runtime_state', 'closed_since'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
 
@@ -102,12 +103,12 @@ test.each([
     const { db, owned, server, state, start } = followed
     state.connect = () => Promise.reject(new ProviderFailure(kind, 'The setup.', reason ? { reason } : {}))
     const keeper = start()
-    await waitUntil('the reason', async () => (await read(db, owned)).status_reason === shown)
+    await waitUntil('the reason', async () => (await read(db, owned)).problem === shown)
     expect(await read(db, owned)).toMatchObject({ status: 'active' })
     state.connect = async () => memoryMail(server)
     keeper.restart()
     await waitUntil('the account', async () => (await read(db, owned)).runtime_state === 'live')
-    expect(await read(db, owned)).toMatchObject({ status: 'active', status_reason: null })
+    expect(await read(db, owned)).toMatchObject({ status: 'active', problem: null })
     expect((await eventsOf(db)).filter(type => type === 'account.updated')).toHaveLength(2)
   },
 )
@@ -146,7 +147,7 @@ test('does not blame a grant that was stored after the refused one was used', as
   const { db, owned, server, state, start } = followed
   state.connect = async () => {
     // Somebody reconnects the account while the provider still thinks about the old grant.
-    await sql`update account set updated_at = clock_timestamp() where id = ${owned.id}`.execute(db)
+    await sql`update account_half set stamp = stamp + 1 where account_id = ${owned.id}`.execute(db)
     state.connect = async () => memoryMail(server)
     throw new ProviderFailure('grant_refused', 'The old grant.')
   }
@@ -157,5 +158,7 @@ test('does not blame a grant that was stored after the refused one was used', as
 })
 
 async function turnBack(db: Db, hours: number): Promise<void> {
-  await sql`update account set closed_since = closed_since - make_interval(hours => ${hours})`.execute(db)
+  await sql`update account_half set closed_since = closed_since - make_interval(hours => ${hours})`.execute(
+    db,
+  )
 }

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
+import { recordCompared } from '../features/accounts/halves/comparison.ts'
 import { findComparisons } from '../features/integrity/comparisons/store.ts'
 import { openDifferences } from '../features/integrity/comparisons/rules.ts'
 
@@ -14,13 +14,6 @@ export async function recordDiffering(unit: UnitOfWork, accountId: string): Prom
   const isProven = comparisons.every(({ comparedAt, isDoubtful }) => comparedAt !== null && !isDoubtful)
   const times = comparisons.flatMap(({ comparedAt }) => comparedAt?.getTime() ?? [])
   const verifiedAt = open === 0 && isProven && times.length > 0 ? new Date(Math.min(...times)) : null
-  await sql`
-    update account set
-      differs_since = case when ${open > 0} then coalesce(differs_since, clock_timestamp()) end,
-      verified_at = coalesce(${verifiedAt}::timestamptz, verified_at),
-      runtime_state = case when ${open > 0} and runtime_state = 'live' then 'syncing' else runtime_state end,
-      behind_since = case when ${open > 0} then coalesce(behind_since, clock_timestamp()) else behind_since end
-    where id = ${accountId}
-  `.execute(unit.sql)
+  await recordCompared(unit, { accountId, kind: 'mail' }, { differs: open > 0, verifiedAt })
   return open
 }

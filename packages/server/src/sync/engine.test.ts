@@ -14,6 +14,7 @@ import type { MailProvider } from '../providers/mail.ts'
 import { SyncEngine } from './engine.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { openMailFollower } from './mail/follower.ts'
+import { matchHalves } from '../../test/halves.ts'
 
 /** A quick pulse that counts its beats, and how often it wakes somebody. */
 class CountedPulse extends Pulse {
@@ -107,7 +108,8 @@ async function openEngine({ pollSeconds = 0.2, accounts = 1, share = QUICK_SHARE
   const read = () =>
     db
       .selectFrom('account')
-      .select(['owner_instance', 'owner_epoch', 'runtime_state'])
+      .innerJoin('account_half', 'account_half.account_id', 'account.id')
+      .select(['account.owner_instance', 'account.owner_epoch', 'runtime_state'])
       .where('id', '=', account.id)
       .executeTakeFirstOrThrow()
   const liveAgain = (epoch: string) =>
@@ -146,6 +148,7 @@ describe.concurrent('an active account that nobody follows is claimed again', ()
     const { db, engine, connections, liveAgain } = process
     // As claimed once more by this process, which does not know of it.
     await sql`update account set owner_epoch = owner_epoch + 1`.execute(db)
+    await matchHalves(db)
     await liveAgain('3')
     await waitUntil('one connection', () =>
       Promise.resolve(connections.open === 1 && engine.accountCount === 1),
@@ -154,7 +157,8 @@ describe.concurrent('an active account that nobody follows is claimed again', ()
 
   test('when somebody took its owner away', async () => {
     await using process = await openEngine()
-    await sql`update account set owner_instance = null, runtime_state = 'stopped'`.execute(process.db)
+    await sql`update account set owner_instance = null`.execute(process.db)
+    await sql`update account_half set owner_instance = null, runtime_state = 'stopped'`.execute(process.db)
     await process.liveAgain('2')
     await waitUntil('one connection', () => Promise.resolve(process.connections.open === 1))
   })
@@ -188,6 +192,7 @@ test.concurrent.each([
   await watching
   const other = await addInstance(db)
   await sql`update account set owner_instance = ${other}, owner_epoch = owner_epoch + 1`.execute(db)
+  await matchHalves(db)
   await waitUntil('the connection to end', () => Promise.resolve(connections.open === 0))
   await waitUntil('the account to be let go', () => Promise.resolve(engine.accountCount === 0))
   expect((await read()).owner_instance).toBe(other)
@@ -216,11 +221,11 @@ test.concurrent('an account that cannot be looked at yet is asked for once, and 
     return released
   }
   await held
-  const ask = (kinds: string[]) => db.updateTable('account').set({ sync_wanted: kinds }).execute()
+  const ask = (kinds: string[]) => db.updateTable('account_half').set({ sync_wanted: kinds }).execute()
   const areWanted = (kinds: string[]) =>
     waitUntil(`${kinds.join()} to be wanted`, async () => {
       const { sync_wanted: wanted } = await db
-        .selectFrom('account')
+        .selectFrom('account_half')
         .select('sync_wanted')
         .executeTakeFirstOrThrow()
       return wanted.join() === kinds.join()
@@ -260,6 +265,7 @@ test.concurrent('however often it is woken for accounts of others, it lets some 
     await sql`
       update account set owner_instance = ${other}, owner_epoch = owner_epoch + 1 where owner_instance is null
     `.execute(db)
+    await matchHalves(db)
     engine.wake([newId()])
   }
   await waitUntil('the first to leave', async () => {

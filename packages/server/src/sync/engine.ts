@@ -17,13 +17,11 @@ import {
   hasUnfollowed,
   isUnfollowed,
   listOwned,
-  needsAttention,
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
-  takeAttention,
-  takeWanted,
-} from './ownership.ts'
+} from '../features/accounts/halves/ownership.ts'
+import { needsAttention, takeAttention, takeWanted } from '../features/accounts/halves/wanted.ts'
 import { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
@@ -197,7 +195,7 @@ export class SyncEngine implements AsyncDisposable {
 
   async #attend(lease: Lease): Promise<void> {
     const { db } = this.#options
-    const all = await takeAttention(db, lease.id)
+    const all = await takeAttention(db, lease.id, this.#options.follower.kind)
     for (const { accountId, epoch, mustStop, mustRestart, isNoticed, isWanted } of all) {
       const keeper = this.#keepers.find({ id: accountId, epoch })
       if (!keeper) continue
@@ -214,7 +212,7 @@ export class SyncEngine implements AsyncDisposable {
   /** Clears the request, or the next look would restart the keeper again. A restart reads everything anyway. */
   async #takeRestart({ owned }: Keeper): Promise<boolean> {
     try {
-      await takeWanted(this.#options.db, owned)
+      await takeWanted(this.#options.db, owned, this.#options.follower.kind)
       return true
     } catch (error) {
       if (error instanceof FenceLost) return false

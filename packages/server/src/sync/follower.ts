@@ -3,7 +3,8 @@ import type { ConnectionPermit } from '../connections/connections.ts'
 import type { Nudge } from '../processes/nudge.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
-import type { OwnedAccount } from './ownership.ts'
+import type { OwnedAccount } from '../features/accounts/halves/ownership.ts'
+import type { HalfKind } from '../features/accounts/halves/kind.ts'
 import type { Renewal } from './renewal.ts'
 import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
@@ -47,6 +48,8 @@ export interface FollowedAccount extends AsyncDisposable {
 
 /** Follows one kind of data of accounts, such as mail. There is one of each kind in a process. */
 export interface Follower {
+  /** The half that it follows. */
+  kind: HalfKind
   /** Called once for each account that this process owns. */
   begin(owned: OwnedAccount): FollowedAccount
   /** Metrics of processes that follow accounts. */

@@ -19,10 +19,11 @@ import { ProviderFailure } from '../providers/failure.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { Keeper } from './keeper.ts'
 import { pause } from '../processes/nudge.ts'
-import { claimAccounts, type OwnedAccount } from './ownership.ts'
+import { claimAccounts, type OwnedAccount } from '../features/accounts/halves/ownership.ts'
 import { type MailFollower, openMailFollower } from './mail/follower.ts'
 import { Ramp } from './ramp.ts'
 import { Place, Turns } from './turns.ts'
+import { addHalves } from '../../test/halves.ts'
 
 const SITES = [
   'connectorOf',
@@ -130,6 +131,7 @@ async function findVersion(db: Db, owned: OwnedAccount): Promise<string> {
 const readAccount = (db: Db, { id }: OwnedAccount) =>
   db
     .selectFrom('account')
+    .innerJoin('account_half', 'account_half.account_id', 'account.id')
     .select(['status', 'status_reason', 'runtime_state', 'runtime_detail', 'initialized_at'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
@@ -374,7 +376,7 @@ async function settled(db: Db, trials: readonly Trial[]): Promise<void> {
 async function readIndex(db: Db, accountId: string): Promise<string | null> {
   const { rows } = await sql<{ subject: string; path: string; is_read: boolean; is_complete: boolean }>`
     select message.subject, path, is_read, initialized_at is not null as is_complete
-    from message join mailbox on mailbox.id = any(mailbox_ids) join account on account.id = message.account_id
+    from message join mailbox on mailbox.id = any(mailbox_ids) join account_half on account_half.account_id = message.account_id
     where message.account_id = ${accountId} and missing_look is null
   `.execute(db)
   if (!rows[0]?.is_complete) return null
@@ -403,6 +405,7 @@ async function ownAccounts(db: Db, count: number): Promise<OwnedAccount[]> {
     auth_method: 'password' as const,
   }))
   await db.insertInto('account').values(rows).execute()
+  await addHalves(db)
   const heartbeat_until = new Date(Date.now() + 600_000)
   await db.insertInto('instance').values({ id: instanceId, heartbeat_until }).execute()
   return claimAccounts(db, instanceId, count)

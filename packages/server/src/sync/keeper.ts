@@ -9,17 +9,20 @@ import type { Connector, ConnectorOf } from '../connections/connections.ts'
 import { KeeperPermit, KeptConnection } from './kept-connection.ts'
 import { LoginRefusals } from './login-refusals.ts'
 import { Nudge, pause } from '../processes/nudge.ts'
-import { FenceLost, type OwnedAccount, releaseAccounts, takeWanted } from './ownership.ts'
+import { FenceLost, type OwnedAccount, releaseAccounts } from '../features/accounts/halves/ownership.ts'
+import { takeWanted } from '../features/accounts/halves/wanted.ts'
 import type { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
-import { RuntimeReport, type RuntimeState } from './report.ts'
+import type { HalfKind } from '../features/accounts/halves/kind.ts'
+import type { RuntimeState } from '../features/accounts/halves/report.ts'
+import { RuntimeReport } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
 import {
   type GrantRefusal,
   isToBeFollowed,
   misconfigurationOf,
   recordClosed,
-  recordMisconfigured,
+  recordProblem,
   recordRefusedGrant,
 } from './trouble.ts'
 import type { Turns } from './turns.ts'
@@ -51,6 +54,7 @@ export class Keeper implements AsyncDisposable {
   /** Fired when the provider has pushed that something changed: what it reports is read at once. */
   readonly notice = new Nudge()
   readonly #options: KeeperOptions
+  readonly #kind: HalfKind
   readonly #report: RuntimeReport
   readonly #findConnector: () => Promise<Connector>
   readonly #refusals: LoginRefusals
@@ -71,8 +75,9 @@ export class Keeper implements AsyncDisposable {
   constructor(owned: OwnedAccount, options: KeeperOptions) {
     this.owned = owned
     this.#options = options
+    this.#kind = options.follower.kind
     this.#log = options.log.child({ accountId: owned.id })
-    this.#report = new RuntimeReport(options.db, owned, this.#log)
+    this.#report = new RuntimeReport(options.db, owned, this.#kind, this.#log)
     this.#findConnector = options.connectorOf(owned)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
     this.#followed = options.follower.begin(owned)
@@ -141,7 +146,7 @@ export class Keeper implements AsyncDisposable {
   async #followOnce(until: AbortSignal): Promise<'caught_up' | 'more'> {
     const { db, stallSeconds } = this.#options
     // This attempt serves every request made until now. A request that stayed would end each wait after a failure.
-    await takeWanted(db, this.owned)
+    await takeWanted(db, this.owned, this.#kind)
     const connector = await this.#findConnector()
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
     using permit = new KeeperPermit(this.#leave.signal, await connector.acquire(this.#endedOrLeft(until)))
@@ -202,7 +207,7 @@ export class Keeper implements AsyncDisposable {
     stall: StallWatch,
   ): ReturnType<FollowedAccount['follow']> {
     const { db, turns, pollSeconds } = this.#options
-    await recordMisconfigured(db, this.owned, null)
+    await recordProblem(db, this.owned, { kind: this.#kind, problem: null })
     return this.#followed.follow({
       owned: this.owned,
       connected,
@@ -279,12 +284,12 @@ export class Keeper implements AsyncDisposable {
     const { db } = this.#options
     const reason = this.#refusalOf(failure)
     if (reason) {
-      await recordRefusedGrant(db, this.owned, { reason, version: this.#version })
+      await recordRefusedGrant(db, this.owned, this.#kind, { reason, version: this.#version })
       this.#log.info({ reason }, 'The provider refuses the account, which has to be connected again')
     }
-    if (failure.kind === 'mailbox_gone') await recordClosed(db, this.owned, failure.reason)
-    const misconfiguration = misconfigurationOf(failure)
-    if (misconfiguration) await recordMisconfigured(db, this.owned, misconfiguration)
+    if (failure.kind === 'mailbox_gone') await recordClosed(db, this.owned, this.#kind, failure.reason)
+    const problem = misconfigurationOf(failure)
+    if (problem) await recordProblem(db, this.owned, { kind: this.#kind, problem })
   }
 
   /** Why the account needs a new grant, if the failure says so. */

@@ -10,7 +10,7 @@ import { silentLog } from '../kit/log.ts'
 import type { MailProvider } from '../providers/mail.ts'
 import { Keepers } from './keepers.ts'
 import { openMailFollower } from './mail/follower.ts'
-import { claimAccounts } from './ownership.ts'
+import { claimAccounts } from '../features/accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
 import { Turns } from './turns.ts'
 
@@ -74,7 +74,7 @@ async function openKeepers(accounts: number) {
     return rows.length
   }
   const areLive = async () => {
-    const rows = await db.selectFrom('account').select('runtime_state').execute()
+    const rows = await db.selectFrom('account_half').select('runtime_state').execute()
     return rows.every(({ runtime_state }) => runtime_state === 'live')
   }
   await waitUntil('all to be live', areLive)

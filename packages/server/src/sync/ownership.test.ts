@@ -7,14 +7,14 @@ import { newId } from '../kit/ids.ts'
 import {
   claimAccounts,
   FenceLost,
-  fenceAccount,
-  takeAttention,
   hasUnfollowed,
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
-  takeWanted,
-} from './ownership.ts'
+} from '../features/accounts/halves/ownership.ts'
+import { fenceAccount } from './ownership.ts'
+import { takeAttention, takeWanted } from '../features/accounts/halves/wanted.ts'
+import { addHalves, matchHalves } from '../../test/halves.ts'
 
 async function insertAccounts(db: Db, count: number): Promise<void> {
   const tenantId = newId()
@@ -31,6 +31,7 @@ async function insertAccounts(db: Db, count: number): Promise<void> {
       })
       .execute()
   }
+  await addHalves(db)
 }
 
 async function insertInstance(db: Db, seconds: number): Promise<string> {
@@ -95,15 +96,17 @@ describe('releaseOfDead', () => {
     const { db } = database
     await insertAccounts(db, 3)
     await claimAccounts(db, await insertInstance(db, 60), 10)
-    await sql`update account set status = 'paused', failing_since = now() where email = '0@a.test'`.execute(
-      db,
-    )
+    await sql`update account set status = 'paused' where email = '0@a.test'`.execute(db)
+    await sql`update account_half set failing_since = now() where account_id in (
+      select id from account where status = 'paused')`.execute(db)
+    await matchHalves(db)
     await sql`update instance set heartbeat_until = '-infinity'`.execute(db)
 
     expect(await releaseOfDead(db)).toBe(3)
     expect(await releaseOfDead(db)).toBe(0)
     const { rows } = await sql`
-      select email from account where behind_since is not null or failing_since is not null order by email
+      select email from account join account_half on account_id = id
+      where behind_since is not null or failing_since is not null order by email
     `.execute(db)
     expect(rows).toEqual([{ email: '1@a.test' }, { email: '2@a.test' }])
   })
@@ -118,6 +121,7 @@ describe('releaseOfDead', () => {
       select gen_random_uuid(), tenant_id, 'imap', n || '@b.test', 'password', ${dead}
       from account, generate_series(1, ${RELEASED_AT_ONCE}) as n
     `.execute(db)
+    await addHalves(db)
     expect(await releaseOfDead(db)).toBe(RELEASED_AT_ONCE)
   })
 })
@@ -145,6 +149,7 @@ describe('fenceAccount', () => {
       })
     await write()
     await sql`update account set display_name = null, ${change}`.execute(db)
+    await matchHalves(db)
     await expect(write()).rejects.toThrow(FenceLost)
     expect(await db.selectFrom('account').select('display_name').execute()).toEqual([{ display_name: null }])
   })
@@ -158,15 +163,15 @@ describe('takeWanted', () => {
     const [owned] = await claimAccounts(db, await insertInstance(db, 60), 1)
     if (!owned) throw new Error('nothing to claim')
     await db
-      .updateTable('account')
+      .updateTable('account_half')
       .set({ sync_wanted: ['mail', 'restart'] })
       .execute()
-    expect(await takeAttention(db, owned.instanceId)).toMatchObject([
+    expect(await takeAttention(db, owned.instanceId, 'mail')).toMatchObject([
       { accountId: owned.id, mustRestart: true, mustStop: false },
     ])
-    expect((await takeWanted(db, owned)).wanted).toEqual(['mail', 'restart'])
-    expect((await takeWanted(db, owned)).wanted).toEqual([])
-    expect(await takeAttention(db, owned.instanceId)).toEqual([])
+    expect((await takeWanted(db, owned, 'mail')).wanted).toEqual(['mail', 'restart'])
+    expect((await takeWanted(db, owned, 'mail')).wanted).toEqual([])
+    expect(await takeAttention(db, owned.instanceId, 'mail')).toEqual([])
   })
 })
 
@@ -178,9 +183,13 @@ describe('releaseAccounts', () => {
     const [owned] = await claimAccounts(db, await insertInstance(db, 60), 1)
     if (!owned) throw new Error('nothing to claim')
     await db.updateTable('account').set({ status: 'paused', status_reason: 'paused_by_user' }).execute()
+    await matchHalves(db)
     await releaseAccounts(db, [owned])
     expect(
-      await db.selectFrom('account').select(['runtime_state', 'runtime_detail', 'owner_instance']).execute(),
+      await db
+        .selectFrom('account_half')
+        .select(['runtime_state', 'runtime_detail', 'owner_instance'])
+        .execute(),
     ).toEqual([{ runtime_state: 'stopped', runtime_detail: 'paused_by_user', owner_instance: null }])
     await db.updateTable('account').set({ status: 'active' }).execute()
     expect(await claimAccounts(db, await insertInstance(db, 60), 1)).toHaveLength(1)

@@ -7,10 +7,10 @@ import { RuntimeReport } from './report.ts'
 test('an account that brings messages in is not failing any more, however long its first sync takes', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const report = new RuntimeReport(db, await ownAccount(db), silentLog)
+  const report = new RuntimeReport(db, await ownAccount(db), 'mail', silentLog)
   const read = async () => {
     const account = await db
-      .selectFrom('account')
+      .selectFrom('account_half')
       .select(['failing_since', 'behind_since'])
       .executeTakeFirstOrThrow()
     return { isFailing: account.failing_since !== null, isBehind: account.behind_since !== null }
@@ -29,13 +29,13 @@ test('an account that is known to differ from its provider is not live', async (
   await using database = await openTestDatabase()
   const { db } = database
   const owned = await ownAccount(db)
-  const report = new RuntimeReport(db, owned, silentLog)
+  const report = new RuntimeReport(db, owned, 'mail', silentLog)
   const read = () =>
-    db.selectFrom('account').select(['runtime_state', 'behind_since']).executeTakeFirstOrThrow()
-  await db.updateTable('account').set({ differs_since: new Date() }).execute()
+    db.selectFrom('account_half').select(['runtime_state', 'behind_since']).executeTakeFirstOrThrow()
+  await db.updateTable('account_half').set({ differs_since: new Date() }).execute()
   await report.tell('live', 'the inbox is watched')
   expect(await read()).toEqual({ runtime_state: 'syncing', behind_since: expect.any(Date) })
-  await db.updateTable('account').set({ differs_since: null }).execute()
+  await db.updateTable('account_half').set({ differs_since: null }).execute()
   await report.tell('live', 'the inbox is watched')
   expect(await read()).toEqual({ runtime_state: 'live', behind_since: null })
 })
@@ -43,10 +43,10 @@ test('an account that is known to differ from its provider is not live', async (
 test('an account that is known to lack something says so, and is neither live nor failing', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const report = new RuntimeReport(db, await ownAccount(db), silentLog)
+  const report = new RuntimeReport(db, await ownAccount(db), 'mail', silentLog)
   const read = () =>
     db
-      .selectFrom('account')
+      .selectFrom('account_half')
       .select(['runtime_state', 'runtime_detail', 'behind_since', 'failing_since'])
       .executeTakeFirstOrThrow()
   await report.tell('backoff', 'the server is away')
@@ -66,9 +66,9 @@ test('an account that is known to lack something says so, and is neither live no
 test('a wait is reported at once, however lately progress was', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const report = new RuntimeReport(db, await ownAccount(db), silentLog)
+  const report = new RuntimeReport(db, await ownAccount(db), 'mail', silentLog)
   const detail = async () =>
-    (await db.selectFrom('account').select('runtime_detail').executeTakeFirstOrThrow()).runtime_detail
+    (await db.selectFrom('account_half').select('runtime_detail').executeTakeFirstOrThrow()).runtime_detail
   await report.tell('syncing', '900 are still to come', { hasBrought: true })
   await report.tell('syncing', '900 are still to come; waits 41 s')
   expect(await detail()).toBe('900 are still to come; waits 41 s')

@@ -1,21 +1,22 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
-import type { OwnedAccount } from './ownership.ts'
-
-export type RuntimeState = 'pending' | 'connecting' | 'syncing' | 'live' | 'backoff' | 'stopped'
+import type { HalfKind } from '../features/accounts/halves/kind.ts'
+import type { OwnedAccount } from '../features/accounts/halves/ownership.ts'
+import { recordRuntime, type RuntimeState } from '../features/accounts/halves/report.ts'
 
 const DETAIL_CHARACTERS_MAX = 500
 /** Minimum interval between two reports of progress. Everything else is written at once. */
 const PROGRESS_INTERVAL_MS = 2_000
 
 /**
- * Writes into the account's `runtime` what its owner is doing, while it is the owner. The log has a line when the account
+ * Writes what the follower of a half is doing, while it is the owner. The log has a line when the account
  * becomes live for the first time, and after a failure.
  */
 export class RuntimeReport {
   readonly #db: Kysely<Tables>
   readonly #owned: OwnedAccount
+  readonly #kind: HalfKind
   readonly #log: Logger
   #isKnownLive = false
   #state: RuntimeState = 'pending'
@@ -26,9 +27,10 @@ export class RuntimeReport {
   /** What the account is known to lack, for people; null if nothing. An account that lacks something is not `live`. */
   gap: string | null = null
 
-  constructor(db: Kysely<Tables>, owned: OwnedAccount, log: Logger) {
+  constructor(db: Kysely<Tables>, owned: OwnedAccount, kind: HalfKind, log: Logger) {
     this.#db = db
     this.#owned = owned
+    this.#kind = kind
     this.#log = log
   }
 
@@ -61,22 +63,12 @@ export class RuntimeReport {
     if (isProgress && performance.now() - this.#writtenAt < PROGRESS_INTERVAL_MS) return
     this.#detail = detail
     this.#writtenAt = performance.now()
-    const { id, instanceId, epoch } = this.#owned
-    const { rows } = await sql<{ state: RuntimeState }>`
-      update account set
-        runtime_state = case when ${state} = 'live' and differs_since is not null then 'syncing' else ${state} end, runtime_detail = ${detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null},
-        runtime_instance = ${instanceId}, runtime_updated_at = clock_timestamp(),
-        behind_since = case when ${state} = 'live' and differs_since is null then null else coalesce(behind_since, clock_timestamp()) end,
-        failing_since = case
-          when ${isSuccess} then null
-          when ${state} = 'backoff' then coalesce(failing_since, clock_timestamp())
-          else failing_since
-        end,
-        closed_since = case when not ${isSuccess} then closed_since end
-      where id = ${id} and owner_instance = ${instanceId} and owner_epoch = ${epoch}
-      returning runtime_state as state
-    `.execute(this.#db)
-    this.#state = rows[0]?.state ?? state
+    const stored = await recordRuntime(this.#db, this.#owned, this.#kind, {
+      state,
+      detail: detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null,
+      isSuccess,
+    })
+    this.#state = stored ?? state
     if (isSuccess) this.#mayBeFailing = false
     if (state === 'backoff') this.#mayBeFailing = true
     if (this.#state === 'live' && !this.#isKnownLive) this.#log.info('The account is live')

@@ -2,9 +2,9 @@ import type { Db } from '../database/pool.ts'
 import type { Lease } from '../processes/lease.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Keepers } from './keepers.ts'
-import { claimAccounts } from './ownership.ts'
+import { claimAccounts } from '../features/accounts/halves/ownership.ts'
 import { planShare, readSpread, type Spread } from './spread.ts'
-import { weighAccounts } from './weight.ts'
+import { weighAccounts, weight } from './weight.ts'
 
 /** The timing of an even spread. Tests use shorter times. */
 export interface SharePace {
@@ -132,7 +132,7 @@ export class ShareTaker {
       this.#mistrustsUntil = now + MISTRUST_SECONDS * 1_000
     }
     const limit = Math.min(CLAIM_AT_ONCE, room === 0 ? unowned : Math.ceil(room))
-    const claimed = await claimAccounts(db, lease.id, limit)
+    const claimed = await claimAccounts(db, lease.id, limit, weight)
     // If the lease lapsed before the claim was answered, the accounts belong to a dead instance and are taken from it.
     if (lease.lapsed.aborted) return 0
     this.#waiting.count = Math.max(0, unowned - claimed.length)
@@ -151,6 +151,6 @@ export class ShareTaker {
   async #weigh(): Promise<void> {
     const { db, keepers } = this.#options
     const weights = await weighAccounts(db, keepers.listWeighedFirst(WEIGHED_AT_ONCE))
-    for (const [id, weight] of weights) keepers.weigh(id, weight)
+    for (const [id, weighed] of weights) keepers.weigh(id, weighed)
   }
 }

@@ -1,11 +1,13 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { type UnitOfWork, inTransaction } from '../events/unit-of-work.ts'
 import { recordReauthRequired } from '../features/accounts/accounts/record-reauth.ts'
 import { reachedAs } from '../features/accounts/accounts/rules.ts'
 import { lockAccount, updateAccount } from '../features/accounts/accounts/store.ts'
+import type { HalfKind } from '../features/accounts/halves/kind.ts'
+import type { OwnedAccount } from '../features/accounts/halves/ownership.ts'
+import { findProblem, type HalfProblem, recordClosedSince } from '../features/accounts/halves/trouble.ts'
 import type { FailureReason, ProviderFailure } from '../providers/failure.ts'
-import type { OwnedAccount } from './ownership.ts'
 
 /** An account whose provider says for this time that the mailbox is gone or closed is disabled. */
 const CLOSED_HOURS = 24
@@ -15,13 +17,17 @@ export type GrantRefusal = 'invalid_grant' | 'login_failed' | 'scope_missing'
 
 /**
  * Stops an account whose grant or password the provider refuses, and announces that once. `version` is that of the account
- * when it was refused: what was stored later is not blamed.
+ * when it was refused: what was stored later is not blamed. A refused login, or a missing scope, of another half than
+ * mail is a problem of that half alone.
  */
 export async function recordRefusedGrant(
   db: Kysely<Tables>,
   owned: OwnedAccount,
+  kind: HalfKind,
   refused: { reason: GrantRefusal; version: string },
 ): Promise<void> {
+  if (kind !== 'mail' && refused.reason !== 'invalid_grant')
+    return recordProblem(db, owned, { kind, problem: refused.reason })
   await inTransaction(db, owned.tenantId, async unit => {
     const account = await lockOwned(unit, owned)
     if (account && reachedAs(account).version === refused.version)
@@ -47,45 +53,40 @@ export function misconfigurationOf({ kind, reason }: ProviderFailure): FailureRe
   return kind === 'misconfigured' ? reason : null
 }
 
-/** Stores why an active account cannot be reached with its settings; null once it can be reached again. */
-export async function recordMisconfigured(
+/** Stores why a half of an active account cannot be reached with its settings; null once it can be reached again. */
+export async function recordProblem(
   db: Kysely<Tables>,
   owned: OwnedAccount,
-  reason: FailureReason | null,
+  { kind, problem }: HalfProblem,
 ): Promise<void> {
-  const isNews = (account: { status: string; status_reason: string | null } | undefined) =>
-    account?.status === 'active' && account.status_reason !== reason
   // This runs with each connection, and hardly ever changes anything.
-  const known = await db
-    .selectFrom('account')
-    .select(['status', 'status_reason'])
-    .where('id', '=', owned.id)
-    .executeTakeFirst()
-  if (!isNews(known)) return
+  const known = await findProblem(db, owned.id, kind)
+  if (known === undefined || known === problem) return
   await inTransaction(db, owned.tenantId, async unit => {
     const before = await lockOwned(unit, owned)
-    if (before && isNews(before)) await updateAccount(unit, before, { status_reason: reason })
+    if (before?.status !== 'active') return
+    const isNews = (await findProblem(unit.sql, owned.id, kind)) !== problem
+    if (isNews) await updateAccount(unit, before, {}, { problem: { kind, problem } })
   })
 }
 
 /**
- * Records that the provider says that the mailbox is gone or closed. An account of which it has said nothing else for 24
- * hours is disabled.
+ * Records that the provider says that the mailbox is gone or closed. An account of whose mail it has said nothing else
+ * for 24 hours is disabled. Of another half it is a problem.
  */
 export async function recordClosed(
   db: Kysely<Tables>,
   owned: OwnedAccount,
+  kind: HalfKind,
   reason: FailureReason | null,
 ): Promise<void> {
+  const problem = reason ?? 'provider_not_found'
+  if (kind !== 'mail') return recordProblem(db, owned, { kind, problem })
   await inTransaction(db, owned.tenantId, async unit => {
     const before = await lockOwned(unit, owned)
     if (before?.status !== 'active') return
-    const { rows } = await sql<{ is_over: boolean }>`
-      update account set closed_since = coalesce(closed_since, clock_timestamp()) where id = ${owned.id}
-      returning closed_since < clock_timestamp() - make_interval(hours => ${CLOSED_HOURS}) as is_over
-    `.execute(unit.sql)
-    if (!rows[0]?.is_over) return
-    await updateAccount(unit, before, { status: 'disabled', status_reason: reason ?? 'provider_not_found' })
+    if ((await recordClosedSince(unit, owned.id, kind)) <= CLOSED_HOURS) return
+    await updateAccount(unit, before, { status: 'disabled', status_reason: problem })
   })
 }
 

@@ -70,13 +70,13 @@ describe('an account of Gmail whose app has a topic', () => {
     const { app, sandbox } = opened
     const watches = async () => (await sandbox.calls({ path: '/gmail/v1/users/me/watch' })).items.length
     const restart = () =>
-      sql`update account set sync_wanted = '{restart}' where id = ${accountId}`.execute(app.db)
+      sql`update account_half set sync_wanted = '{restart}' where account_id = ${accountId}`.execute(app.db)
     const begun = await watches()
     await restart()
     await waitUntil('the restart', async () => {
-      const { rows } = await sql<{ wanted: string[] }>`select sync_wanted as wanted from account`.execute(
-        app.db,
-      )
+      const { rows } = await sql<{
+        wanted: string[]
+      }>`select sync_wanted as wanted from account_half`.execute(app.db)
       return rows[0]?.wanted.length === 0
     })
     await toSay(app, accountId, 'the inbox is watched')
@@ -162,8 +162,8 @@ describe('a push', () => {
   /** Which accounts were woken since the last time this was asked. */
   async function woken(): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
-      with woken as (select id from account where 'notice' = any(sync_wanted) for update)
-      update account set sync_wanted = '{}' from woken where account.id = woken.id returning account.id
+      with woken as (select account_id as id from account_half where 'notice' = any(sync_wanted) for update)
+      update account_half set sync_wanted = '{}' from woken where account_id = woken.id returning woken.id
     `.execute(opened.app.db)
     return Object.keys(ids).filter(name => rows.some(({ id }) => id === ids[name]))
   }

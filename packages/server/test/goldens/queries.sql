@@ -368,14 +368,14 @@ where not exists (select from message_blob where message_id = looked.id offset 0
 order by nth;
 
 -- accounts that store every message
-select account.id, account.updated_at::text as version, initialized_at is not null as "isInitialized"
+select account.id, stamp::text as version, initialized_at is not null as "isInitialized"
 from unnest(
 $1::uuid[], $2::uuid[],
 $3::bigint[]
 ) as held (id, instance_id, epoch)
-join account on account.id = held.id and owner_instance = instance_id and owner_epoch = epoch
-join tenant on tenant.id = account.tenant_id
-where account.deleted_at is null and account.status = 'active' and tenant.suspended_at is null
+join account_half on account_id = held.id and kind = 'mail' and owner_instance = instance_id and owner_epoch = epoch
+join account on account.id = account_id join tenant on tenant.id = account.tenant_id
+where tenant.suspended_at is null
 and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'full';
 
 -- stored bodies to index
@@ -390,10 +390,11 @@ from looked join account on account.id = looked.account_id
 order by looked.id;
 
 -- accounts whose documents to rewrite
-select id, tenant_id, search_version from account
-where deleted_at is null and search_version < $1
-and (search_version, id) > ($2, $3::uuid)
-order by search_version, id limit $4;
+select account_id as id, account_half.tenant_id, search_version
+from account_half join account on account.id = account_id
+where kind = 'mail' and deleted_at is null and search_version < $1
+and (search_version, account_id) > ($2, $3::uuid)
+order by search_version, account_id limit $4;
 
 -- documents to rewrite
 with found as (

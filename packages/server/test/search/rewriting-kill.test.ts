@@ -64,7 +64,7 @@ test('documents rewritten by a service that is killed repeatedly equal new ones'
     const { rows } = await session.query<{ current: number; version: number; unstored: number }>(
       `
       select (select count(*)::int from message_search where version = $1) as current,
-        (select search_version from account) as version,
+        (select search_version from account_half) as version,
         (select count(*)::int from message left join message_blob on message_blob.message_id = message.id
           where not is_draft and is_indexed is not true) as unstored`,
       [SEARCH_VERSION],
@@ -87,7 +87,7 @@ test('documents rewritten by a service that is killed repeatedly equal new ones'
   const spoiled = Map.groupBy(fresh, () => ways[random.between(0, ways.length - 1)])
   for (const [statement, rows] of spoiled)
     if (statement) await session.query(statement, [rows.map(({ id }) => id)])
-  await session.query('update account set search_version = 0')
+  await session.query('update account_half set search_version = 0')
   const { current: left } = await look()
 
   // The oldest row is locked, so that no run ends before the service is killed.

@@ -25,14 +25,14 @@ function openJobs(
 
 async function versionOf(db: Db, accountId: string) {
   const { rows } = await sql<{ search_version: number }>`
-    select search_version from account where id = ${accountId}
+    select search_version from account_half where account_id = ${accountId}
   `.execute(db)
   return rows[0]?.search_version
 }
 
 /** Leaves documents as an upgrade does: of an earlier version, or none at all. */
 async function makeStale(db: Db, accountId: string): Promise<void> {
-  await sql`update account set search_version = 0 where id = ${accountId}`.execute(db)
+  await sql`update account_half set search_version = 0 where account_id = ${accountId}`.execute(db)
   await sql`update message_search set version = 0 where account_id = ${accountId}`.execute(db)
 }
 
@@ -105,7 +105,7 @@ test('after an upgrade auto asks the provider until the documents are rewritten'
 test('documents written by an older release are stale', async () => {
   await using account = await openSearchedAccount({ settings: FULL })
   const { app, accountId, world } = account
-  await sql`update account set search_version = ${SEARCH_VERSION + 1}`.execute(app.db)
+  await sql`update account_half set search_version = ${SEARCH_VERSION + 1}`.execute(app.db)
   await world.deliver(saying('heron', 1))
   await waitUntil('its mail', async () => (await versionOf(app.db, accountId)) === SEARCH_VERSION)
 })

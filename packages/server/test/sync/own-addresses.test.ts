@@ -6,14 +6,16 @@ import { directionsHandler } from '../../src/features/mail/messages/directions-j
 import { recordArrivals } from '../../src/features/mail/messages/record-arrivals.ts'
 import type { PlacedMailbox } from '../../src/features/mail/messages/rules.ts'
 import { newId } from '../../src/kit/ids.ts'
-import type { RemoteMessage } from '../../src/providers/mail.ts'
-import { claimAccounts, fenceAccount, type OwnedAccount } from '../../src/sync/ownership.ts'
+import { lockHalf } from '../../src/features/accounts/halves/lock.ts'
+import { claimAccounts, type OwnedAccount } from '../../src/features/accounts/halves/ownership.ts'
+import { fenceAccount } from '../../src/sync/ownership.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox } from '../sample-rows.ts'
 import { type Random, seeded } from '../seeded.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
+import { arrivalFrom } from './arrival.ts'
 import { foldFeed } from './fold-feed.ts'
 import {
   connectMailbox,
@@ -35,38 +37,6 @@ const isLockAwaited = (app: TestApp) =>
     `.execute(app.db)
     return rows.length > 0
   })
-
-function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number) {
-  const message: RemoteMessage = {
-    key: uid,
-    identity: newId(),
-    threadId: null,
-    internetMessageId: null,
-    references: [],
-    inReplyTo: [],
-    mailboxKeys: [mailbox.key],
-    subject: `${uid} from ${address}`,
-    from: { name: null, address },
-    to: [],
-    cc: [],
-    bcc: [],
-    replyTo: [],
-    snippet: '',
-    receivedAt: new Date(1.7e12 + uid),
-    sentAt: null,
-    isRead: false,
-    isFlagged: false,
-    isDraft: false,
-    hasAttachments: false,
-    categories: [],
-    importance: 'normal',
-    draftMark: null,
-    draftKey: null,
-    mayBeReport: false,
-    size: 100,
-  }
-  return { message, mailboxes: [mailbox] }
-}
 
 /** An account whose sync this test plays. */
 async function openOwned(app: TestApp) {
@@ -122,7 +92,7 @@ describe('own addresses', () => {
     const changing = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()
     const change = inTransaction(app.db, app.tenantId, async unit => {
-      await sql`select from account where id = ${owned.id} for no key update`.execute(unit.sql)
+      await lockHalf(unit, owned.id, 'mail')
       await sql`
         insert into identity (id, tenant_id, account_id, address, compared_address)
         values (${newId()}, ${app.tenantId}, ${owned.id}, ${ALIAS}, ${ALIAS})

@@ -47,7 +47,7 @@ async function readWaits(db: Db): Promise<number[] | null> {
   const { rows } = await sql<{ wait: number }>`
     select extract(epoch from substring(runtime_detail from 'next try at (.*)$')::timestamptz - runtime_updated_at)::float8
       as wait
-    from account where runtime_state = 'backoff'
+    from account_half where runtime_state = 'backoff'
   `.execute(db)
   return rows.length > ACCOUNTS / 2 ? rows.map(({ wait }) => wait) : null
 }

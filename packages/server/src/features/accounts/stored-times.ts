@@ -5,8 +5,11 @@ export const ACCOUNT_TIMES: readonly StoredTimes[] = [
   {
     table: 'account',
     waits: { purge_after: { setAt: 'purge_set_at' } },
+    past: ['wake_window_at'],
+  },
+  {
+    table: 'account_half',
     past: [
-      'wake_window_at',
       'runtime_updated_at',
       'behind_since',
       'failing_since',

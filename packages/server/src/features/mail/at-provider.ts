@@ -47,14 +47,14 @@ export async function wakeSync(context: Pick<Commits, 'step'>, account: SyncedAc
  */
 export async function noteOther(unit: UnitOfWork, account: SyncedAccount, source: string): Promise<boolean> {
   if (await isUnderSuspicion(unit.sql, account.id, source)) return false
-  // First, as the sync locks rows: the account, then its cursors.
-  await askForSync(unit.sql, account, ['mail', 'integrity'])
+  // First, as the sync locks rows: the account, its half, then its cursors.
+  await askForSync(unit.sql, account, { kinds: ['mail'], words: ['integrity'] })
   await recordSuspicion(unit, account.id)
   return true
 }
 
 /** Asks for a pass of the sync after this commit. It is not asked for if that was done often: then one began lately. */
 export async function askForPass(unit: ChangeUnit, account: SyncedAccount): Promise<void> {
-  await askForSync(unit.sql, account, ['mail'])
+  await askForSync(unit.sql, account, { kinds: ['mail'], isHeld: true })
   unit.wake(account.id)
 }

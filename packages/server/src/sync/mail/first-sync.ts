@@ -1,18 +1,23 @@
 import { sql } from 'kysely'
-import { type Session, underFence } from './session.ts'
+import { inTransaction } from '../../events/unit-of-work.ts'
+import { holdAccount, recordInitialized } from '../../features/accounts/halves/progress.ts'
+import { fenceAccount } from '../ownership.ts'
+import type { Session } from './session.ts'
 
 /** The first sync is complete: from here on changes are announced. */
 export async function completeFirstSync(session: Session): Promise<void> {
-  await underFence(session, async (unit, account) => {
+  const { db, owned } = session
+  await inTransaction(db, owned.tenantId, async unit => {
+    await holdAccount(unit, owned.id)
+    const { account } = await fenceAccount(unit, owned, [])
     if (account.isInitialized) return
+    await recordInitialized(unit, account.id, 'mail')
     const { rows } = await sql<{ mailboxes: number; messages: number }>`
-      update account set initialized_at = clock_timestamp(), updated_at = clock_timestamp() where id = ${account.id}
-      returning
+      select
         (select count(*)::int from mailbox where account_id = ${account.id} and not is_deleted) as mailboxes,
         (select count(*)::int from message where account_id = ${account.id}) as messages
     `.execute(unit.sql)
-    const [counts] = rows
-    if (counts) unit.announce({ type: 'account.initialized', accountId: account.id, data: counts })
+    unit.announce({ type: 'account.initialized', accountId: account.id, data: rows[0]! })
   })
   session.isInitialized = true
   session.bodies.wake()

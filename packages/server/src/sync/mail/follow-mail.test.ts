@@ -69,10 +69,10 @@ async function openFollowed(
         renewal: WHEN_ASKED,
       }),
     )
-  const ask = (...kinds: string[]) => db.updateTable('account').set({ sync_wanted: kinds }).execute()
+  const ask = (...kinds: string[]) => db.updateTable('account_half').set({ sync_wanted: kinds }).execute()
   const runtime = () =>
     db
-      .selectFrom('account')
+      .selectFrom('account_half')
       .select(['runtime_state as state', 'runtime_detail as detail', 'behind_since as behindSince'])
       .executeTakeFirstOrThrow()
   const count = async () => (await readIndex(db)).length

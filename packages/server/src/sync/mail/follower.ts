@@ -4,7 +4,7 @@ import type { Logger } from '../../kit/log.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { Follower } from '../follower.ts'
-import type { OwnedAccount } from '../ownership.ts'
+import type { OwnedAccount } from '../../features/accounts/halves/ownership.ts'
 import { Place } from '../turns.ts'
 import { type Bodies, NO_BODIES } from './bodies.ts'
 import { Doubts } from './doubts.ts'
@@ -39,6 +39,7 @@ export function openMailFollower({
   })
   const observeNotice = (seconds: number) => notices.observe(seconds)
   return {
+    kind: 'mail',
     begin(owned) {
       const bodies = storeBodies(owned)
       const remembered = {

@@ -19,7 +19,7 @@ import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { type MailboxRole, roleOf } from '../../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/mail.ts'
-import { beginLook } from '../ownership.ts'
+import { beginLook } from '../../features/accounts/halves/progress.ts'
 import { ChangedMeanwhile, mailboxesOf, type Session, underFence } from './session.ts'
 import { countMessages, listMissing } from './source-store.ts'
 
@@ -201,7 +201,7 @@ async function locateMissing(session: Session, { isCertain }: { isCertain: boole
 
 /** @returns the number of the look that begins */
 export async function startLook({ db, owned, looks }: Session): Promise<number> {
-  const look = await beginLook(db, owned)
+  const look = await beginLook(db, owned, 'mail')
   looks.began(look)
   return look
 }

@@ -2,14 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { IndexedMailbox } from '../../features/mail/mailboxes/rules.ts'
 import { indexedColumns, listIndexedMailboxes, withCursor } from '../../features/mail/mailboxes/store.ts'
-import {
-  FenceLost,
-  isOwned,
-  type OwnedAccount,
-  takingWanted,
-  type Wanted,
-  wantedColumns,
-} from '../ownership.ts'
+import { FenceLost, isOwned, type OwnedAccount } from '../../features/accounts/halves/ownership.ts'
+import { takingWanted, type Wanted, wantedColumns } from '../../features/accounts/halves/wanted.ts'
 import { isDue } from './quarantine.ts'
 
 /** What earlier passes have left to do. */
@@ -45,12 +39,12 @@ export async function beginPass(
   owned: OwnedAccount,
 ): Promise<Wanted & { start: PassStart }> {
   const { rows } = await sql<StartRow>`
-    with ${takingWanted(owned)}, unfinished as (select ${unfinishedOf(owned.id)})
+    with ${takingWanted(owned, 'mail')}, unfinished as (select ${unfinishedOf(owned.id)})
     select ${wantedColumns}, unfinished.*, indexed.*
-    from account cross join unfinished
+    from account_half cross join unfinished
     left join (select mailbox.account_id, ${indexedColumns} from mailbox ${withCursor}) as indexed
-      on indexed.account_id = account.id
-    where ${isOwned(owned)} order by indexed.path
+      on indexed.account_id = account_half.account_id
+    where ${isOwned(owned, 'mail')} order by indexed.path
   `.execute(db)
   const [first] = rows
   if (!first) throw new FenceLost(owned.id)

@@ -23,7 +23,7 @@ async function listIds(app: Pick<TestApp, 'get'>, query: string): Promise<string
 }
 
 async function syncWanted({ db }: Pick<TestApp, 'db'>, accountId: string): Promise<string[]> {
-  const account = db.selectFrom('account').select('sync_wanted').where('id', '=', accountId)
+  const account = db.selectFrom('account_half').select('sync_wanted').where('account_id', '=', accountId)
   return (await account.executeTakeFirstOrThrow()).sync_wanted
 }
 

@@ -75,7 +75,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
         ...(isCleared ? [{ type: 'account.updated', data: { changes: ['status', 'statusReason'] } }] : []),
         { type: 'account.connected', data: { email: user.email, reauthorized: true } },
       ])
-      const row = app.db.selectFrom('account').select('sync_wanted').where('id', '=', account.id)
+      const row = app.db.selectFrom('account_half').select('sync_wanted').where('account_id', '=', account.id)
       expect((await row.executeTakeFirstOrThrow()).sync_wanted).toEqual(['restart'])
     },
   )

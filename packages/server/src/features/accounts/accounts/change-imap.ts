@@ -6,6 +6,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { ChangeUnit, RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
+import { recordSendingSecretChanged } from '../halves/reach.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { announceConnected } from './announce-connected.ts'
 import { refuseDav } from './connect-imap.ts'
@@ -194,7 +195,9 @@ async function storeChange(
     imap: plan.servers,
     ...((isProven || (isNewGrant && isBroken)) && { status: 'active', status_reason: null }),
   }
-  const after = await updateAccount(unit, account, change, { mustRestartSync: isNewGrant })
+  const after = await updateAccount(unit, account, change, { reachedAnew: isNewGrant ? ['mail'] : [] })
+  if (plan.secrets.smtp_password !== undefined && !isNewGrant)
+    await recordSendingSecretChanged(unit, account.id)
   if (isNewGrant) announceConnected(unit, after, { reauthorized: true })
   return after
 }

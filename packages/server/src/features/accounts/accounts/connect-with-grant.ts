@@ -10,6 +10,8 @@ import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { OAuthClient } from '../oauth-apps/clients.ts'
 import { kindOf } from '../grants/rules.ts'
+import { ALL_KINDS } from '../halves/kind.ts'
+import { recordReopened } from '../halves/trouble.ts'
 import { withdrawRevocations } from '../grants/revocation.ts'
 import { storeGrant } from '../grants/store.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
@@ -154,11 +156,11 @@ async function renew(
       cloud: client.cloud,
       ...grantedHalves(grant),
       settings_override: withoutHalves(account.tenant_settings, account, { asked, granted: halves }),
-      closed_since: null,
       ...(account.status !== 'paused' && { status: 'active', status_reason: null }),
     },
-    { mustRestartSync: true },
+    { reachedAnew: ALL_KINDS },
   )
+  await recordReopened(unit, account.id)
   announceConnected(unit, after, { reauthorized: true })
   unit.wake(account.id)
   return after

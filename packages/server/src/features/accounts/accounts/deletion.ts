@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
+import { recordStatusOfHalves } from '../halves/status.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */
@@ -37,6 +38,7 @@ export async function deleteAccount(
     .where('id', '=', id)
     .execute()
   if (account.deleted_at) return true
+  await recordStatusOfHalves(unit, id)
 
   await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
   await endGrant(unit, keys, account)

@@ -18,8 +18,6 @@ export interface Troubled {
   oldestSeconds: number
 }
 
-const isToBeFollowed = sql<boolean>`status = 'active' and deleted_at is null`
-
 /** An active account without an owner. */
 export const isUnowned = sql<boolean>`account.owner_instance is null and account.status = 'active' and account.deleted_at is null`
 
@@ -35,6 +33,10 @@ export const unownedTenants = sql`
     where account.tenant_id > unowned.tenant_id and ${isUnowned} order by account.tenant_id limit 1
   ) from unowned where unowned.tenant_id is not null`
 
+/** Since when the mail of an account has been behind. An account that nobody follows is behind with every half. */
+const mailBehindSince = sql`(
+  select behind_since from account_half where account_half.account_id = account.id and kind = 'mail')`
+
 /** Counts active accounts in trouble, in the whole installation. Reads only those, however many accounts there are. */
 export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>> {
   const { rows } = await sql<{ trouble: Trouble; count: number; seconds: number }>`
@@ -46,20 +48,22 @@ export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>
       from unowned join tenant on tenant.id = unowned.tenant_id
       -- OFFSET 0 keeps the planner from reading all unowned accounts of every tenant.
       cross join lateral (
-        select coalesce(behind_since, updated_at) as since from account
-        where account.tenant_id = tenant.id and ${isUnowned} offset 0
+        select coalesce(${mailBehindSince}, updated_at) as since
+        from account where account.tenant_id = tenant.id and ${isUnowned} offset 0
       ) as account
       where tenant.suspended_at is null
       union all
-      select tenant_id, 'unfollowed', coalesce(behind_since, greatest(started_at, heartbeat_until))
-      from instance join account on owner_instance = instance.id where not ${isLive} and ${isToBeFollowed}
+      select tenant_id, 'unfollowed', coalesce(${mailBehindSince}, greatest(started_at, heartbeat_until))
+      from instance join account on owner_instance = instance.id
+      where not ${isLive} and status = 'active' and deleted_at is null
       union all
-      select tenant_id, case when failing_since is null then 'lagging' else 'failing' end,
-        coalesce(failing_since, behind_since)
-      from account join instance on owner_instance = instance.id
-      where behind_since is not null and ${isToBeFollowed} and ${isLive}
+      select tenant_id, case when min(failing_since) is null then 'lagging' else 'failing' end,
+        coalesce(min(failing_since), min(behind_since))
+      from account_half join instance on owner_instance = instance.id
+      where behind_since is not null and ${isLive}
         and (failing_since is not null
           or behind_since < clock_timestamp() - make_interval(secs => ${LAG_SECONDS}))
+      group by account_id, tenant_id
     ) as troubled join tenant on tenant.id = tenant_id
     where suspended_at is null group by trouble
   `.execute(db)

@@ -12,6 +12,7 @@ import type { EndingKeys } from '../grants/revocation.ts'
 import type { AccountView } from './account.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
 import { askForSync } from './ask-for-sync.ts'
+import { RENEWAL } from '../halves/wanted.ts'
 import { changeImapAccount } from './change-imap.ts'
 import { connectByToken, type OAuthServices } from './connect-by-token.ts'
 import { connectImapAccount } from './connect-imap.ts'
@@ -19,7 +20,7 @@ import { deleteAccount } from './deletion.ts'
 import type { SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { effectiveSettings, enabledKinds, planSettings } from './rules.ts'
-import { type AccountChange, listAccountViews, lockAccount, RENEWAL, updateAccount } from './store.ts'
+import { type AccountChange, listAccountViews, lockAccount, updateAccount } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 
@@ -102,7 +103,7 @@ export function accountOperations({
       if (disabled.length > 0) refuse('sync_kinds_disabled', { kinds: disabled })
 
       return context.change(async unit => {
-        const retryAfterSeconds = await askForSync(unit.sql, account, [...kinds, RENEWAL])
+        const retryAfterSeconds = await askForSync(unit.sql, account, { kinds, words: [RENEWAL] })
         if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
         unit.wake(account.id)
         return { kinds }

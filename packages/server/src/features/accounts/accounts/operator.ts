@@ -22,6 +22,10 @@ export interface AccountSelection {
   limit: number
 }
 
+/** Since when any half of an account has been behind. */
+const behindSince = sql`(
+  select min(behind_since) from account_half as behind where behind.account_id = account.id)`
+
 /** Lists accounts that are not deleted, oldest first. */
 export async function listAccountsOfAll(db: Db, selection: AccountSelection): Promise<ListedAccount[]> {
   const { tenantId, isBehind, afterId, limit } = selection
@@ -30,9 +34,9 @@ export async function listAccountsOfAll(db: Db, selection: AccountSelection): Pr
   if (isBehind) {
     views = views
       .where('account.status', '=', 'active')
-      .where(sql<boolean>`(account.behind_since is not null or account.owner_instance is null
+      .where(sql<boolean>`(${behindSince} is not null or account.owner_instance is null
         or instance.heartbeat_until < clock_timestamp())`)
-      .orderBy(sql`coalesce(account.behind_since, account.updated_at)`)
+      .orderBy(sql`coalesce(${behindSince}, account.updated_at)`)
   } else if (afterId !== null) views = views.where('account.id', '>', afterId)
   return views.orderBy('account.id').limit(limit).$castTo<ListedAccount>().execute()
 }

@@ -5,6 +5,7 @@ import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Logger } from '../../../kit/log.ts'
+import { deleteHalves } from '../halves/rows.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 const BATCH_ROWS = 2000
@@ -117,8 +118,6 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
         imap: null,
         // From now on, copies of its sealed values in backups of the database are unreadable.
         data_key: null,
-        runtime_state: null,
-        runtime_detail: null,
         // A process that still holds the account can no longer write.
         owner_instance: null,
         owner_epoch: sql`owner_epoch + 1`,
@@ -129,6 +128,7 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
       .where('purged_at', 'is', null)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return
+    await deleteHalves(unit, account.id)
     const { id: accountId, externalRef } = account
     unit.announce({ type: 'account.purged', accountId: null, data: { accountId, externalRef } })
   })

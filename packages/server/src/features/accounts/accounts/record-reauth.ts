@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { recordStatusOfHalves } from '../halves/status.ts'
 import type { AccountView } from './account.ts'
 
 /** Stops an active, locked account that needs a new grant, and announces that once. Returns whether it was active. */
@@ -15,6 +16,7 @@ export async function recordReauthRequired(
     .where('tenant_id', '=', unit.tenantId)
     .where('id', '=', account.id)
     .execute()
+  await recordStatusOfHalves(unit, account.id)
   const { email, provider, external_ref: externalRef } = account
   unit.announce({
     type: 'account.reauth_required',

@@ -25,11 +25,11 @@ export interface SettingsBearer {
 }
 
 /** What of an account says how it is reached. */
-export type ReachedRow = Pick<AccountRow, 'id' | 'tenant_id' | 'updated_at'>
+export type ReachedRow = Pick<AccountRow, 'id' | 'tenant_id' | 'stamp'>
 
-/** The account as `connections` needs it. Servers and secrets change together with `updated_at`. */
-export function reachedAs(account: ReachedRow): ReachedAccount {
-  return { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
+/** The account as `connections` needs it. The version of a connection is the stamp of its half. */
+export function reachedAs({ id, tenant_id, stamp }: ReachedRow): ReachedAccount {
+  return { id, tenantId: tenant_id, version: stamp }
 }
 
 /**
@@ -139,15 +139,6 @@ export function requireClicksForHoneypot(settings: {
   trackClicks: boolean
 }): void {
   if (settings.trackingHoneypot && !settings.trackClicks) refuse('honeypot_needs_click_tracking')
-}
-
-/** Whether syncs must restart under these settings. */
-export function mustRestart(before: AccountSettings, after: AccountSettings): boolean {
-  return (
-    before.bodyStorage !== after.bodyStorage ||
-    before.calendarEnabled !== after.calendarEnabled ||
-    before.syncWindowDays !== after.syncWindowDays
-  )
 }
 
 /** Names of the fields in which two states of an account differ, as in `account.updated`. */

@@ -1,33 +1,46 @@
 import type { AccountSettingsOverride } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type NewestFirst, isAfter, rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
-import { COLUMNS } from '../../../database/tables.ts'
+import { COLUMNS, type Tables } from '../../../database/tables.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
+import { MAIL_HALF_COLUMNS, otherHalves } from '../halves/columns.ts'
+import type { HalfKind } from '../halves/kind.ts'
+import { reachedDifferently, recordReachChanged } from '../halves/reach.ts'
+import { insertHalves } from '../halves/rows.ts'
+import { recordStatusOfHalves } from '../halves/status.ts'
+import { type HalfProblem, storeProblem } from '../halves/trouble.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { presentAccount } from './present.ts'
-import { changedFields, mustRestart } from './rules.ts'
+import { changedFields } from './rules.ts'
 
 /** A heartbeat gives a lease of 10 seconds (processes/lease.ts), so this is 30 seconds after the last heartbeat. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
-const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance
+const isFollowed = sql<boolean>`coalesce(account.owner_instance = account_half.runtime_instance
   and heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
   and heartbeat_until < clock_timestamp() + interval '1 minute', false)`
 
 /** Finds the tenant's account, whether the credential may see it or not: `requireAccount` checks that. */
 export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
-  const row = await db
-    .selectFrom('account')
+  const row = await withMailHalf(db)
     .select(COLUMNS.account)
-    .where('tenant_id', '=', tenantId)
+    .select(MAIL_HALF_COLUMNS)
+    .where('account.tenant_id', '=', tenantId)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   // Only this file writes the columns whose types are wider than their content.
   return (row as AccountRow | undefined) ?? null
+}
+
+function withMailHalf(db: Kysely<Tables>) {
+  return db
+    .selectFrom('account')
+    .innerJoin('account_half', join =>
+      join.onRef('account_half.account_id', '=', 'account.id').on('account_half.kind', '=', 'mail'),
+    )
 }
 
 /** A query of the tenant's accounts with everything needed to show them. The caller adds conditions and order. */
@@ -37,12 +50,16 @@ export function accountViews(db: Db, tenantId: string) {
 
 /** Like `accountViews`, for all tenants. For the operator only. */
 export function everyAccountView(db: Db) {
-  return db
-    .selectFrom('account')
+  return withMailHalf(db)
     .innerJoin('tenant', 'tenant.id', 'account.tenant_id')
     .leftJoin('instance', 'instance.id', 'account.owner_instance')
     .select(COLUMNS.account)
-    .select(['tenant.settings as tenant_settings', isFollowed.as('is_followed')])
+    .select(MAIL_HALF_COLUMNS)
+    .select([
+      'tenant.settings as tenant_settings',
+      isFollowed.as('is_followed'),
+      otherHalves.as('other_halves'),
+    ])
     .where('account.deleted_at', 'is', null)
 }
 
@@ -150,8 +167,6 @@ export async function insertAccount(unit: UnitOfWork, account: NewAccount): Prom
       tenant_id: unit.tenantId,
       settings_override: JSON.stringify(account.settings_override),
       imap: account.imap && JSON.stringify(account.imap),
-      // It has no messages yet, and the sync writes their documents.
-      search_version: SEARCH_VERSION,
       // Cursors of the list hold milliseconds.
       created_at: sql`date_trunc('milliseconds', clock_timestamp())`,
       // The default would be the start of the transaction, which is earlier.
@@ -160,7 +175,9 @@ export async function insertAccount(unit: UnitOfWork, account: NewAccount): Prom
     // Its address and its subject are unique.
     .onConflict(target => target.doNothing())
     .executeTakeFirst()
-  return inserted.numInsertedOrUpdatedRows ? findAccountView(unit.sql, unit.tenantId, account.id) : null
+  if (!inserted.numInsertedOrUpdatedRows) return null
+  await insertHalves(unit, account.id)
+  return findAccountView(unit.sql, unit.tenantId, account.id)
 }
 
 /** The id of the tenant's live account whose user has this subject. */
@@ -229,7 +246,6 @@ export interface AccountChange {
   cloud?: Account['cloud']
   granted_calendar?: boolean
   granted_contacts?: boolean
-  closed_since?: null
   external_ref?: string | null
   status?: Account['status']
   status_reason?: string | null
@@ -237,24 +253,28 @@ export interface AccountChange {
   imap?: ImapServers
 }
 
+/** What else changes of the halves of an account than a change of the account brings with it. */
+export interface HalfChange {
+  /** These are reached in another way, such as by another secret. */
+  reachedAnew?: readonly HalfKind[]
+  problem?: HalfProblem
+}
+
 /**
- * Writes a change of a locked account, and announces `account.updated` if anything differs afterwards. Tells the owner
- * to restart if settings or servers require it, or if `mustRestartSync`.
+ * Writes a change of a locked account, and announces `account.updated` if anything differs afterwards. The followers of
+ * halves that are reached in another way restart.
  */
 export async function updateAccount(
   unit: UnitOfWork,
   before: AccountView,
   change: AccountChange,
-  options: { mustRestartSync?: boolean } = {},
+  { reachedAnew = [], problem }: HalfChange = {},
 ): Promise<AccountView> {
-  const changed: AccountView = { ...before, ...change }
+  const changed = changedView(before, change, problem)
   const [shownBefore, shownAfter] = [presentAccount(before), presentAccount(changed)]
   const changes = changedFields(shownBefore, shownAfter)
-  const isRestarted =
-    options.mustRestartSync ||
-    changes.includes('imap') ||
-    mustRestart(shownBefore.settings, shownAfter.settings)
-  if (changes.length === 0 && !isRestarted) return before
+  const reached = new Set([...reachedAnew, ...reachedDifferently(shownBefore, shownAfter)])
+  if (changes.length === 0 && reached.size === 0 && !problem) return before
 
   const { settings_override, imap, ...plain } = change
   await unit.sql
@@ -263,12 +283,14 @@ export async function updateAccount(
       ...plain,
       ...(settings_override && { settings_override: JSON.stringify(settings_override) }),
       ...(imap && { imap: JSON.stringify(imap) }),
-      ...(isRestarted && { sync_wanted: wantedWith(['restart']) }),
       updated_at: sql`clock_timestamp()`,
     })
     .where('tenant_id', '=', unit.tenantId)
     .where('id', '=', before.id)
     .execute()
+  if (change.status !== undefined) await recordStatusOfHalves(unit, before.id)
+  if (problem) await storeProblem(unit, before.id, problem)
+  if (reached.size > 0) await recordReachChanged(unit, [before.id], reached)
   const after = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed
   if (changes.length > 0) {
     unit.announce({
@@ -280,13 +302,21 @@ export async function updateAccount(
   return after
 }
 
-/** Wanted of an account whose provider has pushed that something changed. */
-export const NOTICE = 'notice'
-
-/** Wanted of an account that somebody asks to be looked at over a new connection, if it is watched over one for long. */
-export const RENEWAL = 'renewal'
-
-/** `sync_wanted` with these kinds added, each once. */
-export function wantedWith(kinds: readonly string[]) {
-  return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...kinds]}::text[]))`
+/** The account as a change leaves it. Problems of halves end with the status under which they arose. */
+function changedView(
+  before: AccountView,
+  change: AccountChange,
+  { kind, problem }: Partial<HalfProblem> = {},
+): AccountView {
+  const isOver = change.status !== undefined
+  const problemOf = (each: HalfKind, known: string | null) =>
+    each === kind ? (problem ?? null) : isOver ? null : known
+  return {
+    ...before,
+    ...change,
+    problem: problemOf('mail', before.problem),
+    other_halves:
+      before.other_halves?.map(other => ({ ...other, problem: problemOf(other.kind, other.problem) })) ??
+      null,
+  }
 }

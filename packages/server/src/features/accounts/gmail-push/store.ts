@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { unflushed } from '../../../database/unflushed.ts'
 import type { GrantedWatch } from '../../../providers/granted-watch.ts'
-import { NOTICE, wantedWith } from '../accounts/store.ts'
+import { NOTICE, wantedWith } from '../halves/wanted.ts'
 
 /** How the mailboxes of an OAuth app are watched, and whose pushes are believed. */
 export interface PushTerms {
@@ -76,8 +76,10 @@ export async function recordNotice(
 ): Promise<string[]> {
   const isOperators = operators?.subscription === subscription && operators.serviceAccount === serviceAccount
   const { rows } = await sql<{ id: string }>`
-    update account set sync_wanted = ${wantedWith([NOTICE])}
-    where provider = 'gmail' and lower(email) = lower(${email}) and deleted_at is null and status = 'active'
+    update account_half set sync_wanted = ${wantedWith([NOTICE])}
+    from account
+    where account.id = account_half.account_id and kind = 'mail' and provider = 'gmail'
+      and lower(email) = lower(${email}) and deleted_at is null and status = 'active'
       and not sync_wanted @> array[${NOTICE}]::text[] and ${unflushed}
       and case when oauth_app_id is null then ${isOperators} else oauth_app_id in (
         select id from oauth_app

@@ -12,6 +12,7 @@ import { newId } from '../../../kit/ids.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
 import { rotateKeyRing } from '../accounts/key-rotation.ts'
 import { openOAuthClients } from './clients.ts'
+import { addHalves } from '../../../../test/halves.ts'
 
 const BASE = 'https://mail.example.com'
 const SECRET = 'canary-of-client-secret'
@@ -214,15 +215,15 @@ describe('PATCH /v1/oauth-apps/{appId}', () => {
     const { body: other } = await add()
     const sample = (values: Parameters<typeof sampleAccount>[2]) =>
       sampleAccount(app.db, app.tenantId, { oauth_app_id: made.id, ...values })
-    const waiting = await sample({ status_reason: 'invalid_client' })
-    await sample({ status_reason: null })
+    const waiting = await sample({ problem: 'invalid_client' })
+    await sample({ problem: null })
     await sample({ status_reason: 'invalid_client', status: 'paused' })
-    await sample({ status_reason: 'server_not_allowed' })
-    await sample({ status_reason: 'invalid_client', oauth_app_id: other.id })
-    await sample({ status_reason: 'invalid_client', deleted_at: new Date() })
+    await sample({ problem: 'server_not_allowed' })
+    await sample({ problem: 'invalid_client', oauth_app_id: other.id })
+    await sample({ problem: 'invalid_client', deleted_at: new Date() })
     const restarted = async () => {
       const { rows } = await sql<{ id: string }>`
-        select id from account where 'restart' = any(sync_wanted) and oauth_app_id = ${made.id}`.execute(
+        select id from account join account_half on account_id = id where 'restart' = any(sync_wanted) and oauth_app_id = ${made.id}`.execute(
         app.db,
       )
       return rows.map(({ id }) => id)
@@ -242,9 +243,11 @@ describe('PATCH /v1/oauth-apps/{appId}', () => {
       select gen_random_uuid(), ${own.tenantId}, 'gmail', 'oauth', n || '@push.test', ${made.id}, 'active', data_key
       from generate_series(1, 1200) as n, (select data_key from account limit 1) as sample
     `.execute(own.db)
+    await addHalves(own.db)
     const restarted = async () => {
       const { rows } = await sql<{ count: number }>`
-        select count(*)::int as count from account where 'restart' = any(sync_wanted) and oauth_app_id = ${made.id}
+        select count(*)::int as count from account join account_half on account_id = id
+        where 'restart' = any(sync_wanted) and oauth_app_id = ${made.id}
       `.execute(own.db)
       return rows[0]?.count
     }

@@ -3,7 +3,8 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
-import { wantedWith } from '../accounts/store.ts'
+import { ALL_KINDS } from '../halves/kind.ts'
+import { recordReachChanged } from '../halves/reach.ts'
 
 /** Accounts that are told in one transaction. */
 const BATCH_ACCOUNTS = 500
@@ -60,18 +61,17 @@ interface Restarted {
 
 async function restartBatch(unit: UnitOfWork, { appId, which, afterId }: Batch): Promise<Restarted> {
   const isMisconfigured = sql`
-    (status_reason in ('provider_not_configured', 'oauth_app_secret_unreadable', 'invalid_client')
+    (exists (select from account_half where account_id = account.id
+        and problem in ('provider_not_configured', 'oauth_app_secret_unreadable', 'invalid_client'))
       or exists (select from oauth_grant where account_id = account.id and retry_at is not null))`
   const { rows } = await sql<{ id: string }>`
-    update account set sync_wanted = ${wantedWith(['restart'])}
-    where id in (
-      select id from account
-      where tenant_id = ${unit.tenantId} and oauth_app_id = ${appId} and deleted_at is null and status = 'active'
-        and id > ${afterId} and ${which === 'all' ? sql`true` : isMisconfigured}
-      order by id limit ${BATCH_ACCOUNTS} for no key update)
-    returning id
+    select id from account
+    where tenant_id = ${unit.tenantId} and oauth_app_id = ${appId} and deleted_at is null and status = 'active'
+      and id > ${afterId} and ${which === 'all' ? sql`true` : isMisconfigured}
+    order by id limit ${BATCH_ACCOUNTS} for no key update
   `.execute(unit.sql)
-  const ids = rows.map(({ id }) => id).toSorted()
+  const ids = rows.map(({ id }) => id)
+  await recordReachChanged(unit, ids, ALL_KINDS)
   // Whoever needs a token meanwhile need not wait for the end of a pause.
   await sql`
     update oauth_grant set retry_at = null where account_id = any(${ids}::uuid[]) and retry_at is not null

@@ -6,7 +6,8 @@ import { holdTenantPlan } from '../../tenancy/plans/store.ts'
 import { lockTenantSettings, updateTenantSettings } from '../../tenancy/settings/store.ts'
 import { presentAccount } from '../accounts/present.ts'
 import { changedFields } from '../accounts/rules.ts'
-import { accountViews, wantedWith } from '../accounts/store.ts'
+import { accountViews } from '../accounts/store.ts'
+import { recordReachChanged } from '../halves/reach.ts'
 import { inheritSettings } from '../settings/inherit.ts'
 
 /** Accounts that one transaction changes. */
@@ -46,12 +47,12 @@ async function forbidPage(unit: UnitOfWork, planId: string): Promise<boolean> {
     .updateTable('account')
     .set({
       settings_override: sql<string>`settings_override || '{"bodyStorage": "none"}'`,
-      sync_wanted: wantedWith(['restart']),
       updated_at: sql`clock_timestamp()`,
     })
     .where('tenant_id', '=', unit.tenantId)
     .where('id', 'in', ids)
     .execute()
+  await recordReachChanged(unit, ids, ['mail'])
   const before = new Map(page.map(view => [view.id, presentAccount(view)]))
   const changed = await accountViews(unit.sql, unit.tenantId)
     .where('account.id', 'in', ids)

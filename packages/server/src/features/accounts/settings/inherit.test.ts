@@ -6,6 +6,7 @@ import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import type { Db } from '../../../database/pool.ts'
 import { announceSettingsHandler } from './inherit.ts'
+import { addHalves } from '../../../../test/halves.ts'
 
 const ACCOUNTS = 1_300
 
@@ -22,6 +23,7 @@ async function addAccounts(db: Db, tenantId: string): Promise<void> {
     select gen_random_uuid(), n || '@example.com', ${columns}
     from account, generate_series(2, ${ACCOUNTS}::int) as n where id = ${id}
   `.execute(db)
+  await addHalves(db)
 }
 
 /** How many accounts were announced how often with a change of the window. */
@@ -38,7 +40,7 @@ async function countAnnounced(db: Db, syncWindowDays: number): Promise<Record<st
 
 const countRestarting = async (db: Db) => {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from account where sync_wanted @> array['restart']
+    select count(*)::int as count from account_half where sync_wanted @> array['restart']
   `.execute(db)
   return rows[0]?.count
 }

@@ -7,8 +7,10 @@ import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { newId } from '../../../kit/ids.ts'
 import { lockTenantSettings } from '../../tenancy/settings/store.ts'
 import { presentAccount } from '../accounts/present.ts'
-import { changedFields, mustRestart } from '../accounts/rules.ts'
-import { accountViews, wantedWith } from '../accounts/store.ts'
+import { changedFields } from '../accounts/rules.ts'
+import { accountViews } from '../accounts/store.ts'
+import type { HalfKind } from '../halves/kind.ts'
+import { mustRestart, recordReachChanged } from '../halves/reach.ts'
 
 /** Accounts that are announced in one transaction. */
 const BATCH_ACCOUNTS = 500
@@ -104,6 +106,7 @@ async function inheritBatch(
   { before, after, afterId, changedAt }: Batch,
 ): Promise<{ restarted: string[]; nextId: string | null }> {
   const restarted: string[] = []
+  const kinds = new Set<HalfKind>()
   const views = await accountViews(unit.sql, unit.tenantId)
     .where('account.id', '>', afterId)
     .$if(changedAt !== null, query => query.where('account.created_at', '<=', changedAt!))
@@ -116,12 +119,12 @@ async function inheritBatch(
     const changes = changedFields(shownBefore, account)
     if (changes.length === 0) continue
     unit.announce({ type: 'account.updated', accountId: view.id, data: { account, changes } })
-    if (mustRestart(shownBefore.settings, account.settings)) restarted.push(view.id)
+    const restarting = mustRestart(shownBefore.settings, account.settings)
+    if (restarting.size === 0) continue
+    for (const kind of restarting) kinds.add(kind)
+    restarted.push(view.id)
   }
-  await sql`
-    update account set sync_wanted = ${wantedWith(['restart'])}
-    where id in (select id from account where id = any(${restarted}::uuid[]) order by id for no key update)
-  `.execute(unit.sql)
+  if (restarted.length > 0) await recordReachChanged(unit, restarted, kinds)
   const isLast = views.length < BATCH_ACCOUNTS
   return { restarted, nextId: isLast ? null : (views.at(-1)?.id ?? null) }
 }

@@ -112,7 +112,7 @@ describe('PATCH /v1/settings', () => {
     ])
     const shown = await app.get<Account>(`/v1/accounts/${inherits.id}`)
     expect(body.items[1]?.data['account']).toEqual(shown.body)
-    const rows = await app.db.selectFrom('account').select(['id', 'sync_wanted']).execute()
+    const rows = await app.db.selectFrom('account_half').select(['account_id as id', 'sync_wanted']).execute()
     const wanted = new Map(rows.map(row => [row.id, row.sync_wanted]))
     expect(wanted.get(inherits.id)).toEqual(['restart'])
     for (const { id } of [own, gone, foreign]) expect(wanted.get(id)).toEqual([])

@@ -16,7 +16,10 @@ export const integrityOperations = {
     if (query.refresh) {
       requireConnectable(account)
       await context.change(async unit => {
-        const retryAfterSeconds = await askForSync(unit.sql, account, ['mail', 'integrity'])
+        const retryAfterSeconds = await askForSync(unit.sql, account, {
+          kinds: ['mail'],
+          words: ['integrity'],
+        })
         if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
         await requestComparisons(unit, account.id)
         unit.wake(account.id)

@@ -22,9 +22,10 @@ export async function findComparisons(db: Db, accountId: string): Promise<Mailbo
 /** When the account was last found equal to its provider; null if it never was. */
 export async function findVerifiedAt(db: Db, accountId: string): Promise<Date | null> {
   const row = await db
-    .selectFrom('account')
+    .selectFrom('account_half')
     .select('verified_at')
-    .where('id', '=', accountId)
+    .where('account_id', '=', accountId)
+    .where('kind', '=', 'mail')
     .executeTakeFirst()
   return row?.verified_at ?? null
 }
@@ -40,7 +41,7 @@ export interface ComparisonSchedule {
 
 export async function findSchedule(db: Db, accountId: string): Promise<ComparisonSchedule> {
   const account = await sql<{ differs: boolean }>`
-    select differs_since is not null as differs from account where id = ${accountId}
+    select differs_since is not null as differs from account_half where account_id = ${accountId} and kind = 'mail'
   `.execute(db)
   const { rows } = await sql<{ source: string; seconds: number; open: number }>`
     select source,
@@ -58,14 +59,13 @@ export async function findSchedule(db: Db, accountId: string): Promise<Compariso
   }
 }
 
-const isActive = sql`account.status = 'active' and account.deleted_at is null`
-
 /** Active accounts of the installation that are known to differ from their provider. Reads only those. */
 export async function measureDiffering(db: Db): Promise<{ count: number; oldestSeconds: number }> {
   const { rows } = await sql<{ count: number; seconds: number }>`
     select count(*)::int as count,
       coalesce(extract(epoch from clock_timestamp() - min(differs_since)), 0)::float8 as seconds
-    from account where differs_since is not null and ${isActive}
+    from account_half join account on account.id = account_id
+    where differs_since is not null and kind = 'mail' and status = 'active' and deleted_at is null
   `.execute(db)
   return { count: rows[0]?.count ?? 0, oldestSeconds: Math.max(0, rows[0]?.seconds ?? 0) }
 }
@@ -75,25 +75,26 @@ export async function measureDiffering(db: Db): Promise<{ count: number; oldestS
  * verified: the number of all is the one that the processes show with their heartbeats.
  */
 export async function countStates(db: Db): Promise<Record<string, number>> {
-  const isCounted = sql`${isActive} and owner_instance is not null and differs_since is null`
+  // A half has an owner only while its account is active.
+  const isCounted = sql`kind = 'mail' and owner_instance is not null and differs_since is null`
   const { count: behind } = await measureDiffering(db)
   const { rows } = await sql<{ followed: number; unverified: number }>`
     with unverified as (
-      select id from account where verified_at is null and ${isCounted}
+      select account_id from account_half where verified_at is null and ${isCounted}
       union
       -- An index serves no condition with clock_timestamp(), which changes from row to row.
-      select id from account
+      select account_id from account_half
       where verified_at <= statement_timestamp() - make_interval(hours => ${VERIFIED_HOURS}::int) and ${isCounted}
       union
       -- OFFSET 0 keeps the planner from reading all mailboxes and accounts.
       select account_id from mailbox_comparison as compared
       where (is_doubtful or compared_at is null)
         and exists (select from mailbox where id = mailbox_id and source is not null and not is_deleted offset 0)
-        and exists (select from account where id = compared.account_id and ${isCounted} offset 0)
+        and exists (select from account_half where account_id = compared.account_id and ${isCounted} offset 0)
       union
       select account_id from sync_cursor as suspected
       where suspected_at is not null
-        and exists (select from account where id = suspected.account_id and ${isCounted} offset 0)
+        and exists (select from account_half where account_id = suspected.account_id and ${isCounted} offset 0)
     )
     select (select coalesce(sum(accounts), 0)::int from instance where ${isLive}) as followed,
       (select count(*)::int from unverified) as unverified

@@ -31,7 +31,7 @@ export interface Owned {
 
 export interface FullAccount {
   id: string
-  /** Changes with the settings of the account. */
+  /** Changes with what its mail is reached by, whether it is stored included. */
   version: string
   /** Whether the first sync is complete. */
   isInitialized: boolean
@@ -40,14 +40,14 @@ export interface FullAccount {
 /** Those of the accounts that are still owned like this, store every message, and are reachable. */
 export async function listFullAccounts(db: Db, owned: readonly Owned[]): Promise<FullAccount[]> {
   const { rows } = await sql<FullAccount>`
-    select account.id, account.updated_at::text as version, initialized_at is not null as "isInitialized"
+    select account.id, stamp::text as version, initialized_at is not null as "isInitialized"
     from unnest(
       ${owned.map(({ id }) => id)}::uuid[], ${owned.map(({ instanceId }) => instanceId)}::uuid[],
       ${owned.map(({ epoch }) => epoch)}::bigint[]
     ) as held (id, instance_id, epoch)
-    join account on account.id = held.id and owner_instance = instance_id and owner_epoch = epoch
-    join tenant on tenant.id = account.tenant_id
-    where account.deleted_at is null and account.status = 'active' and tenant.suspended_at is null
+    join account_half on account_id = held.id and kind = 'mail' and owner_instance = instance_id and owner_epoch = epoch
+    join account on account.id = account_id join tenant on tenant.id = account.tenant_id
+    where tenant.suspended_at is null
       and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'full'
   `.execute(db)
   return rows

@@ -6,7 +6,7 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 import { isUuid, newId } from '../../../kit/ids.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
-import { lockAccount } from '../../accounts/accounts/store.ts'
+import { lockHalf } from '../../accounts/halves/lock.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { findOwnSignatures, updateOwnSignature } from '../mail-settings/store.ts'
@@ -110,9 +110,9 @@ const changeOperations = {
   }),
 }
 
-/** Holds the account, so that what is counted and read of its identities stays true until the commit. */
+/** Holds the mail of the account, so that what is counted and read of its identities stays true until the commit. */
 async function requireLocked(unit: UnitOfWork, accountId: string): Promise<AccountView> {
-  return (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
+  return (await lockHalf(unit, accountId, 'mail')) ?? refuse('account_not_found')
 }
 
 async function requireIdentity(unit: UnitOfWork, accountId: string, id: string): Promise<IdentityRow> {

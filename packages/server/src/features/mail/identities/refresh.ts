@@ -6,7 +6,7 @@ import { ProviderFailure } from '../../../providers/failure.ts'
 import type { OfferedIdentity } from '../../../providers/identities.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
-import { lockAccount } from '../../accounts/accounts/store.ts'
+import { lockHalf } from '../../accounts/halves/lock.ts'
 import { areOffered } from './rules.ts'
 import { recordAsked, recordOffered } from './record-offered.ts'
 
@@ -16,7 +16,7 @@ export interface RefreshServices {
   connections: Connections
 }
 
-type Refreshed = Pick<AccountRow, 'id' | 'tenant_id' | 'updated_at' | 'provider' | 'status'>
+type Refreshed = Pick<AccountRow, 'id' | 'tenant_id' | 'stamp' | 'provider' | 'status'>
 
 /**
  * Reads the addresses that the provider offers, if those that are stored are a day old. If the provider cannot be asked,
@@ -32,14 +32,14 @@ export async function refreshIdentities(
   if (!areOffered(account.provider) || account.status !== 'active') return false
   if (!isWanted && (await hasFresh(db, account.id))) return false
   const isDue = await inTransaction(db, account.tenant_id, async unit => {
-    const held = await lockAccount(unit, account.id)
+    const held = await lockHalf(unit, account.id, 'mail')
     return held !== null && (await recordAsked(unit, account.id, { isWanted }))
   })
   if (!isDue) return false
   const offered = await ask(connections, account)
   if (offered === null) return false
   await inTransaction(db, account.tenant_id, async unit => {
-    const held = await lockAccount(unit, account.id)
+    const held = await lockHalf(unit, account.id, 'mail')
     if (held) await recordOffered(unit, held, offered)
   })
   return true

@@ -55,8 +55,8 @@ export interface OwnAddressRow {
 /**
  * What `ownAddressesOf` needs, in a statement over `account`.
  *
- * A transaction that records messages locks the row of the account in an earlier statement. A change of identities holds
- * that row, so addresses that were read under the lock are still right at the commit.
+ * A transaction that records messages locks the half of mail in an earlier statement. A change of identities holds that
+ * half, so addresses that were read under the lock are still right at the commit.
  */
 export const ownAddressColumns = sql`
   account.email, array(

@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { mailSettings } from '@waxwing/contract/mail/mail-settings.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
-import { lockAccount } from '../../accounts/accounts/store.ts'
+import { lockHalf } from '../../accounts/halves/lock.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { findMailSettings, updateMailSettings } from './store.ts'
@@ -17,7 +17,7 @@ export const mailSettingOperations = {
   update: on.update.handler(async ({ input: { params, body }, context }) => {
     const { id } = await requireAccount(context, params.accountId)
     return context.change(async unit => {
-      if (!(await lockAccount(unit, id))) refuse('account_not_found')
+      if (!(await lockHalf(unit, id, 'mail'))) refuse('account_not_found')
       await updateMailSettings(unit, id, body)
       return findMailSettings(unit.sql, id)
     })

@@ -3,16 +3,17 @@ import { inOneFlight, type Rows } from '../../../database/in-one-flight.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../../calls/refuse.ts'
+import { lockingHalf } from '../../accounts/halves/lock.ts'
 import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../identities/store.ts'
 import type { MailAccount } from './rules.ts'
 
 type MailAccountRow = OwnAddressRow & { initialized_at: Date | null; look: number; has_missing: boolean }
 
 /**
- * What recording needs to know of an account, behind a statement that locks its row. It is a statement of its own, so that
- * it sees what was committed while that one waited.
+ * What recording needs to know of an account, behind a statement that locks the half of its mail. It is a statement of its
+ * own, so that it sees what was committed while that one waited.
  * @param locking has a row if the account is to be recorded
- * @param reading further statements for which the row is locked, and which are sent with it
+ * @param reading further statements for which the half is locked, and which are sent with it
  */
 export async function loadLockedMailAccount<const Reading extends ReadonlyArray<RawBuilder<unknown>>>(
   unit: UnitOfWork,
@@ -24,7 +25,8 @@ export async function loadLockedMailAccount<const Reading extends ReadonlyArray<
     select ${ownAddressColumns}, initialized_at, look::float8 as look,
       exists (select from message where account_id = account.id and missing_look is not null)
         or exists (select from mailbox where account_id = account.id and is_deleted) as has_missing
-    from account where id = ${accountId}`
+    from account join account_half on account_half.account_id = account.id and kind = 'mail'
+    where account.id = ${accountId} and deleted_at is null`
   const [locked, [row], ...rows] = await inOneFlight(unit.sql, [locking, loading, ...reading])
   if (locked.length === 0 || !row) return null
   const account = {
@@ -39,7 +41,7 @@ export async function loadLockedMailAccount<const Reading extends ReadonlyArray<
 }
 
 /**
- * Takes the account for one change of its mail by the interface, or by a job. Until the commit neither the sync nor another
+ * Takes the mail of an account for one change by the interface, or by a job. Until the commit neither the sync nor another
  * change records anything of it, so the transaction must be short: ask the provider before it. Null if the account was
  * deleted.
  */
@@ -47,22 +49,16 @@ export async function findLockedMailAccount(
   unit: UnitOfWork,
   accountId: string,
 ): Promise<MailAccount | null> {
-  const loaded = await loadLockedMailAccount(unit, accountId, lockingAccount(unit, accountId), [])
+  const loaded = await loadLockedMailAccount(unit, accountId, lockingHalf(unit, accountId, 'mail'), [])
   return loaded?.account ?? null
 }
 
-/** Takes the account as `findLockedMailAccount` does. The next statement says whether there still is one. */
+/** Takes the mail as `findLockedMailAccount` does. The next statement says whether there still is one. */
 export async function holdMailAccount(unit: UnitOfWork, accountId: string): Promise<void> {
-  await executeUnawaited(unit.sql, lockingAccount(unit, accountId))
+  await executeUnawaited(unit.sql, lockingHalf(unit, accountId, 'mail'))
 }
 
 /** As `findLockedMailAccount`, but refuses an account that was deleted in the meantime. */
 export async function lockMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount> {
   return (await findLockedMailAccount(unit, accountId)) ?? refuse('account_not_found')
-}
-
-function lockingAccount(unit: UnitOfWork, accountId: string): RawBuilder<unknown> {
-  return sql`
-    select from account where id = ${accountId} and tenant_id = ${unit.tenantId} and deleted_at is null
-    for no key update`
 }

@@ -77,7 +77,8 @@ async function hold(unit: UnitOfWork, accountId: string, ids: readonly string[])
       select coalesce(json_agg(json_build_object('id', id, 'name', name, 'path', path, 'role', role, 'kind', kind)), '[]')
       from mailbox where id = any(held.mailbox_ids) and mailbox.account_id = account.id
     ) as mailboxes
-    from account left join held on true
+    from account join account_half on account_half.account_id = account.id and account_half.kind = 'mail'
+    left join held on true
     where account.id = ${accountId} and account.tenant_id = ${unit.tenantId} and deleted_at is null
     order by held.received_at, held.id
   `.execute(unit.sql)

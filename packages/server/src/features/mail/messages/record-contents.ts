@@ -45,9 +45,9 @@ export async function recordContents(unit: UnitOfWork, read: readonly ReadConten
     update message set
       snippet = case when before.snippet = '' then read.snippet else before.snippet end,
       has_attachments = coalesce(read.has_attachments, before.has_attachments)
-    from before join read using (id), account
-    where message.id = before.id and account.id = message.account_id
-    returning message.id, message.account_id, message.snippet, account.initialized_at is not null as is_initialized,
+    from before join read using (id), account_half
+    where message.id = before.id and account_half.account_id = message.account_id and kind = 'mail'
+    returning message.id, message.account_id, message.snippet, account_half.initialized_at is not null as is_initialized,
       message.snippet <> before.snippet as snippet_changed,
       message.has_attachments <> before.has_attachments as attachments_changed
   `.execute(unit.sql)

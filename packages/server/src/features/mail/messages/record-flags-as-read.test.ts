@@ -115,7 +115,7 @@ describe('flags of a message that is not as it was read, since', () => {
   test.each([
     ['it was deleted', sql`delete from message`],
     ['the account was deleted', sql`update account set deleted_at = now()`],
-    ['the account is read from the start', sql`update account set initialized_at = null`],
+    ['the account is read from the start', sql`update account_half set initialized_at = null`],
   ])('%s, are not recorded, and nothing is announced', async (_, meanwhile) => {
     await meanwhile.execute(database.db)
     const failure = await record({ mayAssume: true }).catch((error: unknown) => error)
@@ -126,7 +126,7 @@ describe('flags of a message that is not as it was read, since', () => {
 
 describe('a message is read with its location, and not to be assumed later,', () => {
   test.each([
-    ['if the first sync goes on', sql`update account set initialized_at = null`],
+    ['if the first sync goes on', sql`update account_half set initialized_at = null`],
     [
       'if it has several labels',
       sql`update message set mailbox_ids = mailbox_ids || '{0190d9a4-7c1e-7000-8000-000000000001}'::uuid[]`,

@@ -25,8 +25,10 @@ async function sweepAccount(db: Db, accountId: string, signal: AbortSignal): Pro
   while (afterReference !== null && !signal.aborted) {
     const from: string = afterReference
     afterReference = await db.transaction().execute(async tx => {
-      // A sync locks the account while it threads: it must not rely on a link that this batch deletes.
-      await tx.selectFrom('account').select('id').where('id', '=', accountId).forNoKeyUpdate().execute()
+      // A sync holds this half while it threads: it must not rely on a link that this batch deletes.
+      await sql`
+        select from account_half where account_id = ${accountId} and kind = 'mail' for no key update
+      `.execute(tx)
       const { rows } = await sql<{ last: string | null }>`
         with page as (
           select reference, thread_id from thread_link where account_id = ${accountId} and reference > ${from}

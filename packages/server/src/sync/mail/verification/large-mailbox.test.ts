@@ -8,7 +8,7 @@ import type { Db } from '../../../database/pool.ts'
 import { findComparisons } from '../../../features/integrity/comparisons/store.ts'
 import type { FollowedSource } from '../../../features/mail/messages/rules.ts'
 import type { ListedMessage, Located, MailProvider, RemoteMailbox } from '../../../providers/mail.ts'
-import type { OwnedAccount } from '../../ownership.ts'
+import type { OwnedAccount } from '../../../features/accounts/halves/ownership.ts'
 import { Turns } from '../../turns.ts'
 import { Verification } from './verification.ts'
 
@@ -103,7 +103,7 @@ async function addIndex(db: Db, { id, tenantId }: OwnedAccount): Promise<Followe
     select ${made.id}::uuid, received_at, id, size from added
   `.execute(db)
   await sql`insert into sync_cursor (account_id, source, cursor) values (${id}, 'INBOX', '{}')`.execute(db)
-  await sql`update account set initialized_at = clock_timestamp() where id = ${id}`.execute(db)
+  await sql`update account_half set initialized_at = clock_timestamp() where account_id = ${id}`.execute(db)
   await sql`analyze message, message_mailbox`.execute(db)
   return { source: 'INBOX', mailboxes: [{ id: made.id, key: mailbox.key, role: 'inbox' }] }
 }

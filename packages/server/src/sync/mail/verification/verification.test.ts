@@ -170,9 +170,9 @@ describe('verification', () => {
     expect(await summary(db, owned.id)).toMatchObject({ state: 'behind', open: 1, repaired: 0 })
     const account = () =>
       db
-        .selectFrom('account')
+        .selectFrom('account_half')
         .select(['differs_since', 'verified_at'])
-        .where('id', '=', owned.id)
+        .where('account_id', '=', owned.id)
         .executeTakeFirstOrThrow()
     expect((await account()).differs_since).not.toBeNull()
     await request(db, owned)
@@ -221,7 +221,7 @@ describe('verification', () => {
     await request(db, owned)
     const verification = new Verification()
     await verify(db, owned, stubborn, verification)
-    const differs = () => db.selectFrom('account').select('differs_since').executeTakeFirstOrThrow()
+    const differs = () => db.selectFrom('account_half').select('differs_since').executeTakeFirstOrThrow()
     expect((await differs()).differs_since).not.toBeNull()
     expect(verification.openCount).toBeGreaterThan(0)
 

@@ -16,17 +16,19 @@ export async function listStaleAccounts(
   limit: number,
 ): Promise<StaleAccount[]> {
   const { rows } = await sql<StaleAccount>`
-    select id, tenant_id, search_version from account
-    where deleted_at is null and search_version < ${SEARCH_VERSION}
-      ${after === null ? sql`` : sql`and (search_version, id) > (${after.search_version}, ${after.id}::uuid)`}
-    order by search_version, id limit ${limit}
+    select account_id as id, account_half.tenant_id, search_version
+    from account_half join account on account.id = account_id
+    where kind = 'mail' and deleted_at is null and search_version < ${SEARCH_VERSION}
+      ${after === null ? sql`` : sql`and (search_version, account_id) > (${after.search_version}, ${after.id}::uuid)`}
+    order by search_version, account_id limit ${limit}
   `.execute(db)
   return rows
 }
 
 export async function countStaleAccounts(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from account where deleted_at is null and search_version < ${SEARCH_VERSION}
+    select count(*)::int as count from account_half join account on account.id = account_id
+    where kind = 'mail' and deleted_at is null and search_version < ${SEARCH_VERSION}
   `.execute(db)
   return rows[0]?.count ?? 0
 }
@@ -34,8 +36,8 @@ export async function countStaleAccounts(db: Db): Promise<number> {
 /** Records that every message of the account has a document of this release. */
 export async function markCurrent(db: Db, accountId: string): Promise<void> {
   await sql`
-    update account set search_version = ${SEARCH_VERSION}
-    where id = ${accountId} and search_version < ${SEARCH_VERSION}
+    update account_half set search_version = ${SEARCH_VERSION}
+    where account_id = ${accountId} and kind = 'mail' and search_version < ${SEARCH_VERSION}
   `.execute(db)
 }
 
@@ -44,6 +46,6 @@ export async function markCurrent(db: Db, accountId: string): Promise<void> {
  * at once. Both releases run side by side while processes are replaced one by one.
  */
 export function lowerVersions(accountIds: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`update account set search_version = ${SEARCH_VERSION}
-    where id in (${accountIds}) and search_version > ${SEARCH_VERSION}`
+  return sql`update account_half set search_version = ${SEARCH_VERSION}
+    where account_id in (${accountIds}) and kind = 'mail' and search_version > ${SEARCH_VERSION}`
 }
