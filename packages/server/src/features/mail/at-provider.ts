@@ -1,6 +1,6 @@
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { AccountRow } from '../accounts/accounts/account.ts'
-import { askForSync } from '../accounts/accounts/ask-for-sync.ts'
+import { askForSync, askWithinChange } from '../accounts/accounts/ask-for-sync.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { ChangeUnit, Commits } from '../../calls/context.ts'
 import { refuseFailure } from '../../calls/provider-failure.ts'
@@ -35,9 +35,12 @@ export async function refuseGone(context: Pick<Commits, 'step'>, account: Synced
   return refuse('provider_not_found')
 }
 
-/** Asks for a pass of the sync, soon. */
+/** Asks for a pass of the sync, soon. It is not asked for if that was done often: then one began lately. */
 export async function wakeSync(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<void> {
-  await context.step(unit => askForPass(unit, account))
+  await context.step(async unit => {
+    await askForSync(unit.sql, account, { kinds: ['mail'] })
+    unit.wake(account.id)
+  })
 }
 
 /**
@@ -53,8 +56,8 @@ export async function noteOther(unit: UnitOfWork, account: SyncedAccount, source
   return true
 }
 
-/** Asks for a pass of the sync after this commit. It is not asked for if that was done often: then one began lately. */
+/** Asks for a pass of the sync after this commit, which may hold the mail of the account. */
 export async function askForPass(unit: ChangeUnit, account: SyncedAccount): Promise<void> {
-  await askForSync(unit.sql, account, { kinds: ['mail'], isHeld: true })
+  await askWithinChange(unit.sql, account, 'mail')
   unit.wake(account.id)
 }

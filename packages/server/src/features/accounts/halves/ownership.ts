@@ -158,19 +158,36 @@ export async function listOwned(
   return rows.map(row => ({ id: row.id, instanceId, epoch: row.owner_epoch }))
 }
 
-/** Releases accounts, so that others can claim them before the lease runs out. */
+/**
+ * Releases accounts, so that others can claim them before the lease runs out. Several are locked in their order first, by
+ * a statement of its own: one that locks rows and then writes them from an older snapshot can deadlock with itself and
+ * one other.
+ */
 export async function releaseAccounts(
   db: Kysely<Tables>,
   owned: ReadonlyArray<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>,
 ): Promise<void> {
-  // In order, since other statements that lock many accounts go by id, too.
-  const ordered = owned.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  if (owned.length === 1) return letGo(db, owned)
+  await db.transaction().execute(async tx => {
+    await sql`
+      select from account join account_half on account_half.account_id = account.id
+      where account.id = any(${owned.map(({ id }) => id)}::uuid[])
+      order by account.id, kind desc for no key update of account for no key update of account_half
+    `.execute(tx)
+    await letGo(tx, owned)
+  })
+}
+
+async function letGo(
+  db: Kysely<Tables>,
+  owned: ReadonlyArray<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>,
+): Promise<void> {
   await sql`
     with released as (
       update account set owner_instance = null
       from unnest(
-        ${ordered.map(({ id }) => id)}::uuid[], ${ordered.map(({ instanceId }) => instanceId)}::uuid[],
-        ${ordered.map(({ epoch }) => epoch)}::bigint[]
+        ${owned.map(({ id }) => id)}::uuid[], ${owned.map(({ instanceId }) => instanceId)}::uuid[],
+        ${owned.map(({ epoch }) => epoch)}::bigint[]
       ) as held (id, instance_id, epoch)
       where account.id = held.id and owner_instance = instance_id and owner_epoch = epoch
       returning account.id, status, status_reason
