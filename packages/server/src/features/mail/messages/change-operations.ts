@@ -1,7 +1,6 @@
 import { implement } from '@orpc/server'
 import { messages } from '@waxwing/contract/mail/messages.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import { isUnmet } from '../../../database/precondition.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { ReachedRow } from '../../accounts/accounts/rules.ts'
 import type { RequestContext } from '../../../calls/context.ts'
@@ -14,7 +13,6 @@ import { beginChange, changeMessages, removeMessages } from './change.ts'
 import { changesNothing, planChange, planTrashing } from './change-rules.ts'
 import { LastRecord } from './last-record.ts'
 import { presentSummary } from './present.ts'
-import type { RecordOptions } from './record-changed-flags.ts'
 import { findMessage } from './store.ts'
 
 const on = implement(messages).$context<RequestContext>()
@@ -44,16 +42,14 @@ export function messageChangeOperations({ connections }: { connections: Connecti
           await refuseGone(context, account)
         }
       }
-      const commit = (options: RecordOptions) =>
-        context.change(async unit => {
-          const recorded = await last.finish(unit, options)
+      return context.change(
+        async unit => {
+          const recorded = await last.finish(unit, { mayAssume: unit.mayAssume ?? false })
           const row = recorded.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
           return row ? presentSummary(row) : refuse('message_not_found')
-        })
-      return commit({ mayAssume: true }).catch((error: unknown) => {
-        if (!isUnmet(error)) throw error
-        return commit({ mayAssume: false })
-      })
+        },
+        { mayAssume: true },
+      )
     }),
 
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
