@@ -9,10 +9,10 @@ import { changeAtProvider, refuseGone } from '../at-provider.ts'
 import { requireMailboxByRole, requireNamed } from '../mailboxes/access.ts'
 import { findMailboxByRole, listProviderMailboxes } from '../mailboxes/store.ts'
 import { type ChangeableMessage, requireChangeable } from './access.ts'
-import { beginChange, changeMessages, removeMessages } from './change.ts'
-import { changesNothing, planChange, planTrashing } from './change-rules.ts'
-import { LastRecord } from './last-record.ts'
+import { beginChange, changeMessages, type Changing, type ProviderChange, recordSoFar } from './change.ts'
+import { planChange, planTrashing } from './change-rules.ts'
 import { presentSummary } from './present.ts'
+import { recordCarriedOut } from './record-carried-out.ts'
 import { findMessage } from './store.ts'
 
 const on = implement(messages).$context<RequestContext>()
@@ -26,26 +26,20 @@ export function messageChangeOperations({ connections }: { connections: Connecti
       const named = [...(mailboxId === undefined ? [] : [mailboxId]), ...addMailboxIds, ...removeMailboxIds]
       const plan = planChange(message, body, await requireNamed(context, account.id, named))
       requireConnectable(account)
-      const { db, step } = context
-      const last = new LastRecord(step)
-      const changing = beginChange({ db, step, connections, record: work => last.record(work) })
-      if (!changesNothing(plan)) {
+      const changing = beginChange(context, connections, account)
+      if (plan.length > 0) {
         const at = located ?? (await refuseUnlocated(context, account, message))
-        const gone = await changeAtProvider(context, account, () =>
-          changeMessages(changing, account, [at], plan).catch(async (error: unknown) => {
-            await last.flush()
-            throw error
-          }),
-        )
+        const gone = await changeMessages(changing, [at], plan)
         if (gone.size > 0) {
-          await last.flush()
+          await recordSoFar(changing)
           await refuseGone(context, account)
         }
       }
+      const { carriedOut } = changing
       return context.change(
         async unit => {
-          const recorded = await last.finish(unit, { mayAssume: unit.mayAssume ?? false })
-          const row = recorded.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
+          const recorded = carriedOut && (await recordCarriedOut(unit, account, carriedOut))
+          const row = recorded?.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
           return row ? presentSummary(row) : refuse('message_not_found')
         },
         { mayAssume: true },
@@ -55,22 +49,18 @@ export function messageChangeOperations({ connections }: { connections: Connecti
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
       const { account, message, located } = await requireChangeable(context, params)
       requireConnectable(account)
-      const { db, step } = context
-      const changing = beginChange({ db, step, connections })
-      if (query.permanent) {
+      const changing = beginChange(context, connections, account)
+      if (query.permanent || !(await isInTrash(context, account, message))) {
         const at = located ?? (await refuseUnlocated(context, account, message))
-        const gone = await changeAtProvider(context, account, () => removeMessages(changing, account, [at]))
-        if (gone.size > 0) await refuseGone(context, account)
-      } else if (!(await isInTrash(context, account, message))) {
-        const at = located ?? (await refuseUnlocated(context, account, message))
-        const gone = await changeAtProvider(context, account, async () => {
-          const trash = await requireMailboxByRole(changing, account, 'trash')
-          const plan = planTrashing(trash, await listProviderMailboxes(db, account.id))
-          return changeMessages(changing, account, [at], plan)
-        })
+        const change = query.permanent ? ({ kind: 'removal' } as const) : await requireTrashing(changing)
+        const gone = await changeMessages(changing, [at], [change])
         if (gone.size > 0) await refuseGone(context, account)
       }
-      return context.change(async () => null)
+      const { carriedOut } = changing
+      return context.change(async unit => {
+        if (carriedOut) await recordCarriedOut(unit, account, carriedOut)
+        return null
+      })
     }),
   }
 }
@@ -83,6 +73,15 @@ async function refuseUnlocated(
 ): Promise<never> {
   if (message.is_renumbered) refuse('provider_unavailable')
   return refuseGone(context, account)
+}
+
+/** The change that puts messages into the trash, which is created if there is none. */
+async function requireTrashing(changing: Changing): Promise<ProviderChange> {
+  const { db, account } = changing
+  const trash = await changeAtProvider(changing, account, () =>
+    requireMailboxByRole(changing, account, 'trash'),
+  )
+  return planTrashing(trash, await listProviderMailboxes(db, account.id))
 }
 
 async function isInTrash(

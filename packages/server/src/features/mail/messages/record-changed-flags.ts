@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { isOneOf } from '../../../database/one-of.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { ChangeUnit } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { presentMailboxReference, type ReferredMailbox } from '../mailboxes/present.ts'
 import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
@@ -11,28 +12,20 @@ import { recordChangedKeys } from './record-changed-keys.ts'
 import { recordFlagsAsRead } from './record-flags-as-read.ts'
 import { type FlagColumns, planFlags } from './rules.ts'
 
-export interface RecordOptions {
-  /**
-   * Whether a message may be taken to be as it was read before the change. If it is not, the commit fails with `isUnmet`,
-   * and may be tried again without.
-   */
-  mayAssume: boolean
-}
-
 /**
  * Records flags as the provider has them after a change, wherever the messages are now, and announces those that read
- * differently. Takes the account until the commit, as `lockMailAccount` does.
+ * differently. Takes the account until the commit, as `lockMailAccount` does. A unit that may assume what was read takes
+ * a message to be as it was then.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(
-  unit: UnitOfWork,
+  unit: UnitOfWork & Pick<ChangeUnit, 'mayAssume'>,
   accountId: string,
   changes: readonly ChangedFlags[],
-  { mayAssume }: RecordOptions = { mayAssume: false },
 ): Promise<Map<string, SummaryRow>> {
   const [first] = changes
   if (!first) return new Map()
-  if (mayAssume && changes.length === 1 && first.asRead) {
+  if (unit.mayAssume && changes.length === 1 && first.asRead) {
     const recorded = await recordFlagsAsRead(unit, accountId, first, first.asRead)
     if (recorded) return new Map([[recorded.id, recorded]])
   }

@@ -40,7 +40,7 @@ async function record({ mayAssume }: { mayAssume: boolean }) {
   const { id, location, asRead } = located
   const change = { messageId: id, at: location, flags: FLAGS, asRead }
   return inTransaction(database.db, account.tenantId, async unit => {
-    const recorded = await recordChangedFlags(unit, account.id, [change], { mayAssume })
+    const recorded = await recordChangedFlags({ ...unit, mayAssume }, account.id, [change])
     return recorded.get(id)
   })
 }
