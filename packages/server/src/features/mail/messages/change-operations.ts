@@ -7,13 +7,15 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { changeAtProvider, refuseGone } from '../at-provider.ts'
 import { requireMailboxByRole, requireNamed } from '../mailboxes/access.ts'
-import { findMailboxByRole, listProviderMailboxes } from '../mailboxes/store.ts'
+import { findMailboxByRole, listProviderMailboxes, type ProviderMailbox } from '../mailboxes/store.ts'
 import { type ChangeableMessage, requireChangeable } from './access.ts'
 import { beginChange, changeMessages, type Changing, type ProviderChange, recordSoFar } from './change.ts'
 import { planChange, planTrashing } from './change-rules.ts'
 import { presentSummary } from './present.ts'
 import { recordCarriedOut } from './record-carried-out.ts'
 import { findMessage } from './store.ts'
+
+const NO_MAILBOXES: ReadonlyMap<string, ProviderMailbox> = new Map()
 
 const on = implement(messages).$context<RequestContext>()
 
@@ -24,7 +26,8 @@ export function messageChangeOperations({ connections }: { connections: Connecti
       const { account, message, located } = await requireChangeable(context, params)
       const { mailboxId, addMailboxIds = [], removeMailboxIds = [] } = body
       const named = [...(mailboxId === undefined ? [] : [mailboxId]), ...addMailboxIds, ...removeMailboxIds]
-      const plan = planChange(message, body, await requireNamed(context, account.id, named))
+      const mailboxes = named.length > 0 ? await requireNamed(context, account.id, named) : NO_MAILBOXES
+      const plan = planChange(message, body, mailboxes)
       requireConnectable(account)
       const changing = beginChange(context, connections, account)
       if (plan.length > 0) {

@@ -8,7 +8,7 @@ import { reachedAs, type ReachedRow } from '../../accounts/accounts/rules.ts'
 import type { Commits } from '../../../calls/context.ts'
 import { noteOther, refuseFailed } from '../at-provider.ts'
 import { knownOf, listMessageLocations } from './location.ts'
-import type { MessageAsRead } from './changed-flags.ts'
+import type { MessageAsRead } from './record-changed-flags.ts'
 import { type CarriedOut, recordCarriedOut } from './record-carried-out.ts'
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
