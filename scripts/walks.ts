@@ -11,10 +11,15 @@ import { makeDataFolder, startServiceProcess } from '../packages/server/test/ser
 import { readMessages, waitForFirstSync } from '../packages/server/test/sync/followed-account.ts'
 import { openWorld } from '../packages/server/test/servers/world.ts'
 
+/** The rooms that do what a call asks for, between the door and the adapters of providers. */
+const ITSELF = ['accounts', 'connections', 'events', 'features']
+
 const USAGE = `npm run walks
   Prints the files of the service that the following pass, as the inspector of Node.js sees it, without those of kit/:
   a PATCH of a message, until it is answered; and a POST of a message to send, until it is answered.
   Each is sent several times, and what passes in all of them counts, so that what goes on beside them does not.
+  The files of the service itself are counted apart: those of ${ITSELF.join(', ')},
+  which lie between the surfaces and the adapters of providers.
 `
 
 const WARM_UP = 20
@@ -103,7 +108,9 @@ async function count(name: string, inspector: Inspector, call: () => Promise<voi
   const files = [...(passed ?? [])].filter(file => !file.startsWith('kit/')).toSorted()
   const rooms = Map.groupBy(files, file => file.slice(0, Math.max(file.indexOf('/'), 0)))
   const counts = [...rooms].map(([room, { length }]) => `${room} ${length}`)
-  process.stdout.write(`${name}: ${files.length} files (${counts.join(', ')})\n`)
+  const own = ITSELF.reduce((sum, room) => sum + (rooms.get(room)?.length ?? 0), 0)
+  const all = `${files.length} files (${counts.join(', ')})`
+  process.stdout.write(`${name}: ${own} files of the service itself, of ${all}\n`)
   process.stdout.write(files.map(file => `  ${file}\n`).join(''))
 }
 

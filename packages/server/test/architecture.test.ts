@@ -40,7 +40,7 @@ const UPWARD: readonly { from: RegExp; to: RegExp; reason: string }[] = [
   },
   {
     from: /^sync\//,
-    to: /^features\/[^/]+\/[^/]+\/(?:store|following|rules|keys|arrival|record[^/]*)\.ts$/,
+    to: /^features\/[^/]+\/[^/]+\/(?:store|following|rules|location|arrival|record[^/]*)\.ts$/,
     reason: 'followers of mail record what they find, and stand in sync/mail',
   },
   {

@@ -1,6 +1,7 @@
 import type { Db } from '../src/database/pool.ts'
 import { isUnmet } from '../src/database/precondition.ts'
-import { inTransaction, type UnitOfWork } from '../src/events/unit-of-work.ts'
+import type { ChangeUnit } from '../src/calls/context.ts'
+import { inTransaction } from '../src/events/unit-of-work.ts'
 import {
   recordCreatedMailbox,
   recordDeletedMailbox,
@@ -10,18 +11,13 @@ import { listIndexedMailboxes, listPlacedMailboxes } from '../src/features/mail/
 import { findChangeable } from '../src/features/mail/messages/access.ts'
 import { listMessageLocations, type MessageLocation } from '../src/features/mail/messages/location.ts'
 import { lockMailAccount } from '../src/features/mail/messages/record-account.ts'
-import { recordChangedFlags, type RecordOptions } from '../src/features/mail/messages/record-changed-flags.ts'
-import { recordAdded, recordMoves, recordRemovals } from '../src/features/mail/messages/record-changes.ts'
+import { type CarriedOut, recordCarriedOut } from '../src/features/mail/messages/record-carried-out.ts'
+import { recordAdded } from '../src/features/mail/messages/record-changes.ts'
 import type { MailAccount, PlacedMailbox } from '../src/features/mail/messages/rules.ts'
 import type { ProviderHand } from './mail-worlds.ts'
 import type { Random } from './seeded.ts'
 
-type Commit = (
-  unit: UnitOfWork,
-  account: MailAccount,
-  placed: readonly PlacedMailbox[],
-  options: RecordOptions,
-) => Promise<unknown>
+type Commit = (unit: ChangeUnit, account: MailAccount, placed: readonly PlacedMailbox[]) => Promise<unknown>
 
 interface Pending {
   commit: Commit
@@ -75,14 +71,15 @@ export class InterfaceHand {
 
   async #commit(commit: Commit): Promise<void> {
     const { id, tenantId } = this.#account
-    const attempt = (options: RecordOptions) =>
+    const attempt = (mayAssume: boolean) =>
       inTransaction(this.#db, tenantId, async unit => {
         const account = await lockMailAccount(unit, id)
-        await commit(unit, account, await listPlacedMailboxes(unit.sql, id), options)
+        const placed = await listPlacedMailboxes(unit.sql, id)
+        await commit({ ...unit, mayAssume, wake() {} }, account, placed)
       })
-    await attempt({ mayAssume: true }).catch((error: unknown) => {
+    await attempt(true).catch((error: unknown) => {
       if (!isUnmet(error)) throw error
-      return attempt({ mayAssume: false })
+      return attempt(false)
     })
   }
 
@@ -137,25 +134,23 @@ export class InterfaceHand {
       if (!answer) return null
       this.#count(`isRead of ${found.content}`)
       const change = { messageId, at, flags: answer.flags, asRead: read?.located?.asRead }
-      const commit: Commit = (unit, account, _, options) =>
-        recordChangedFlags(unit, account.id, [change], options)
-      return { about: messageId, commit }
+      return { about: messageId, commit: this.#recording({ kind: 'flags', messages: [change] }) }
     }
     if (kind < 10) {
       const answer = this.#provider.move(at, target.key)
       if (!answer) return null
       this.#count(`mailboxIds of ${found.content}`)
-      const commit: Commit = (unit, account, now) => {
-        const mailboxes = answer.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
-        return recordMoves(unit, account, [{ messageId, from: at, mailboxes, to: answer.to }])
-      }
-      return { about: messageId, commit }
+      const moved = { messageId, from: at, mailboxKeys: answer.mailboxKeys, to: answer.to }
+      return { about: messageId, commit: this.#recording({ kind: 'move', messages: [moved] }) }
     }
     if (!this.#provider.remove(at)) return null
-    return {
-      about: messageId,
-      commit: (unit, account) => recordRemovals(unit, account, [{ messageId, from: at }]),
-    }
+    const removal: CarriedOut = { kind: 'removal', messages: [{ messageId, from: at }] }
+    return { about: messageId, commit: this.#recording(removal) }
+  }
+
+  #recording(carriedOut: CarriedOut): Commit {
+    const { id, tenantId } = this.#account
+    return unit => recordCarriedOut(unit, { id, tenant_id: tenantId }, carriedOut)
   }
 
   #add(target: PlacedMailbox): Omit<Pending, 'delay'> | null {

@@ -61,6 +61,8 @@ export interface AnswerHeaders {
 
 /** A unit of work whose commit wakes others. */
 export interface ChangeUnit extends UnitOfWork {
+  /** Whether rows may be taken to be as they were read before, if the commit requires that (`requiring`). */
+  readonly mayAssume?: boolean
   /** Says after the commit that there is work for an account: to its owner, or to those who listen to the channel. */
   wake(accountId: string, channel?: WakeChannel): void
 }
@@ -72,11 +74,12 @@ export interface Commits {
    * operation: where a POST carries an Idempotency-Key, the same transaction keeps it, so that a repetition is answered
    * alike whenever this process dies. Called once, and nothing is committed after it. `scopes` are those that a repetition
    * needs besides the operation's own, where the answer gives them away. With `transact`, calls share a transaction: it
-   * may run `work` again in another one if the first was rolled back.
+   * may run `work` again in another one if the first was rolled back. With `mayAssume`, `work` may assume what it has
+   * read before; if a condition that it required does not hold, it runs again in another transaction, without assuming.
    */
   change<T>(
     work: (unit: ChangeUnit) => Promise<T>,
-    options?: { scopes?: readonly Scope[]; transact?: Transact },
+    options?: { scopes?: readonly Scope[]; transact?: Transact; mayAssume?: boolean },
   ): Promise<T>
   /** Commits a part before the change: a recovery point before a call to the outside, or a batch of many. */
   step<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T>

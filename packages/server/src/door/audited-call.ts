@@ -3,10 +3,21 @@ import type { UnitOfWork } from '../events/unit-of-work.ts'
 import type { AuditRow } from '../features/tenancy/audit-log/entry.ts'
 import type { LoneRows } from '../features/tenancy/audit-log/lone-rows.ts'
 import { recordRows } from '../features/tenancy/audit-log/record-rows.ts'
-import { actorOf, cutUserAgent, isRecorded, targetsOf } from '../features/tenancy/audit-log/rules.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
-import { newId } from '../kit/ids.ts'
+import type { Credential } from '../calls/credential.ts'
+import { isUuid, newId } from '../kit/ids.ts'
 import type { Call } from './call.ts'
+
+/** An id that is no UUID: that of an event is a decimal number, that of a suppression list a word. */
+const WORD_ID = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+/** Such a request did nothing: its credential, a limit or the state of the service refused it. */
+const UNRECORDED_STATUSES = new Set([401, 429, 503])
+
+const ACTOR_TYPES = {
+  api_key: 'apiKey',
+  account_token: 'accountToken',
+  connect_session: 'connectSession',
+} as const satisfies Record<Credential['kind'], AuditRow['actor']['type']>
 
 type Meta = Pick<OperationMeta, 'audit' | 'makes' | 'targets' | 'successStatus'>
 
@@ -33,6 +44,7 @@ export function auditCall(
   const { audit, makes, successStatus } = meta
   if (audit === null) return UNAUDITED
   const action = audit
+  const actor = { type: ACTOR_TYPES[credential.kind], id: credential.id, label: credential.label }
   const id = newId()
   const inPath = targetsOf(meta, call.params)
   const named: Record<string, string> = {}
@@ -42,12 +54,12 @@ export function auditCall(
     return {
       id,
       tenantId,
-      actor: actorOf(credential),
+      actor,
       action,
       surface: call.surface,
       targets,
       ip: call.ip,
-      userAgent: cutUserAgent(call.userAgent),
+      userAgent: call.userAgent,
       status,
       errorReason,
       requestId: call.requestId,
@@ -64,7 +76,7 @@ export function auditCall(
     recordEffect: (unit, answer) => unit.leave(recordRows, successRow(answer)),
     recordSuccess: answer => loneRows.record(successRow(answer)),
     async recordRefusal({ status, reason }) {
-      if (isRecorded(status)) await loneRows.record(rowOf(status, inPath, reason))
+      if (!UNRECORDED_STATUSES.has(status)) await loneRows.record(rowOf(status, inPath, reason))
     },
     requireNamed() {
       if (makes !== null && made[makes] === undefined)
@@ -85,4 +97,16 @@ function madeId(makes: TargetName | null, answer: unknown): Record<string, strin
   if (makes === null || typeof answer !== 'object' || answer === null) return {}
   const { id } = answer as { id?: unknown }
   return typeof id === 'string' ? { [makes]: id } : {}
+}
+
+/** The ids in a path. Values without the form of one are left out, so that nothing else gets into the log. */
+function targetsOf(
+  { targets }: Pick<OperationMeta, 'targets'>,
+  params: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const given = Object.entries(targets).flatMap(([name, form]) => {
+    const id = (params[name] ?? '').toLowerCase()
+    return (form === 'uuid' ? isUuid(id) : WORD_ID.test(id)) ? [[name, id]] : []
+  })
+  return Object.fromEntries(given)
 }

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { useTestDoors } from '../../test/use-doors.ts'
 import type { Db } from '../database/pool.ts'
+import { requiring } from '../database/precondition.ts'
+import { executeUnawaited } from '../database/unawaited.ts'
 import type { ChangeUnit, RequestContext } from '../calls/context.ts'
 import { refuse } from '../calls/refuse.ts'
 
@@ -146,6 +148,67 @@ describe('context.change', () => {
       expect(headers.get('idempotent-replayed')).toBe(isReplayed)
     }
     expect(await work.rows()).toEqual(['second'])
+  })
+})
+
+describe('context.change that may assume what was read', () => {
+  /** Requires, if it may assume something, that the sealed value is there. */
+  const requiringValue = (name: string, tried: Array<boolean | undefined>) => async (unit: ChangeUnit) => {
+    tried.push(unit.mayAssume)
+    await write(unit.sql, `written by try ${tried.length}`)
+    unit.wake(`try ${tried.length}`)
+    const isThere = sql<boolean>`exists (select from sealed_value where name = ${name})`
+    if (unit.mayAssume) await executeUnawaited(unit.sql, sql`select ${requiring(isThere)}`)
+    return name
+  }
+
+  test.each([
+    ['commits at once if that holds', 'read', [true], ['read', 'written by try 1'], ['try 1']],
+    [
+      'runs once more without assuming if it does not',
+      'other',
+      [true, false],
+      ['read', 'written by try 2'],
+      ['try 2'],
+    ],
+  ])('%s', async (_, name, expected, rows, woken) => {
+    const tried: Array<boolean | undefined> = []
+    await using work = await openWork(async context => {
+      await context.step(writing('read'))
+      return context.change(requiringValue(name, tried), { mayAssume: true })
+    })
+    for (const isReplayed of [null, 'true']) {
+      const { text, headers } = await work.send('POST', { 'idempotency-key': 'k' })
+      expect(text).toBe(JSON.stringify(name))
+      expect(headers.get('idempotent-replayed')).toBe(isReplayed)
+    }
+    expect({ tried, rows: await work.rows(), woken: work.door.woken }).toEqual({
+      tried: expected,
+      rows,
+      woken,
+    })
+  })
+
+  test('is not run again after another failure', async () => {
+    const tried: Array<boolean | undefined> = []
+    await using work = await openWork(context =>
+      context.change(
+        unit => {
+          tried.push(unit.mayAssume)
+          return Promise.reject(new Error('no'))
+        },
+        { mayAssume: true },
+      ),
+    )
+    expect((await work.send('POST')).status).toBe(500)
+    expect(tried).toEqual([true])
+  })
+
+  test('assumes nothing unless it asked for that', async () => {
+    const tried: Array<boolean | undefined> = []
+    await using work = await openWork(context => context.change(requiringValue('other', tried)))
+    expect((await work.send('POST')).status).toBe(200)
+    expect(tried).toEqual([false])
   })
 })
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Db } from '../database/pool.ts'
+import { isUnmet } from '../database/precondition.ts'
 import type { Waker } from '../database/wake.ts'
 import { inTransaction, type Transact } from '../events/unit-of-work.ts'
 import type { AnswerHeaders, ChangeUnit, Commits } from '../calls/context.ts'
@@ -36,11 +37,14 @@ export function openCommits(call: CommittingCall): Commits & {
 
   async function commit<T>(
     work: (unit: ChangeUnit) => Promise<T>,
-    transact: Transact = inTransaction,
+    {
+      transact = inTransaction,
+      mayAssume = false,
+    }: { transact?: Transact | undefined; mayAssume?: boolean } = {},
   ): Promise<T> {
     const woken = new Map<string, Parameters<Waker['wake']>>()
     const result = await transact(call.db, call.tenantId, unit =>
-      work({ ...unit, wake: (...wake) => void woken.set(wake.join(' '), wake) }),
+      work({ ...unit, mayAssume, wake: (...wake) => void woken.set(wake.join(' '), wake) }),
     )
     for (const wake of woken.values()) call.wake(...wake)
     return result
@@ -56,26 +60,30 @@ export function openCommits(call: CommittingCall): Commits & {
       isStepped = true
       return commit(work)
     },
-    async change(work, { scopes = [], transact } = {}) {
+    async change(work, { scopes = [], transact, mayAssume = false } = {}) {
       requireUnchanged()
       isChanging = true
       let keptText: string | null = null
+      const answering = async (unit: ChangeUnit) => {
+        const result = await work(unit)
+        if (claim) {
+          keptText = JSON.stringify(result)
+          await claim.keep(unit.sql, {
+            status: meta.successStatus,
+            text: keptText,
+            headers: answerHeaders,
+            aboutAccount: accountIn(meta, result),
+            scopes: [...new Set([meta.scope, ...scopes])],
+          })
+        }
+        call.audited.recordEffect(unit, result)
+        return result
+      }
       try {
-        const answer = await commit(async unit => {
-          const result = await work(unit)
-          if (claim) {
-            keptText = JSON.stringify(result)
-            await claim.keep(unit.sql, {
-              status: meta.successStatus,
-              text: keptText,
-              headers: answerHeaders,
-              aboutAccount: accountIn(meta, result),
-              scopes: [...new Set([meta.scope, ...scopes])],
-            })
-          }
-          call.audited.recordEffect(unit, result)
-          return result
-        }, transact)
+        const answer = await commit(answering, { transact, mayAssume }).catch((error: unknown) => {
+          if (!mayAssume || !isUnmet(error)) throw error
+          return commit(answering, { transact })
+        })
         changed = { answer, keptText }
         return answer
       } finally {

@@ -8,13 +8,10 @@ import { refuse } from '../../calls/refuse.ts'
 import { isUnderSuspicion } from './messages/location.ts'
 import { recordSuspicion } from './messages/record-suspicion.ts'
 
-/** What of an account is needed to wake its sync. */
-type SyncedAccount = Pick<AccountRow, 'id' | 'tenant_id'>
+/** The columns of an account that its sync is woken by. */
+export type SyncedAccount = Pick<AccountRow, 'id' | 'tenant_id'>
 
-/**
- * Does what changes an account at its provider, and refuses what fails there. If the index may be behind the provider
- * then, the sync is woken.
- */
+/** Does what changes an account at its provider, and refuses what fails there. */
 export async function changeAtProvider<T>(
   context: Pick<Commits, 'step'>,
   account: SyncedAccount,
@@ -23,10 +20,19 @@ export async function changeAtProvider<T>(
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ProviderFailure && (error.kind === 'not_found' || !error.isBeforeAcceptance))
-      await wakeSync(context, account)
-    return refuseFailure(error, 'change')
+    return refuseFailed(context, account, error)
   }
+}
+
+/** Refuses a change that failed at the provider. If the index may be behind the provider then, the sync is woken. */
+export async function refuseFailed(
+  context: Pick<Commits, 'step'>,
+  account: SyncedAccount,
+  error: unknown,
+): Promise<never> {
+  if (error instanceof ProviderFailure && (error.kind === 'not_found' || !error.isBeforeAcceptance))
+    await wakeSync(context, account)
+  return refuseFailure(error, 'change')
 }
 
 /** Refuses, and wakes the sync, because the provider no longer has what the index has. */

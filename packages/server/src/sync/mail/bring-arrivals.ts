@@ -1,5 +1,5 @@
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { uidsOf } from '../../features/mail/messages/keys.ts'
+import { uidsOf } from '../../features/mail/messages/location.ts'
 import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { type Arrival } from '../../features/mail/messages/arrival.ts'
 import {

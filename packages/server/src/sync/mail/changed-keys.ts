@@ -1,6 +1,6 @@
 import type { Db } from '../../database/pool.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
+import { remoteIdsOf, uidsOf } from '../../features/mail/messages/location.ts'
 import {
   type ChangedKey,
   listChangedKeys,

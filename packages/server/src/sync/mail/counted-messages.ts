@@ -1,4 +1,4 @@
-import { uidsOf } from '../../features/mail/messages/keys.ts'
+import { uidsOf } from '../../features/mail/messages/location.ts'
 import type { ChangedKey } from '../../features/mail/messages/record-changed-keys.ts'
 import type { KnownMessages } from '../../providers/mail.ts'
 

@@ -13,7 +13,7 @@ import {
   type MailboxPlan,
   planMailboxes,
 } from '../../features/mail/mailboxes/rules.ts'
-import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
+import { remoteIdsOf } from '../../features/mail/messages/location.ts'
 import { recordDeleted, recordLost } from '../../features/mail/messages/record-missing.ts'
 import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { type KeyColumns, keyColumns, keyOf } from '../../features/mail/messages/keys.ts'
+import { type KeyColumns, keyColumns, keyOf } from '../../features/mail/messages/location.ts'
 import type { Cursor, MessageKey } from '../../providers/mail.ts'
 
 /** Raise it when the parser learns to read more: every quarantined message is then tried again at once. */

@@ -1,4 +1,4 @@
-import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
+import { remoteIdsOf } from '../../features/mail/messages/location.ts'
 import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { type Arrival } from '../../features/mail/messages/arrival.ts'
 import { listingChangedKeys, toChangedKey } from '../../features/mail/messages/record-changed-keys.ts'

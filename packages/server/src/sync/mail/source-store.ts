@@ -5,7 +5,7 @@ import { executeUnawaited } from '../../database/unawaited.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
-import { keyOf, knownColumn, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
+import { keyOf, knownColumn, remoteIdsOf, uidsOf } from '../../features/mail/messages/location.ts'
 import {
   type Cursor,
   FlagBit,

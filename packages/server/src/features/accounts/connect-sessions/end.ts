@@ -8,7 +8,6 @@ import type { Logger } from '../../../kit/log.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { ChangeUnit } from '../../../calls/context.ts'
 import { Refusal } from '../../../calls/refuse.ts'
-import { cutUserAgent } from '../../tenancy/audit-log/rules.ts'
 import { recordRow } from '../../tenancy/audit-log/record-rows.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
@@ -66,7 +65,7 @@ export async function recordEndRow(
       ...('accountId' in ending && { accountId: ending.accountId }),
     },
     ip,
-    userAgent: cutUserAgent(userAgent),
+    userAgent,
     status: statusOf(ending),
     errorReason: 'error' in ending ? ending.error : null,
     requestId,

@@ -1,4 +1,4 @@
-import type { Mailbox, MailboxReference } from '@waxwing/contract/mail/mailboxes.ts'
+import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { sql } from 'kysely'
 
 /** A mailbox row with the columns that the interface shows; select it with `mailboxColumns`. */
@@ -27,12 +27,4 @@ export function presentMailbox(row: MailboxRow): Mailbox {
     totalCount: row.total_count,
     unreadCount: row.unread_count,
   }
-}
-
-/** The columns of a mailbox that events name beside a message. */
-export type ReferredMailbox = Pick<MailboxRow, 'id' | 'name' | 'path' | 'role' | 'kind'>
-
-/** A mailbox as events name it beside a message. */
-export function presentMailboxReference({ id, name, path, role, kind }: ReferredMailbox): MailboxReference {
-  return { id, name, path, role, kind }
 }

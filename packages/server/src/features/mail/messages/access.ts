@@ -10,7 +10,7 @@ import type { MailboxRow } from '../mailboxes/present.ts'
 import type { LocatedMessage } from './change.ts'
 import { type LocationRow, located, locationColumns, toLocation } from './location.ts'
 import { messageSummaryColumns, type SummaryRow } from './present.ts'
-import type { MessageAsRead } from './changed-flags.ts'
+import type { MessageAsRead } from './record-changed-flags.ts'
 
 /** A message of the index, as it is before it is changed. */
 export interface ChangeableMessage {

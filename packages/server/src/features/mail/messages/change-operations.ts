@@ -1,21 +1,21 @@
 import { implement } from '@orpc/server'
 import { messages } from '@waxwing/contract/mail/messages.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import { isUnmet } from '../../../database/precondition.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { ReachedRow } from '../../accounts/accounts/rules.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { changeAtProvider, refuseGone } from '../at-provider.ts'
 import { requireMailboxByRole, requireNamed } from '../mailboxes/access.ts'
-import { findMailboxByRole, listProviderMailboxes } from '../mailboxes/store.ts'
+import { findMailboxByRole, listProviderMailboxes, type ProviderMailbox } from '../mailboxes/store.ts'
 import { type ChangeableMessage, requireChangeable } from './access.ts'
-import { beginChange, changeMessages, removeMessages } from './change.ts'
-import { changesNothing, planChange, planTrashing } from './change-rules.ts'
-import { LastRecord } from './last-record.ts'
+import { beginChange, changeMessages, type Changing, type ProviderChange, recordSoFar } from './change.ts'
+import { planChange, planTrashing } from './change-rules.ts'
 import { presentSummary } from './present.ts'
-import type { RecordOptions } from './record-changed-flags.ts'
+import { recordCarriedOut } from './record-carried-out.ts'
 import { findMessage } from './store.ts'
+
+const NO_MAILBOXES: ReadonlyMap<string, ProviderMailbox> = new Map()
 
 const on = implement(messages).$context<RequestContext>()
 
@@ -26,55 +26,44 @@ export function messageChangeOperations({ connections }: { connections: Connecti
       const { account, message, located } = await requireChangeable(context, params)
       const { mailboxId, addMailboxIds = [], removeMailboxIds = [] } = body
       const named = [...(mailboxId === undefined ? [] : [mailboxId]), ...addMailboxIds, ...removeMailboxIds]
-      const plan = planChange(message, body, await requireNamed(context, account.id, named))
+      const mailboxes = named.length > 0 ? await requireNamed(context, account.id, named) : NO_MAILBOXES
+      const plan = planChange(message, body, mailboxes)
       requireConnectable(account)
-      const { db, step } = context
-      const last = new LastRecord(step)
-      const changing = beginChange({ db, step, connections, record: work => last.record(work) })
-      if (!changesNothing(plan)) {
+      const changing = beginChange(context, connections, account)
+      if (plan.length > 0) {
         const at = located ?? (await refuseUnlocated(context, account, message))
-        const gone = await changeAtProvider(context, account, () =>
-          changeMessages(changing, account, [at], plan).catch(async (error: unknown) => {
-            await last.flush()
-            throw error
-          }),
-        )
+        const gone = await changeMessages(changing, [at], plan)
         if (gone.size > 0) {
-          await last.flush()
+          await recordSoFar(changing)
           await refuseGone(context, account)
         }
       }
-      const commit = (options: RecordOptions) =>
-        context.change(async unit => {
-          const recorded = await last.finish(unit, options)
-          const row = recorded.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
+      const { carriedOut } = changing
+      return context.change(
+        async unit => {
+          const recorded = carriedOut && (await recordCarriedOut(unit, account, carriedOut))
+          const row = recorded?.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
           return row ? presentSummary(row) : refuse('message_not_found')
-        })
-      return commit({ mayAssume: true }).catch((error: unknown) => {
-        if (!isUnmet(error)) throw error
-        return commit({ mayAssume: false })
-      })
+        },
+        { mayAssume: true },
+      )
     }),
 
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
       const { account, message, located } = await requireChangeable(context, params)
       requireConnectable(account)
-      const { db, step } = context
-      const changing = beginChange({ db, step, connections })
-      if (query.permanent) {
+      const changing = beginChange(context, connections, account)
+      if (query.permanent || !(await isInTrash(context, account, message))) {
         const at = located ?? (await refuseUnlocated(context, account, message))
-        const gone = await changeAtProvider(context, account, () => removeMessages(changing, account, [at]))
-        if (gone.size > 0) await refuseGone(context, account)
-      } else if (!(await isInTrash(context, account, message))) {
-        const at = located ?? (await refuseUnlocated(context, account, message))
-        const gone = await changeAtProvider(context, account, async () => {
-          const trash = await requireMailboxByRole(changing, account, 'trash')
-          const plan = planTrashing(trash, await listProviderMailboxes(db, account.id))
-          return changeMessages(changing, account, [at], plan)
-        })
+        const change = query.permanent ? ({ kind: 'removal' } as const) : await requireTrashing(changing)
+        const gone = await changeMessages(changing, [at], [change])
         if (gone.size > 0) await refuseGone(context, account)
       }
-      return context.change(async () => null)
+      const { carriedOut } = changing
+      return context.change(async unit => {
+        if (carriedOut) await recordCarriedOut(unit, account, carriedOut)
+        return null
+      })
     }),
   }
 }
@@ -87,6 +76,15 @@ async function refuseUnlocated(
 ): Promise<never> {
   if (message.is_renumbered) refuse('provider_unavailable')
   return refuseGone(context, account)
+}
+
+/** The change that puts messages into the trash, which is created if there is none. */
+async function requireTrashing(changing: Changing): Promise<ProviderChange> {
+  const { db, account } = changing
+  const trash = await changeAtProvider(changing, account, () =>
+    requireMailboxByRole(changing, account, 'trash'),
+  )
+  return planTrashing(trash, await listProviderMailboxes(db, account.id))
 }
 
 async function isInTrash(

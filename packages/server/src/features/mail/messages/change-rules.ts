@@ -18,15 +18,15 @@ const FOLDER_ROLES: ReadonlySet<string> = new Set(['inbox', 'trash', 'junk', 'cu
 const FIXED_ROLES: ReadonlySet<string> = new Set(['sent', 'drafts', 'all'])
 
 /**
- * What is to be asked of the provider. A message that is in `mailboxId` alone is not moved. Refuses mailboxes that
- * cannot be used so.
+ * Plans what is to be asked of the provider: flags first, then labels, then the move. A message that is in `mailboxId`
+ * alone is not moved. Refuses mailboxes that cannot be used so.
  * @param mailboxes those that the change names, by id; with labels, all of the account
  */
 export function planChange(
   message: { mailbox_ids: readonly string[] },
   asked: AskedChange,
   mailboxes: ReadonlyMap<string, ProviderMailbox>,
-): ProviderChange {
+): ProviderChange[] {
   const { isRead, isFlagged, mailboxId, addMailboxIds = [], removeMailboxIds = [] } = asked
   const named = [...addMailboxIds, ...removeMailboxIds].map(id => mailboxes.get(id)!)
   if (named.some(({ kind, role }) => kind !== 'label' || FIXED_ROLES.has(role))) refuse('mailbox_not_label')
@@ -42,14 +42,15 @@ export function planChange(
     ...(isRead !== undefined && { isRead }),
     ...(isFlagged !== undefined && { isFlagged }),
   }
-  return {
-    flags: Object.keys(flags).length > 0 ? flags : null,
-    labels:
-      named.length > 0
-        ? { add: keysOf(addMailboxIds, mailboxes), remove: keysOf(removeMailboxIds, mailboxes) }
-        : null,
-    targetKey: target && !isMovedTo(message.mailbox_ids, target, mailboxes) ? target.provider_key : null,
+  const changes: ProviderChange[] = []
+  if (Object.keys(flags).length > 0) changes.push({ kind: 'flags', flags })
+  if (named.length > 0) {
+    const [add, remove] = [keysOf(addMailboxIds, mailboxes), keysOf(removeMailboxIds, mailboxes)]
+    changes.push({ kind: 'labels', add, remove })
   }
+  if (target && !isMovedTo(message.mailbox_ids, target, mailboxes))
+    changes.push({ kind: 'move', targetKey: target.provider_key })
+  return changes
 }
 
 /** Whether moving a message to a mailbox would leave it where it is. */
@@ -68,16 +69,12 @@ export function isMovedTo(
  * @param mailboxes all of the account
  */
 export function planTrashing(trash: ProviderMailbox, mailboxes: readonly ProviderMailbox[]): ProviderChange {
-  if (trash.kind === 'folder') return { flags: null, labels: null, targetKey: trash.provider_key }
+  if (trash.kind === 'folder') return { kind: 'move', targetKey: trash.provider_key }
   const left = mailboxes.filter(({ kind, role }) => kind === 'label' && (role === 'inbox' || role === 'junk'))
-  const labels = { add: [trash.provider_key], remove: left.map(({ provider_key }) => provider_key) }
-  return { flags: null, labels, targetKey: null }
+  const remove = left.map(({ provider_key }) => provider_key)
+  return { kind: 'labels', add: [trash.provider_key], remove }
 }
 
 function keysOf(ids: readonly string[], mailboxes: ReadonlyMap<string, ProviderMailbox>): string[] {
   return [...new Set(ids)].map(id => mailboxes.get(id)!.provider_key)
-}
-
-export function changesNothing({ flags, labels, targetKey }: ProviderChange): boolean {
-  return flags === null && labels === null && targetKey === null
 }

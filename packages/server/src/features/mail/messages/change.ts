@@ -5,16 +5,11 @@ import type { ChangingProvider, FlagChange, MessageSet, NotFound } from '../../.
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { reachedAs, type ReachedRow } from '../../accounts/accounts/rules.ts'
-import type { ChangeUnit, Commits } from '../../../calls/context.ts'
-import { askForPass, noteOther } from '../at-provider.ts'
-import { listPlacedMailboxes } from '../mailboxes/store.ts'
+import type { Commits } from '../../../calls/context.ts'
+import { noteOther, refuseFailed } from '../at-provider.ts'
 import { knownOf, listMessageLocations } from './location.ts'
-import type { SummaryRow } from './present.ts'
-import { lockMailAccount } from './record-account.ts'
-import { recordChangedFlags, type RecordOptions } from './record-changed-flags.ts'
-import type { MessageAsRead } from './changed-flags.ts'
-import type { PlacedMailbox } from './rules.ts'
-import { recordChangedLabels, recordMoves, recordRemovals } from './record-changes.ts'
+import type { MessageAsRead } from './record-changed-flags.ts'
+import { type CarriedOut, recordCarriedOut } from './record-carried-out.ts'
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
 const CHANGE_SECONDS_MAX = 60
@@ -28,40 +23,42 @@ export interface LocatedMessage {
   asRead?: MessageAsRead | null
 }
 
-/** What is to be asked of the provider for a set of messages. Null: nothing of this kind. */
-export interface ProviderChange {
-  flags: FlagChange | null
-  /** Keys of labels. */
-  labels: { add: readonly string[]; remove: readonly string[] } | null
-  /** Key of the mailbox that they are moved to. */
-  targetKey: string | null
-}
+/** What is to be asked of the provider for a set of messages. Mailboxes have the provider's keys. */
+export type ProviderChange =
+  | { kind: 'flags'; flags: FlagChange }
+  | { kind: 'labels'; add: readonly string[]; remove: readonly string[] }
+  | { kind: 'move'; targetKey: string }
+  | { kind: 'removal' }
 
-/** @returns messages as they were recorded, by id; none where that is not known without reading them */
-export type RecordWork = (
-  unit: ChangeUnit,
-  options: RecordOptions,
-) => Promise<ReadonlyMap<string, SummaryRow>>
-
-const NONE: ReadonlyMap<string, SummaryRow> = new Map()
-
-/** What is needed to change messages. */
-export interface ChangeContext extends Pick<Commits, 'step'> {
+/** The change of messages that one request asks for. */
+export interface Changing extends Pick<Commits, 'step'> {
   db: Db
   connections: Connections
-  /** Commits what the provider has carried out: at once, or before anything else of the request is committed. */
-  record(work: RecordWork): Promise<void>
+  account: ReachedRow
   /** By `performance.now()`. */
   endsAt: number
+  /**
+   * The last batch that the provider has carried out, to be recorded in the commit that makes the answer. It is recorded
+   * earlier if there is another one, or if a refusal follows.
+   */
+  carriedOut: CarriedOut | null
 }
 
-/** Begins the change that one request asks for. By default, what is carried out is committed at once. */
 export function beginChange(
-  context: Omit<ChangeContext, 'endsAt' | 'record'> & Partial<Pick<ChangeContext, 'record'>>,
-): ChangeContext {
-  const recordAtOnce = async (work: RecordWork) =>
-    void (await context.step(unit => work(unit, { mayAssume: false })))
-  return { record: recordAtOnce, ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
+  context: Pick<Changing, 'db' | 'step'>,
+  connections: Connections,
+  account: ReachedRow,
+): Changing {
+  const { db, step } = context
+  const endsAt = performance.now() + CHANGE_SECONDS_MAX * 1000
+  return { db, step, connections, account, endsAt, carriedOut: null }
+}
+
+/** Commits what the provider has carried out, before a refusal or another batch. */
+export async function recordSoFar(changing: Changing): Promise<void> {
+  const { carriedOut, account } = changing
+  changing.carriedOut = null
+  if (carriedOut) await changing.step(unit => recordCarriedOut(unit, account, carriedOut))
 }
 
 /** Messages with where the provider has them; those whose location is not known are left out. */
@@ -70,6 +67,7 @@ export async function locateAll(
   accountId: string,
   messageIds: readonly string[],
 ): Promise<LocatedMessage[]> {
+  if (messageIds.length === 0) return []
   const locations = await listMessageLocations(db, accountId, messageIds)
   // A message with several labels has one location for each of them, and the same key in all.
   return [...new Map(locations.map(location => [location.messageId, location])).values()].map(location => ({
@@ -79,88 +77,31 @@ export async function locateAll(
 }
 
 /**
- * Changes messages at the provider: flags first, then labels, then the move. Each batch is recorded and announced as
- * soon as the provider has carried it out, so that a failure loses nothing of what is done. Throws `ProviderFailure`.
- * @returns ids of messages that the provider no longer has
+ * Changes messages at the provider, one change after the other. Refuses what fails there.
+ * @returns ids of messages that the provider no longer has where they were: perhaps another client moved them
  */
 export async function changeMessages(
-  context: ChangeContext,
-  account: ReachedRow,
+  changing: Changing,
   messages: readonly LocatedMessage[],
-  { flags, labels, targetKey }: ProviderChange,
-): Promise<Set<string>> {
-  let left = messages
-  const allGone = new Set<string>()
-  const change = async (run: RunSet) => {
-    const gone = await changeEachSet(context, account, left, run)
-    for (const id of gone) allGone.add(id)
-    left = left.filter(({ id }) => !gone.has(id))
-  }
-  if (flags) await change((set, provider) => changeFlags(context, account, set, provider, flags))
-  if (labels) await change((set, provider) => changeLabels(context, account, set, provider, labels))
-  if (targetKey !== null) await change((set, provider) => move(context, account, set, provider, targetKey))
-  return allGone
-}
-
-/**
- * Removes messages for good, at the provider and here. Throws `ProviderFailure`.
- * @returns ids of messages that the provider did not have where they were: perhaps another client moved them
- */
-export async function removeMessages(
-  context: ChangeContext,
-  account: ReachedRow,
-  messages: readonly LocatedMessage[],
-): Promise<Set<string>> {
-  return changeEachSet(context, account, messages, async function* (set, provider) {
-    for await (const { removed, ...notFound } of provider.remove(set.at)) {
-      await record(context, account, async (unit, mailAccount) => {
-        const removals = removed.map(key => ({
-          messageId: set.idOf(key),
-          from: { source: set.at.source, key },
-        }))
-        await recordRemovals(unit, mailAccount, removals)
-      })
-      yield notFound
-    }
-  })
-}
-
-/** Messages of one source, at most `SET_MESSAGES_MAX`. */
-interface ChangedSet {
-  at: MessageSet
-  idOf(key: MessageKey): string
-  asReadOf(key: MessageKey): MessageAsRead | null
-}
-
-/** Changes one set at the provider, and records each batch. @yields keys that the change did not find, for each batch */
-type RunSet = (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<NotFound>
-
-/** Changes messages source by source, until the time of the request is over. @returns ids of those that are gone */
-async function changeEachSet(
-  { connections, endsAt, step }: ChangeContext,
-  account: ReachedRow,
-  messages: readonly LocatedMessage[],
-  run: RunSet,
+  changes: readonly ProviderChange[],
 ): Promise<Set<string>> {
   const gone = new Set<string>()
-  for (const set of setsOf(messages)) {
-    const left = endsAt - performance.now()
-    if (left <= 0)
-      throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
-    const work = async (provider: ChangingProvider) => {
-      for await (const notFound of run(set, provider)) {
-        const others = notFound.others ?? []
-        for (const key of [...notFound.gone, ...others]) gone.add(set.idOf(key))
-        if (others.length === 0) continue
-        await step(async unit => {
-          if (await noteOther(unit, account, set.at.source)) unit.wake(account.id)
-        })
-      }
+  try {
+    for (const change of changes) {
+      const left = messages.filter(({ id }) => !gone.has(id))
+      for (const set of setsOf(left)) for (const id of await changeSet(changing, set, change)) gone.add(id)
     }
-    const beginsUntil = AbortSignal.timeout(Math.ceil(left))
-    await connections.use(reachedAs(account), 'changing', work, { isRepeatable: false, beginsUntil })
+  } catch (error) {
+    await recordSoFar(changing)
+    return refuseFailed(changing, changing.account, error)
   }
   return gone
+}
+
+/** Messages of one source by their keys, at most `SET_MESSAGES_MAX`. */
+interface ChangedSet {
+  at: MessageSet
+  byKey: ReadonlyMap<MessageKey, LocatedMessage>
 }
 
 function* setsOf(messages: readonly LocatedMessage[]): Generator<ChangedSet> {
@@ -169,99 +110,76 @@ function* setsOf(messages: readonly LocatedMessage[]): Generator<ChangedSet> {
       const taken = ofSource.slice(start, start + SET_MESSAGES_MAX)
       const byKey = new Map(taken.map(message => [message.location.key, message]))
       const { source, cursor } = taken[0]!.location
-      yield {
-        at: {
-          source,
-          cursor,
-          keys: [...byKey.keys()],
-          known: knownOf(taken.map(({ location }) => location)),
-        },
-        idOf: key => byKey.get(key)!.id,
-        asReadOf: key => byKey.get(key)!.asRead ?? null,
-      }
+      const known = knownOf(taken.map(({ location }) => location))
+      yield { at: { source, cursor, keys: [...byKey.keys()], known }, byKey }
     }
   }
 }
 
-async function* changeFlags(
-  context: ChangeContext,
-  account: ReachedRow,
+/** Makes one change of one set, if the time of the request is not over. @returns ids of messages that are gone */
+async function changeSet(
+  changing: Changing,
   set: ChangedSet,
-  provider: ChangingProvider,
-  flags: FlagChange,
-): AsyncGenerator<NotFound> {
-  for await (const { changed, ...notFound } of provider.changeFlags(set.at, flags)) {
-    const flagged = changed.map(({ key, flags: now }) => ({
-      messageId: set.idOf(key),
-      at: { source: set.at.source, key },
-      flags: now,
-      asRead: set.asReadOf(key),
-    }))
-    await context.record((unit, options) => recordChangedFlags(unit, account.id, flagged, options))
-    yield notFound
+  change: ProviderChange,
+): Promise<readonly string[]> {
+  const { connections, account, endsAt, step } = changing
+  const left = endsAt - performance.now()
+  if (left <= 0)
+    throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
+  const gone: string[] = []
+  const work = async (provider: ChangingProvider) => {
+    for await (const { carriedOut, notFound } of carryOut(provider, set, change)) {
+      if (carriedOut.messages.length > 0) {
+        await recordSoFar(changing)
+        changing.carriedOut = carriedOut
+      }
+      const { others = [] } = notFound
+      gone.push(...[...notFound.gone, ...others].map(key => set.byKey.get(key)!.id))
+      if (others.length === 0) continue
+      await step(async unit => {
+        if (await noteOther(unit, account, set.at.source)) unit.wake(account.id)
+      })
+    }
   }
+  const beginsUntil = AbortSignal.timeout(Math.ceil(left))
+  await connections.use(reachedAs(account), 'changing', work, { isRepeatable: false, beginsUntil })
+  return gone
 }
 
-async function* changeLabels(
-  context: ChangeContext,
-  account: ReachedRow,
-  set: ChangedSet,
+/** @yields what each batch has done, and what it did not find */
+async function* carryOut(
   provider: ChangingProvider,
-  labels: { add: readonly string[]; remove: readonly string[] },
-): AsyncGenerator<NotFound> {
-  for await (const { changed, ...notFound } of provider.changeLabels(set.at, labels)) {
-    await record(context, account, async (unit, mailAccount) => {
-      const placed = await placedByKey(unit, account)
-      const states = changed.map(({ key, flags, mailboxKeys }) => ({
-        messageId: set.idOf(key),
-        at: { source: set.at.source, key },
-        flags,
-        mailboxes: mailboxKeys?.flatMap(mailboxKey => placed.get(mailboxKey) ?? []) ?? null,
-      }))
-      await recordChangedLabels(unit, mailAccount, states)
-    })
-    yield notFound
+  { at, byKey }: ChangedSet,
+  change: ProviderChange,
+): AsyncGenerator<{ carriedOut: CarriedOut; notFound: NotFound }> {
+  const { kind } = change
+  const idOf = (key: MessageKey) => byKey.get(key)!.id
+  const there = (key: MessageKey) => ({ source: at.source, key })
+  if (kind === 'flags') {
+    for await (const { changed, ...notFound } of provider.changeFlags(at, change.flags)) {
+      const messages = changed.map(({ key, flags }) => {
+        return { messageId: idOf(key), at: there(key), flags, asRead: byKey.get(key)?.asRead ?? null }
+      })
+      yield { carriedOut: { kind, messages }, notFound }
+    }
+  } else if (kind === 'labels') {
+    for await (const { changed, ...notFound } of provider.changeLabels(at, change)) {
+      const messages = changed.map(({ key, flags, mailboxKeys }) => {
+        return { messageId: idOf(key), at: there(key), flags, mailboxKeys }
+      })
+      yield { carriedOut: { kind, messages }, notFound }
+    }
+  } else if (kind === 'move') {
+    for await (const { moved, ...notFound } of provider.move(at, change.targetKey)) {
+      const messages = moved.map(({ key, location: to, mailboxKeys }) => {
+        return { messageId: idOf(key), from: there(key), to, mailboxKeys }
+      })
+      yield { carriedOut: { kind, messages }, notFound }
+    }
+  } else {
+    for await (const { removed, ...notFound } of provider.remove(at)) {
+      const messages = removed.map(key => ({ messageId: idOf(key), from: there(key) }))
+      yield { carriedOut: { kind, messages }, notFound }
+    }
   }
-}
-
-async function* move(
-  context: ChangeContext,
-  account: ReachedRow,
-  set: ChangedSet,
-  provider: ChangingProvider,
-  targetKey: string,
-): AsyncGenerator<NotFound> {
-  for await (const { moved, ...notFound } of provider.move(set.at, targetKey)) {
-    await record(context, account, async (unit, mailAccount) => {
-      const placed = await placedByKey(unit, account)
-      const moves = moved.map(({ key, location, mailboxKeys }) => ({
-        messageId: set.idOf(key),
-        from: { source: set.at.source, key },
-        mailboxes: mailboxKeys.flatMap(mailboxKey => placed.get(mailboxKey) ?? []),
-        to: location,
-      }))
-      await recordMoves(unit, mailAccount, moves)
-      // Only a pass finds what the provider does not locate, or has moved to a mailbox that the index lacks.
-      if (moves.some(({ to, mailboxes }) => to === null || mailboxes.length === 0))
-        await askForPass(unit, account)
-    })
-    yield notFound
-  }
-}
-
-/** Commits what the provider has carried out. */
-async function record(
-  context: ChangeContext,
-  account: ReachedRow,
-  work: (unit: ChangeUnit, mailAccount: Awaited<ReturnType<typeof lockMailAccount>>) => Promise<void>,
-): Promise<void> {
-  await context.record(async unit => {
-    await work(unit, await lockMailAccount(unit, account.id))
-    return NONE
-  })
-}
-
-async function placedByKey(unit: ChangeUnit, account: ReachedRow): Promise<Map<string, PlacedMailbox>> {
-  const placed = await listPlacedMailboxes(unit.sql, account.id)
-  return new Map(placed.map(mailbox => [mailbox.key, mailbox]))
 }

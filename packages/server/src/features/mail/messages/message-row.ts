@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import type { MessageKey, RemoteAddress, RemoteMessage } from '../../../providers/mail.ts'
-import { keyColumns } from './keys.ts'
+import { keyColumns } from './location.ts'
 import { directionOf, isDraftIn, type MailAccount, type PlacedMailbox } from './rules.ts'
 
 /** The columns of `message` that say what the provider says, with their types. */

@@ -1,62 +1,115 @@
-import type { ChangedFlags } from './changed-flags.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { type RawBuilder, sql } from 'kysely'
+import type { ChangeUnit } from '../../../calls/context.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { isOneOf } from '../../../database/one-of.ts'
+import { requiring } from '../../../database/precondition.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { refuse } from '../../../calls/refuse.ts'
-import { presentMailboxReference, type ReferredMailbox } from '../mailboxes/present.ts'
-import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
+import type { RemoteFlags } from '../../../providers/mail.ts'
+import { announceKnown, type ReferredMailbox } from './announce.ts'
+import { summaryColumns, type SummaryRow } from './present.ts'
 import { holdMailAccount } from './record-account.ts'
-import { recordChangedKeys } from './record-changed-keys.ts'
-import { recordFlagsAsRead } from './record-flags-as-read.ts'
-import { type FlagColumns, planFlags } from './rules.ts'
+import { markingChangedKey, recordChangedKeys } from './record-changed-keys.ts'
+import type { FormerLocation } from './record-new-locations.ts'
 
-export interface RecordOptions {
-  /**
-   * Whether a message may be taken to be as it was read before the change. If it is not, the commit fails with `isUnmet`,
-   * and may be tried again without.
-   */
-  mayAssume: boolean
+/** The flags of a message after a change. */
+export interface ChangedFlags {
+  messageId: string
+  at: FormerLocation
+  /** All flags as they are now; null: as they were. */
+  flags: RemoteFlags | null
+  asRead?: MessageAsRead | null
+}
+
+/** A message of an account whose first sync is complete, as it was read before it is changed. */
+export interface MessageAsRead {
+  row: SummaryRow
+  /** The only mailbox that it is in, and where its location is. */
+  mailbox: ReferredMailbox
+  /** `xmin` of the two rows: another one after each change of them. */
+  versions: { message: string; mailbox: string }
 }
 
 /**
  * Records flags as the provider has them after a change, wherever the messages are now, and announces those that read
- * differently. Takes the account until the commit, as `lockMailAccount` does.
+ * differently. Takes the account until the commit, as `lockMailAccount` does. In a unit that may assume what was read, a
+ * single message is taken to be as it was then.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(
-  unit: UnitOfWork,
+  unit: UnitOfWork & Pick<ChangeUnit, 'mayAssume'>,
   accountId: string,
   changes: readonly ChangedFlags[],
-  { mayAssume }: RecordOptions = { mayAssume: false },
 ): Promise<Map<string, SummaryRow>> {
   const [first] = changes
   if (!first) return new Map()
-  if (mayAssume && changes.length === 1 && first.asRead) {
-    const recorded = await recordFlagsAsRead(unit, accountId, first, first.asRead)
+  if (unit.mayAssume && changes.length === 1 && first.asRead) {
+    const recorded = await recordAsRead(unit, accountId, first, first.asRead)
     if (recorded) return new Map([[recorded.id, recorded]])
   }
-  const told = new Map(changes.map(({ messageId, flags }) => [messageId, flags]))
-  const held = await hold(unit, accountId, [...told.keys()])
-  const recorded = held.map(row => ({ row, ...planFlags(row, told.get(row.id) ?? null) }))
-  const changed = recorded.filter(({ changes: fields }) => fields.length > 0)
-  if (changed.length > 0) {
-    const rows = changed.map(({ row: { id }, next }) => ({ id, ...next }))
-    await executeUnawaited(unit.sql, writing(rows))
-  }
+  const flagsOf = new Map(changes.map(({ messageId, flags }) => [messageId, flags]))
+  const held = await hold(unit, accountId, [...flagsOf.keys()])
+  const recorded = held.map(row => ({ row, ...planFlags(row, flagsOf.get(row.id) ?? null) }))
+  const rows = recorded.flatMap(({ row: { id }, next, changes: fields }) =>
+    fields.length > 0 ? [{ id, ...next }] : [],
+  )
+  if (rows.length > 0) await executeUnawaited(unit.sql, writingAll(rows))
   await recordChangedKeys(
     unit,
     accountId,
     changes.map(({ at }) => at),
   )
-  for (const { row, next, changes: fields } of changed) {
-    if (!row.is_initialized) continue
-    const references = new Map(row.mailboxes.map(mailbox => [mailbox.id, presentMailboxReference(mailbox)]))
-    const mailboxes = row.mailbox_ids.flatMap(id => references.get(id) ?? [])
-    const data = { message: presentSummary({ ...row, ...next }), mailboxes, changes: fields }
-    unit.announce({ type: 'message.updated', accountId, data })
+  for (const { row, next, changes: fields } of recorded) {
+    const updated = { row: { ...row, ...next }, mailboxes: row.mailboxes, changes: fields }
+    if (row.is_initialized) announceKnown(unit, { id: accountId }, updated)
   }
   return new Map(recorded.map(({ row, next }) => [row.id, { ...row, ...next }]))
+}
+
+/**
+ * Records flags of a message without asking what the message is now. If it or its mailbox is no longer as it was read, the
+ * commit fails with `isUnmet`, and nothing is recorded.
+ * @returns the message as it is now; null, and nothing is recorded, if it reads as before
+ */
+async function recordAsRead(
+  unit: UnitOfWork,
+  accountId: string,
+  { at, flags }: ChangedFlags,
+  { row, mailbox, versions }: MessageAsRead,
+): Promise<SummaryRow | null> {
+  const { next, changes } = planFlags(row, flags)
+  if (changes.length === 0) return null
+  await holdMailAccount(unit, accountId)
+  const ids = { tenant: unit.tenantId, account: accountId, message: row.id, mailbox: mailbox.id }
+  const writingIt = writingIf(ids, versions, next)
+  const marking = markingChangedKey(accountId, at, sql`written`)
+  await executeUnawaited(
+    unit.sql,
+    sql`with written as (${writingIt}), marked as (${marking})
+    select ${requiring(sql<boolean>`exists (select from written)`)}`,
+  )
+  const recorded = { ...row, ...next }
+  announceKnown(unit, { id: accountId }, { row: recorded, mailboxes: [mailbox], changes })
+  return recorded
+}
+
+function writingIf(
+  ids: Record<'tenant' | 'account' | 'message' | 'mailbox', string>,
+  versions: MessageAsRead['versions'],
+  { is_read, is_flagged, is_draft, categories }: FlagColumns,
+): RawBuilder<unknown> {
+  return sql`
+    update message set is_read = ${is_read}, is_flagged = ${is_flagged}, is_draft = ${is_draft},
+      categories = ${categories}
+    from account, mailbox
+    where message.id = ${ids.message} and message.account_id = ${ids.account}
+      and message.xmin = ${versions.message}::xid
+      and mailbox.id = ${ids.mailbox} and mailbox.xmin = ${versions.mailbox}::xid
+      and account.id = ${ids.account} and account.tenant_id = ${ids.tenant} and account.deleted_at is null
+      and account.initialized_at is not null
+    returning message.id`
 }
 
 interface HeldRow extends SummaryRow {
@@ -64,7 +117,7 @@ interface HeldRow extends SummaryRow {
   is_initialized: boolean
 }
 
-/** The messages of these that the account still has, locked with it. Refuses an account that was deleted. */
+/** Reads the messages of these that the account still has, locked with it. Refuses an account that was deleted. */
 async function hold(unit: UnitOfWork, accountId: string, ids: readonly string[]): Promise<HeldRow[]> {
   await holdMailAccount(unit, accountId)
   // The account alone, where it has none of the messages any more.
@@ -86,7 +139,7 @@ async function hold(unit: UnitOfWork, accountId: string, ids: readonly string[])
   return rows.filter(row => row.id !== null)
 }
 
-function writing(rows: ReadonlyArray<FlagColumns & { id: string }>): RawBuilder<unknown> {
+function writingAll(rows: ReadonlyArray<FlagColumns & { id: string }>): RawBuilder<unknown> {
   const ids = rows.map(({ id }) => id)
   return sql`
     update message set is_read = next.is_read, is_flagged = next.is_flagged, is_draft = next.is_draft,
@@ -94,4 +147,36 @@ function writing(rows: ReadonlyArray<FlagColumns & { id: string }>): RawBuilder<
     from json_to_recordset(${JSON.stringify(rows)}::json) as next (
       id uuid, is_read boolean, is_flagged boolean, is_draft boolean, categories text[])
     where message.id = next.id and ${isOneOf('message.id', ids)}`
+}
+
+/** The columns of a message that hold its flags. */
+interface FlagColumns {
+  is_read: boolean
+  is_flagged: boolean
+  is_draft: boolean
+  categories: string[]
+}
+
+/**
+ * Plans how a message reads with its flags of now, and which fields differ then. A message in the mailbox of drafts is a
+ * draft whatever its flags are: it stays one.
+ * @param flags null: they are as they were
+ */
+export function planFlags(
+  { is_read, is_flagged, is_draft, categories }: FlagColumns,
+  flags: RemoteFlags | null,
+): { next: FlagColumns; changes: MessageChange[] } {
+  if (!flags) return { next: { is_read, is_flagged, is_draft, categories }, changes: [] }
+  const next = {
+    is_read: flags.isRead,
+    is_flagged: flags.isFlagged,
+    is_draft: is_draft || flags.isDraft,
+    categories: flags.categories.toSorted(),
+  }
+  const changes: MessageChange[] = []
+  if (next.is_read !== is_read) changes.push('isRead')
+  if (next.is_flagged !== is_flagged) changes.push('isFlagged')
+  if (next.is_draft !== is_draft) changes.push('isDraft')
+  if (!isDeepStrictEqual(next.categories, categories)) changes.push('categories')
+  return { next, changes }
 }

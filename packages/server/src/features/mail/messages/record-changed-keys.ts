@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
-import { keyColumns, keyOf } from './keys.ts'
+import { keyColumns, keyOf } from './location.ts'
 
 /**
  * A key that the interface changed, or whose message differed from its provider in a comparison, and that the sync has not

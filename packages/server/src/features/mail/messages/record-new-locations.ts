@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { Cursor, MessageKey, RemoteMessage } from '../../../providers/mail.ts'
 import { recordDeletions } from './record-deletions.ts'
-import { keyColumns } from './keys.ts'
+import { keyColumns } from './location.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
 /** The location of a message before the provider was asked to change it. */

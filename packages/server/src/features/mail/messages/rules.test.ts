@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { directionOf, isDraftIn, planFlags } from './rules.ts'
+import { directionOf, isDraftIn } from './rules.ts'
 
 const account = { addresses: new Set(['me@example.com']) }
 
@@ -25,28 +25,5 @@ describe('isDraftIn', () => {
     ['inbox', false, false],
   ] as const)('in %s with the flag %s it is %s', (role, flag, expected) => {
     expect(isDraftIn([{ role }], flag)).toBe(expected)
-  })
-})
-
-describe('planFlags', () => {
-  const row = { is_read: false, is_flagged: true, is_draft: true, categories: ['a', 'b'] }
-  const same = { isRead: false, isFlagged: true, isDraft: true, categories: ['b', 'a'] }
-  test.each([
-    ['nothing', null, {}, []],
-    ['the same', same, {}, []],
-    ['that it is read', { ...same, isRead: true }, { is_read: true }, ['isRead']],
-    ['that it is not flagged', { ...same, isFlagged: false }, { is_flagged: false }, ['isFlagged']],
-    ['that it is no draft', { ...same, isDraft: false }, {}, []],
-    ['other categories', { ...same, categories: ['c'] }, { categories: ['c'] }, ['categories']],
-  ] as const)('of a provider that tells %s', (_, told, differing, changes) => {
-    const flags = told && { ...told, categories: [...told.categories] }
-    expect(planFlags(row, flags)).toEqual({ next: { ...row, ...differing }, changes })
-  })
-
-  test('makes a message a draft that the provider takes for one', () => {
-    expect(planFlags({ ...row, is_draft: false }, { ...same, categories: ['a', 'b'] })).toEqual({
-      next: row,
-      changes: ['isDraft'],
-    })
   })
 })

@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
-import type { RemoteAddress, RemoteFlags } from '../../../providers/mail.ts'
+import type { RemoteAddress } from '../../../providers/mail.ts'
 
 /** What recording needs to know of an account, read under the fence of the transaction. */
 export interface MailAccount {
@@ -48,36 +46,4 @@ export function directionOf(
 
 export function isDraftIn(mailboxes: readonly InRole[], isFlaggedDraft: boolean): boolean {
   return isFlaggedDraft || mailboxes.some(({ role }) => role === 'drafts')
-}
-
-/** The columns of a message that hold its flags. */
-export interface FlagColumns {
-  is_read: boolean
-  is_flagged: boolean
-  is_draft: boolean
-  categories: string[]
-}
-
-/**
- * What a message reads after the provider told its flags, and which fields differ then. A message in the mailbox of
- * drafts is a draft whatever its flags are: it stays one.
- * @param told null: they are as they were
- */
-export function planFlags(
-  { is_read, is_flagged, is_draft, categories }: FlagColumns,
-  told: RemoteFlags | null,
-): { next: FlagColumns; changes: MessageChange[] } {
-  if (!told) return { next: { is_read, is_flagged, is_draft, categories }, changes: [] }
-  const next = {
-    is_read: told.isRead,
-    is_flagged: told.isFlagged,
-    is_draft: is_draft || told.isDraft,
-    categories: told.categories.toSorted(),
-  }
-  const changes: MessageChange[] = []
-  if (next.is_read !== is_read) changes.push('isRead')
-  if (next.is_flagged !== is_flagged) changes.push('isFlagged')
-  if (next.is_draft !== is_draft) changes.push('isDraft')
-  if (!isDeepStrictEqual(next.categories, categories)) changes.push('categories')
-  return { next, changes }
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import type { SearchHit, SearchPlace } from '../../../providers/search.ts'
-import { keyColumns, keyOf, remoteIdsOf, uidsOf } from '../messages/keys.ts'
+import { keyColumns, keyOf, remoteIdsOf, uidsOf } from '../messages/location.ts'
 import { summaryFields } from '../messages/present.ts'
 import { type MessageFilters, messageConditions } from '../messages/store.ts'
 

@@ -6,6 +6,8 @@ import type { Tables } from '../../../database/tables.ts'
 import { newId } from '../../../kit/ids.ts'
 import { type AuditRow, columns, COLUMNS, type StoredRow } from './entry.ts'
 
+const USER_AGENT_CHARACTERS_MAX = 512
+
 /** Adds the row of what the transaction does. If that fails, so does the commit. */
 export function recordRow(tx: Transaction<Tables>, row: AuditRow): Promise<void> {
   return recordRows(tx, [row])
@@ -77,7 +79,7 @@ function storedRow(row: AuditRow): StoredRow {
     surface,
     targets: { ...targets },
     ip,
-    user_agent: userAgent,
+    user_agent: userAgent?.slice(0, USER_AGENT_CHARACTERS_MAX) ?? null,
     status,
     error_reason: errorReason,
     request_id: requestId,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { keyOf, knownColumn, remoteIdsOf, uidsOf } from '../../../features/mail/messages/keys.ts'
+import { keyOf, knownColumn, remoteIdsOf, uidsOf } from '../../../features/mail/messages/location.ts'
 import type { FollowedSource } from '../../../features/mail/messages/rules.ts'
 import type { KnownMessage, MessageKey } from '../../../providers/mail.ts'
 import { FIRST_ID } from '../../../kit/ids.ts'

@@ -12,7 +12,7 @@ import { isUnmet } from '../../../database/precondition.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { findChangeable } from './access.ts'
 import type { LocatedMessage } from './change.ts'
-import { recordChangedFlags } from './record-changed-flags.ts'
+import { planFlags, recordChangedFlags } from './record-changed-flags.ts'
 
 let database: Awaited<ReturnType<typeof openTestDatabase>>
 let account: SampleAccount
@@ -40,7 +40,7 @@ async function record({ mayAssume }: { mayAssume: boolean }) {
   const { id, location, asRead } = located
   const change = { messageId: id, at: location, flags: FLAGS, asRead }
   return inTransaction(database.db, account.tenantId, async unit => {
-    const recorded = await recordChangedFlags(unit, account.id, [change], { mayAssume })
+    const recorded = await recordChangedFlags({ ...unit, mayAssume }, account.id, [change])
     return recorded.get(id)
   })
 }
@@ -135,5 +135,28 @@ describe('a message is read with its location, and not to be assumed later,', ()
     await before.execute(database.db)
     const found = await findChangeable(database.db, account, located.id)
     expect(found!.located).toEqual({ ...located, asRead: null })
+  })
+})
+
+describe('planFlags', () => {
+  const row = { is_read: false, is_flagged: true, is_draft: true, categories: ['a', 'b'] }
+  const same = { isRead: false, isFlagged: true, isDraft: true, categories: ['b', 'a'] }
+  test.each([
+    ['nothing', null, {}, []],
+    ['the same', same, {}, []],
+    ['that it is read', { ...same, isRead: true }, { is_read: true }, ['isRead']],
+    ['that it is not flagged', { ...same, isFlagged: false }, { is_flagged: false }, ['isFlagged']],
+    ['that it is no draft', { ...same, isDraft: false }, {}, []],
+    ['other categories', { ...same, categories: ['c'] }, { categories: ['c'] }, ['categories']],
+  ] as const)('of a provider that tells %s', (_, told, differing, changes) => {
+    const flags = told && { ...told, categories: [...told.categories] }
+    expect(planFlags(row, flags)).toEqual({ next: { ...row, ...differing }, changes })
+  })
+
+  test('makes a message a draft that the provider takes for one', () => {
+    expect(planFlags({ ...row, is_draft: false }, { ...same, categories: ['a', 'b'] })).toEqual({
+      next: row,
+      changes: ['isDraft'],
+    })
   })
 })
