@@ -11,9 +11,9 @@ import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts
 import { composeMessage } from '../compose/compose.ts'
 import type { Composition, PlannedComposition } from '../compose/composition.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
-import { contentTarget, refuseContent } from '../outbox/accept.ts'
+import { contentTarget, refuseContent } from '../accepting/accept.ts'
 import { openWritten, removeContent } from '../outbox/content.ts'
-import { writeContent } from '../outbox/write-content.ts'
+import { writeContent } from '../accepting/write-content.ts'
 import type { DraftServices } from './services.ts'
 
 /** A draft is filed as read: its author knows it. */

@@ -7,7 +7,7 @@ import type { Lease } from '../../../processes/lease.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
 import type { RejectedRecipient } from './rules.ts'
-import { type DueAccount, SENDS_PER_ACCOUNT } from './turns.ts'
+import { type DueAccount, SENDS_PER_ACCOUNT } from './send-shares.ts'
 
 /** The right of a process to make one attempt. */
 export interface Claim {

@@ -29,7 +29,7 @@ import {
   type RunningSend,
   SENDS_AT_ONCE,
   SENDS_PER_HOST,
-} from './turns.ts'
+} from './send-shares.ts'
 
 /** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
 const POLL_SECONDS = 30

@@ -1,8 +1,8 @@
 import type { OutboxEntry, OutboxStatus, SendFailure } from '@waxwing/contract/sending/outbox.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
-import type { AccountSend } from './new-send.ts'
-import type { InsertedSend } from './inserted-send.ts'
+import type { AccountSend } from '../accepting/new-send.ts'
+import type { InsertedSend } from '../accepting/inserted-send.ts'
 
 /** An entry of the outbox; select it with `entryColumns` from `outbox`. */
 export interface EntryRow {

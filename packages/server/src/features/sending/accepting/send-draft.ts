@@ -15,15 +15,15 @@ import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { createSendTracker, requireTracked, requireTracking } from '../tracking/track-send.ts'
-import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
+import { acceptSend, requireSendable, requireSendTime } from './accept.ts'
 import { readClock } from '../outbox/store.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
-import type { FoundDraft } from './access.ts'
-import { requireCurrent } from './current.ts'
-import { CHANGED } from './record-change.ts'
-import { matches } from './rules.ts'
-import type { DraftServices } from './services.ts'
+import type { FoundDraft } from '../drafts/access.ts'
+import { requireCurrent } from '../drafts/current.ts'
+import { CHANGED } from '../drafts/record-change.ts'
+import { matches } from '../drafts/rules.ts'
+import type { DraftServices } from '../drafts/services.ts'
 
 /** Accepts what a draft says now. It is sent as it is, whoever wrote it. */
 export async function sendDraft(

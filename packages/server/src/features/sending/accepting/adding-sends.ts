@@ -5,7 +5,7 @@ import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
-import { bringingForward, lookedAt } from './record.ts'
+import { bringingForward, lookedAt } from '../outbox/record.ts'
 import { contentRowColumns, contentRows } from './write-content.ts'
 import { type WrittenContent } from './written-content.ts'
 

@@ -11,7 +11,7 @@ import {
   SENDS_PER_ACCOUNT,
   SENDS_PER_HOST,
   SENDS_PER_TENANT,
-} from './turns.ts'
+} from './send-shares.ts'
 
 const IDLE: Running = {
   tenants: new Map(),

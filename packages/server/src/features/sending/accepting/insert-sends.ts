@@ -13,7 +13,7 @@ import { recordTracked, removeTracked } from '../tracking/record-tracked.ts'
 import { addingSends, undoSecondsOf } from './adding-sends.ts'
 import { type AccountSend, type WrittenSend } from './new-send.ts'
 import { countSends } from './limits.ts'
-import { planSendTime } from './schedule.ts'
+import { planSendTime } from '../outbox/schedule.ts'
 
 /**
  * The worker is woken for what is due within this time. It looks once a second, and each look sees when the next entry

@@ -8,14 +8,14 @@ import type { ContentFailure, RenderedContent } from '../compose/render-content.
 import type { Params, Rcpt } from '../templates/rules.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { describe, newSend, refuseContent } from '../outbox/accept.ts'
-import type { WrittenSend } from '../outbox/new-send.ts'
+import { describe, newSend, refuseContent } from './accept.ts'
+import type { WrittenSend } from './new-send.ts'
 import { removeContent } from '../outbox/content.ts'
-import { type ContentTarget, writeContent, writeDown, writeTail } from '../outbox/write-content.ts'
-import type { WrittenContent, WrittenTail } from '../outbox/written-content.ts'
+import { type ContentTarget, writeContent, writeDown, writeTail } from './write-content.ts'
+import type { WrittenContent, WrittenTail } from './written-content.ts'
 import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { SendTracker, SendTracking } from '../tracking/track-send.ts'
-import { type EntryError, entryError, type PlannedEntry, renderError } from './rules.ts'
+import { type EntryError, entryError, type PlannedEntry, renderError } from './merge-rules.ts'
 
 /** Messages that are rendered before they are written. */
 const BATCH_ENTRIES = 20

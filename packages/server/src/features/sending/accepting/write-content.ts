@@ -6,7 +6,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { cutIntoPieces } from '../../../kit/blobs/pieces.ts'
 import { sealFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import { newId } from '../../../kit/ids.ts'
-import { removeContent, SMALL_BYTES } from './content.ts'
+import { removeContent, SMALL_BYTES } from '../outbox/content.ts'
 
 /** A composed message, or what several of them end with. */
 export interface ContentSource<Layout> {
