@@ -14,11 +14,9 @@ import type { Composition } from '../compose/composition.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
 import { removeContent } from '../outbox/content.ts'
-import type { AccountSend, WrittenSend } from './new-send.ts'
-import { insertSend } from './insert-sends.ts'
-import { type InsertedSend } from './inserted-send.ts'
+import type { AccountSend, InsertedSend, WrittenSend } from './new-send.ts'
+import { countInserted, insertSends } from './insert-sends.ts'
 import { enterLargeContents, type LargeContents } from './large-contents.ts'
-import { countSends } from './limits.ts'
 import type { ReachSendPoint } from '../outbox/points.ts'
 import { acceptedRow, presentEntry } from '../outbox/present.ts'
 import { planSendTime } from '../outbox/schedule.ts'
@@ -42,6 +40,7 @@ const NO_FACTS = {
   threadId: null,
   forwardOf: null,
   draftId: null,
+  draftVersion: null,
   templateId: null,
   listId: null,
   mailMergeId: null,
@@ -120,12 +119,12 @@ async function insertAlone(
   accepting: AccountSend,
   also: (unit: UnitOfWork) => Promise<void> = async () => {},
 ): Promise<InsertedSend> {
-  const { listId } = accepting.send
+  const { id, listId } = accepting.send
   if (listId !== null) await recordNamedList(unit, listId)
-  const inserted = await insertSend(unit, accepting)
+  const inserted = await insertSends(unit, [accepting], { unsendable: 'refuse', intervalSeconds: 0 })
   await also(unit)
-  if ((await countSends(unit, inserted.sendsPerDay, 1)) === 0) refuse('plan_limit_sends')
-  return inserted
+  const counted = await countInserted(unit, [accepting], inserted)
+  return counted.get(id) ?? refuse('plan_limit_sends')
 }
 
 /** Where the content of an account's sends is written. */

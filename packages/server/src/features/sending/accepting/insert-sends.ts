@@ -1,4 +1,3 @@
-import type { InsertedSend } from './inserted-send.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { requiring } from '../../../database/precondition.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
@@ -10,10 +9,10 @@ import { refuse } from '../../../calls/refuse.ts'
 import { requireUnsuppressed } from '../suppressions/access.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
 import { recordTracked, removeTracked } from '../tracking/record-tracked.ts'
-import { addingSends, undoSecondsOf } from './adding-sends.ts'
-import { type AccountSend, type WrittenSend } from './new-send.ts'
-import { countSends } from './limits.ts'
 import { planSendTime } from '../outbox/schedule.ts'
+import { addingSends, undoSecondsOf } from './adding-sends.ts'
+import { countSends } from './limits.ts'
+import type { AccountSend, InsertedSend } from './new-send.ts'
 
 /**
  * The worker is woken for what is due within this time. It looks once a second, and each look sees when the next entry
@@ -27,92 +26,111 @@ const WAKE_SECONDS = 3
  */
 const LATE_SECONDS_MAX = 1
 
-/** What holds for the account when its sends are inserted. */
+/** How sends are inserted, and what becomes of those that may not be sent. */
+export type Inserting =
+  /** One of them refuses all. They are of one account. @param intervalSeconds between two of them at least */
+  | { unsendable: 'refuse'; intervalSeconds: number }
+  /** Only the others are inserted. Accounts that are locked are not waited for. */
+  | { unsendable: 'leave_out' }
+  /**
+   * A send of a plan without a limit is inserted as planned, and no answer is awaited. If it may not be sent, or the
+   * planned time is long past, the commit fails with `isUnmet`.
+   */
+  | { planned: InsertedSend }
+
+/** Inserts sends of a tenant. @returns what was inserted, by the ids of the sends */
+export async function insertSends(
+  unit: UnitOfWork,
+  sends: readonly AccountSend[],
+  inserting: Inserting,
+): Promise<Map<string, InsertedSend>> {
+  if (sends.length === 0) return new Map()
+  const { tenantId } = unit
+  const rows = 'planned' in inserting ? [] : await insertAwaited(unit, sends, inserting)
+  const inserted = new Map<string, InsertedSend>(rows.map(row => [row.id, row]))
+  if ('planned' in inserting) {
+    const { planned } = inserting
+    const adding = addingSends({ tenantId, sends, intervalSeconds: 0, isSure: true, now: planned.createdAt })
+    await executeUnawaited(unit.sql, sql`${adding} select ${requiring(isAddedInTime)}`)
+    for (const { send } of sends) inserted.set(send.id, planned)
+  }
+  await recordTracked(
+    unit,
+    sends.filter(({ send }) => inserted.has(send.id)),
+  )
+  return inserted
+}
+
+interface InsertedRow extends InsertedSend {
+  id: string
+}
+
+async function insertAwaited(
+  { sql: tx, tenantId }: UnitOfWork,
+  sends: readonly AccountSend[],
+  inserting: Exclude<Inserting, { planned: InsertedSend }>,
+): Promise<readonly InsertedRow[]> {
+  if (inserting.unsendable === 'leave_out') {
+    const { rows } = await sql<InsertedRow>`
+      ${addingSends({ tenantId, sends, intervalSeconds: 0, isSure: true })}
+      select ${insertedColumns} from added join sender on sender.id = added.account_id
+    `.execute(tx)
+    return rows
+  }
+  const { intervalSeconds } = inserting
+  const { rows } = await sql<InsertedRow & Terms>`
+    ${addingSends({ tenantId, sends, intervalSeconds, isSure: false })}
+    select ${insertedColumns}, ${termColumns(tenantId, sends)}
+    from added join sender on sender.id = added.account_id join accepted on accepted.id = added.id
+  `.execute(tx)
+  requireTerms(sends, rows)
+  return rows
+}
+
+/** What holds for the account when its sends are inserted, and for the recipients of one of them. */
 interface Terms {
   accountStatus: AccountView['status']
   /** Bytes of the largest message that the server of the account takes, as it said last; null if it does not say. */
   bytesMax: number | null
   isPastDue: boolean
-  /** Sends that the plan of the tenant allows in a day; null if it sets no limit. */
-  sendsPerDay: number | null
-  /** Contents that were bound. If there are fewer than sends, one was swept. */
+  /** Number of bound contents. If there are fewer than sends, one was swept. */
   bound: number
-  firstDueAt: Date
-  /** Whether a look of the worker that nobody wakes for it could come too late. */
-  isSoon: boolean
+  suppressed: string[]
 }
 
-export type SendTerms = Pick<Terms, 'sendsPerDay' | 'isSoon' | 'firstDueAt'>
-
-/** Inserts one send, and refuses it if a recipient is suppressed, or if it may not be sent for another reason. */
-export async function insertSend(
-  unit: UnitOfWork,
-  { account, send }: AccountSend,
-): Promise<InsertedSend & Pick<Terms, 'sendsPerDay'>> {
-  const { tenantId } = unit
-  const adding = { tenantId, sends: [{ account, send }], intervalSeconds: 0, isSure: false }
-  const { rows } = await sql<InsertedSend & Terms & { suppressed: string[] }>`
-    ${addingSends(adding)}
-    select ${insertedColumns}, ${termColumns},
-      array(${suppressedAddresses(tenantId, { listId: sql`asked.list_id`, compared: sql`asked.compared` })}) as suppressed
-    from sender, first, added, asked
-  `.execute(unit.sql)
-  const row = rows[0] ?? refuse('account_not_found')
-  requireUnsuppressed(new Set(row.suppressed))
-  await applyTerms(unit, adding.sends, row)
-  return row
+function requireTerms(sends: readonly AccountSend[], rows: readonly Terms[]): void {
+  const [terms] = rows
+  if (!terms) return refuse('account_not_found')
+  requireUnsuppressed(new Set(rows.flatMap(({ suppressed }) => suppressed)))
+  requireConnectable({ status: terms.accountStatus })
+  if (terms.isPastDue) refuse('billing_past_due')
+  const { bytesMax } = terms
+  if (bytesMax !== null && sends.some(({ send }) => send.size > bytesMax)) refuse('attachments_too_large')
+  if (terms.bound < sends.length) refuse('overloaded')
 }
 
-/**
- * Inserts sends of one account, and refuses all of them if one may not be sent.
- * @param intervalSeconds that lie between two of them at least, in the order in which they are due
- */
-export async function insertSends(
-  unit: UnitOfWork,
-  account: AccountView,
-  sends: readonly WrittenSend[],
-  intervalSeconds: number,
-): Promise<SendTerms> {
-  const ofAccount = sends.map(send => ({ account, send }))
-  const { rows } = await sql<Terms>`
-    ${addingSends({ tenantId: unit.tenantId, sends: ofAccount, intervalSeconds, isSure: false })}
-    select ${termColumns} from sender, first
-  `.execute(unit.sql)
-  const terms = rows[0] ?? refuse('account_not_found')
-  await applyTerms(unit, ofAccount, terms)
-  return terms
+const insertedColumns = sql`
+  added.id, added.due_at as "dueAt", added.created_at as "createdAt", added.updated_at as "updatedAt",
+  added.due_at < clock_timestamp() + make_interval(secs => ${WAKE_SECONDS}) as "isSoon",
+  sender.sends_per_day as "sendsPerDay"`
+
+function termColumns(tenantId: string, sends: readonly AccountSend[]): RawBuilder<unknown> {
+  // A mail merge has left its suppressed recipients out, and names them in its answer.
+  const isOfMerge = sends.every(({ send }) => send.mailMergeId !== null)
+  const asked = { listId: sql`accepted.list_id`, compared: sql`accepted.compared` }
+  return sql`
+    sender.status as "accountStatus", sender.is_past_due as "isPastDue",
+    (select count(*)::int from bound) as bound,
+    (select message_bytes_max::float8 from sending_account as held where held.account_id = sender.id) as "bytesMax",
+    ${isOfMerge ? sql`'{}'::text[]` : sql`array(${suppressedAddresses(tenantId, asked)})`} as suppressed`
 }
 
-/**
- * Inserts those of the sends of a tenant that certainly may be sent, of its plan's count as many as are left. Others are
- * left out: `insertSend` says why they are refused.
- * @returns what was inserted, by the ids of the sends
- */
-export async function insertSure(
-  unit: UnitOfWork,
-  sends: readonly AccountSend[],
-): Promise<Map<string, InsertedSend>> {
-  const { rows } = await sql<SureRow>`
-    ${addingSends({ tenantId: unit.tenantId, sends, intervalSeconds: 0, isSure: true })}
-    select added.id, ${insertedColumns}, sender.sends_per_day as "sendsPerDay"
-    from added join sender on sender.id = added.account_id
-  `.execute(unit.sql)
-  const inserted = new Map(rows.map(row => [row.id, row]))
-  await recordTracked(
-    unit,
-    sends.filter(({ send }) => inserted.has(send.id)),
-  )
-  const granted = await countSends(unit, rows[0]?.sendsPerDay ?? null, rows.length)
-  const rest = sends.filter(({ send }) => inserted.has(send.id)).slice(granted)
-  await takeBackSends(unit, rest)
-  for (const { send } of rest) inserted.delete(send.id)
-  return inserted
-}
-
-interface SureRow extends InsertedSend {
-  id: string
-  sendsPerDay: number | null
-}
+const isAddedInTime = sql<boolean>`
+  exists (
+    select from added join sender on sender.id = added.account_id
+    where sender.sends_per_day is null
+      and added.created_at between clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX})
+        and clock_timestamp() + make_interval(secs => ${LATE_SECONDS_MAX}))`
 
 /** The row of a send that is accepted now, as it will be; null if it has to be asked for. */
 export function planInserted({
@@ -125,36 +143,30 @@ export function planInserted({
   const dueAt = planSendTime(at, send.options.sendAt ?? null, undoSecondsOf({ account, send }))
   if (typeof dueAt === 'string') return null
   const isSoon = dueAt.getTime() < at.getTime() + WAKE_SECONDS * 1_000
-  return { dueAt, createdAt: at, updatedAt: at, isSoon }
+  return { dueAt, createdAt: at, updatedAt: at, isSoon, sendsPerDay: null }
 }
 
 /**
- * Inserts a send at the time of its row, without waiting for an answer. If it may not be sent, its plan has a limit, or
- * that time is long past, the commit fails with `isUnmet`.
+ * Counts inserted sends for the plan of their tenant, and takes those back that it has no room for. Call it last: all
+ * others that the tenant accepts wait for the end of the transaction.
+ * @returns what stays of `inserted`
  */
-export async function insertAssumed(
+export async function countInserted(
   unit: UnitOfWork,
-  { account, send }: AccountSend,
-  { createdAt: now }: InsertedSend,
-): Promise<void> {
-  const sends = [{ account, send }]
-  const isAdded = sql<boolean>`
-    exists (
-      select from added join sender on sender.id = added.account_id
-      where sender.sends_per_day is null
-        and added.created_at between clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX})
-          and clock_timestamp() + make_interval(secs => ${LATE_SECONDS_MAX}))`
-  await executeUnawaited(
-    unit.sql,
-    sql`
-      ${addingSends({ tenantId: unit.tenantId, sends, intervalSeconds: 0, isSure: true, now })}
-      select ${requiring(isAdded)}`,
-  )
-  await recordTracked(unit, sends)
+  sends: readonly AccountSend[],
+  inserted: ReadonlyMap<string, InsertedSend>,
+): Promise<Map<string, InsertedSend>> {
+  const kept = new Map(inserted)
+  const [first] = inserted.values()
+  const granted = await countSends(unit, first?.sendsPerDay ?? null, inserted.size)
+  const rest = sends.filter(({ send }) => inserted.has(send.id)).slice(granted)
+  await takeBack(unit, rest)
+  for (const { send } of rest) kept.delete(send.id)
+  return kept
 }
 
-/** Takes back sends that the same transaction has inserted, with the contents that it has inserted for them. */
-export async function takeBackSends(unit: UnitOfWork, sends: readonly AccountSend[]): Promise<void> {
+/** Deletes sends that the same transaction has inserted, with the contents that it has inserted for them. */
+async function takeBack(unit: UnitOfWork, sends: readonly AccountSend[]): Promise<void> {
   if (sends.length === 0) return
   const ids = sends.map(({ send }) => send.id)
   const accountIds = [...new Set(sends.map(({ account }) => account.id))]
@@ -167,25 +179,3 @@ export async function takeBackSends(unit: UnitOfWork, sends: readonly AccountSen
   )
   await removeTracked(unit, ids)
 }
-
-async function applyTerms(unit: UnitOfWork, sends: readonly AccountSend[], terms: Terms): Promise<void> {
-  requireConnectable({ status: terms.accountStatus })
-  if (terms.isPastDue) refuse('billing_past_due')
-  const { bytesMax } = terms
-  if (bytesMax !== null && sends.some(({ send }) => send.size > bytesMax)) refuse('attachments_too_large')
-  if (terms.bound < sends.length) refuse('overloaded')
-  await recordTracked(unit, sends)
-}
-
-const isSoon = (at: RawBuilder<unknown>) =>
-  sql`${at} < clock_timestamp() + make_interval(secs => ${WAKE_SECONDS})`
-
-const insertedColumns = sql`
-  added.due_at as "dueAt", added.created_at as "createdAt", added.updated_at as "updatedAt",
-  ${isSoon(sql`added.due_at`)} as "isSoon"`
-
-const termColumns = sql`
-  sender.status as "accountStatus", sender.is_past_due as "isPastDue", sender.sends_per_day as "sendsPerDay",
-  (select count(*)::int from bound) as bound, first.due_at as "firstDueAt",
-  ${isSoon(sql`first.due_at`)} as "isSoon",
-  (select message_bytes_max::float8 from sending_account as held where held.account_id = sender.id) as "bytesMax"`

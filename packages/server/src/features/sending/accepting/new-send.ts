@@ -31,6 +31,8 @@ export interface NewSend {
   /** The id of the message that it forwards. */
   forwardOf: string | null
   draftId: string | null
+  /** The version of the draft that the message was taken from. */
+  draftVersion: number | null
   templateId: string | null
   /** The suppression list that it names. */
   listId: string | null
@@ -52,4 +54,15 @@ export interface WrittenSend extends Omit<NewSend, 'content'> {
 export interface AccountSend {
   account: AccountView
   send: WrittenSend
+}
+
+/** What the database has decided about a send that was inserted. */
+export interface InsertedSend {
+  dueAt: Date
+  createdAt: Date
+  updatedAt: Date
+  /** Whether a look of the worker that nobody wakes for it could come too late. */
+  isSoon: boolean
+  /** Sends that the plan of the tenant allows in a day; null if it sets no limit. */
+  sendsPerDay: number | null
 }

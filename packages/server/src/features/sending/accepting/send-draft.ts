@@ -86,6 +86,7 @@ export async function sendDraft(
       threadId: draft.thread_id,
       forwardOf: null,
       draftId: draft.id,
+      draftVersion: draft.content_version,
       templateId: null,
       listId,
       mailMergeId: null,
@@ -103,9 +104,6 @@ export async function sendDraft(
       also: async unit => {
         await requireUntouched(unit, draft, context.ifMatch)
         await requireNothingQueued(unit, draft.id, id)
-        await sql`update outbox set draft_version = ${draft.content_version} where id = ${id}`.execute(
-          unit.sql,
-        )
       },
     },
   )

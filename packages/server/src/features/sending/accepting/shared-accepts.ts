@@ -5,9 +5,8 @@ import { DatabaseUnavailable } from '../../../database/unavailable.ts'
 import { inTransaction, type Transact, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { inGroupsByKey } from '../../../kit/in-groups.ts'
 import { hasList } from '../suppressions/record-lists.ts'
-import type { AccountSend } from './new-send.ts'
-import { insertAssumed, insertSure, planInserted } from './insert-sends.ts'
-import { type InsertedSend } from './inserted-send.ts'
+import type { AccountSend, InsertedSend } from './new-send.ts'
+import { countInserted, insertSends, planInserted } from './insert-sends.ts'
 
 /** Sends that are accepted by one commit, and the bytes of their contents. */
 const GROUP_MAX = 32
@@ -124,7 +123,7 @@ async function acceptAlone(db: Db, one: Accepting): Promise<void> {
 async function acceptAssumed(db: Db, one: Accepting, row: InsertedSend): Promise<Outcome> {
   try {
     await inTransaction(db, one.tenantId, async unit => {
-      await insertAssumed(unit, one, row)
+      await insertSends(unit, [one], { planned: row })
       await one.write(unit, row)
     })
     return 'accepted'
@@ -137,7 +136,11 @@ async function acceptAssumed(db: Db, one: Accepting, row: InsertedSend): Promise
 function acceptTogether(db: Db, all: readonly Accepting[]): Promise<Outcome[]> {
   return inTransaction(db, all[0]!.tenantId, async unit => {
     const sure = await withKnownLists(unit, all)
-    const inserted = sure.length === 0 ? new Map<string, InsertedSend>() : await insertSure(unit, sure)
+    const inserted = await countInserted(
+      unit,
+      sure,
+      await insertSends(unit, sure, { unsendable: 'leave_out' }),
+    )
     for (const one of all) {
       const row = inserted.get(one.send.id)
       if (row) await one.write(unit, row)

@@ -1,8 +1,7 @@
 import type { OutboxEntry, OutboxStatus, SendFailure } from '@waxwing/contract/sending/outbox.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
-import type { AccountSend } from '../accepting/new-send.ts'
-import type { InsertedSend } from '../accepting/inserted-send.ts'
+import type { AccountSend, InsertedSend } from '../accepting/new-send.ts'
 
 /** An entry of the outbox; select it with `entryColumns` from `outbox`. */
 export interface EntryRow {
