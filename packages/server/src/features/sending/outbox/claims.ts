@@ -7,6 +7,7 @@ import type { Lease } from '../../../processes/lease.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
 import type { RejectedRecipient } from './rules.ts'
+import { becomingUnknown, claiming, losing, moving } from './transitions.ts'
 import { type DueAccount, SENDS_PER_ACCOUNT } from './send-shares.ts'
 
 /** The right of a process to make one attempt. */
@@ -207,10 +208,7 @@ export async function claimDue(
           for update of outbox skip locked
         ) as claimable
       )
-      update outbox set status = case when status = 'queued' then 'sending' else status end, phase = 'pre',
-        claim = gen_random_uuid(), claimed_by = ${lease.id}, due_at = null,
-        dated_at = coalesce(dated_at, clock_timestamp()), updated_at = clock_timestamp()
-      from picked where outbox.id = picked.id
+      ${moving(claiming(lease), sql`outbox.id = picked.id`, sql`picked`)}
       returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
         status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
         thread_id as "threadId", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
@@ -244,16 +242,10 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
     with lost as (
       select id from outbox where ${isLost(lease, running)} for update skip locked
     ), queued as (
-      update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
-        status = case when status = 'sending' then 'queued' else status end, phase = null,
-        claim = null, claimed_by = null, updated_at = clock_timestamp(),
-        losses = losses + 1, due_at = clock_timestamp() + ${lossPause}
-      from lost where outbox.id = lost.id and phase = 'pre'
+      ${moving(losing(lossPause), sql`outbox.id = lost.id`, sql`lost`)}
       returning account_id, due_at, case when is_paced then mail_merge_id end as paced_id
     ), unknown as (
-      update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_by = null,
-        task_at = clock_timestamp(), task_tries = 0, updated_at = clock_timestamp()
-      from lost where outbox.id = lost.id and phase = 'handed_over' and status = 'sending'
+      ${moving(becomingUnknown(0), sql`outbox.id = lost.id`, sql`lost`)}
     ), looked_at as (
       update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
       where account_id in (select account_id from queued) returning account_id

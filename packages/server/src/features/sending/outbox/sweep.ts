@@ -10,6 +10,7 @@ import { discardContent } from './record-attempt.ts'
 import { recordFound } from './record-task.ts'
 import { planGivenUp, type RejectedRecipient, type SendError } from './rules.ts'
 import { LAST_ATTEMPT_HOURS } from './schedule.ts'
+import { givingUp, moving } from './transitions.ts'
 
 const BATCH_ROWS = 200
 const RETENTION_DAYS = 30
@@ -190,12 +191,7 @@ function addCounts(counts: BounceCounts, { hard, soft }: BounceCounts): void {
 async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<BounceCounts> {
   const { is_sent: isSent, rejected } = entry
   const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
-  await sql`
-    update outbox set status = ${next.status}, waiting = '{}', rejected = ${JSON.stringify(next.rejected)}, due_at = null,
-      error_reason = ${error.reason}, error_message = ${error.message}, updated_at = clock_timestamp(),
-      ended_at = coalesce(ended_at, clock_timestamp())
-    where id = ${entry.id}
-  `.execute(unit.sql)
+  await moving(givingUp(next, error), sql`id = ${entry.id}`).execute(unit.sql)
   await discardContent(unit, entry.id)
   const attempt = { id: entry.id, accountId: entry.account_id }
   if (!isSent) await announceSend(unit, attempt, { type: 'send.failed', error })
