@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ATTACHED_BYTES_MAX } from '@waxwing/contract/sending/send-body.ts'
 import type { FileTraits } from '../../../kit/mime-writing/entity.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import { decodedLength } from './rules.ts'
@@ -64,26 +63,4 @@ export function writableTraits({ contentType, filename, contentId, isInline }: F
     contentId: contentId !== null && CONTENT_ID.test(contentId) ? contentId : null,
     isInline,
   }
-}
-
-/** Counts what the attachments of one reading take together. */
-export interface Allowance {
-  left: number
-}
-
-export function newAllowance(): Allowance {
-  return { left: ATTACHED_BYTES_MAX }
-}
-
-/** @throws AttachmentsTooLarge, AttachmentChanged */
-export async function* counted(file: AttachedFile, allowance: Allowance): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  for await (const piece of file.open()) {
-    bytes += piece.length
-    allowance.left -= piece.length
-    if (allowance.left < 0) throw new AttachmentsTooLarge('The attachments are over the limit')
-    yield piece
-  }
-  if (file.byteLength !== null && bytes !== file.byteLength)
-    throw new AttachmentChanged('An attachment has another length than it had before')
 }
