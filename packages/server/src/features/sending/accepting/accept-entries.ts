@@ -18,7 +18,7 @@ interface WrittenMerge {
   id: string
   body: MergeBody
   written: WrittenEntries
-  /** What is wrong with entries that have no message, by index. */
+  /** Errors of the entries that have no message, by index. */
   errors: ReadonlyMap<number, EntryError>
 }
 
@@ -44,7 +44,7 @@ export function acceptEntries(
 
 type EntrySend = WrittenSend & { index: number }
 
-/** Those whom mail may be sent to now. Creates the list that the merge names, if it is missing. */
+/** The sends whose recipients are not suppressed now. Creates the list that the merge names, if it is missing. */
 async function withoutSuppressed(
   unit: UnitOfWork,
   listId: string | null,

@@ -32,7 +32,7 @@ export interface AcceptServices {
   sharedAccepts: SharedAccepts
 }
 
-/** What a send is about, beside what its message says. What is left out is not there. */
+/** Facts of a send that are not in its message. Facts that do not apply are left out. */
 type SendFacts = Pick<NewSend, 'tracking' | 'options'> & Partial<Pick<NewSend, keyof typeof NO_FACTS>>
 
 const NO_FACTS = {
@@ -74,10 +74,11 @@ export function requireSendTime(sendAt: Date | null | undefined, now: Date): voi
 }
 
 /**
- * Accepts a message: its content, the entry, the counts and the answer are durable together when this returns. What is
- * refused leaves nothing behind. Call `requireSendable`, `requireSendTime` and `requireMaySend` before it is composed.
- * @param also what else belongs to the same commit
- * @param now the time by the database, for a send that may be taken to be accepted
+ * Accepts a message: its content, the entry, the counts and the answer are durable together when this returns. A
+ * refused message leaves nothing behind. Call `requireSendable`, `requireSendTime` and `requireMaySend` before the
+ * message is composed.
+ * @param also work that belongs to the same commit
+ * @param now the time by the database, for a send that may be inserted as planned
  */
 export async function acceptSend(
   context: RequestContext,
@@ -108,7 +109,7 @@ export async function acceptSend(
     await services.reach('accepted', send.id)
     return entry
   } catch (error) {
-    // What an entry was made of stays: the commit may have succeeded although it failed here.
+    // Content that is bound to an entry stays: the commit may have succeeded although it failed here.
     if (content.piece === null) await context.step(unit => removeContent(unit, [content.id])).catch(() => {})
     throw error
   }
@@ -127,7 +128,7 @@ async function insertAlone(
   return counted.get(id) ?? refuse('plan_limit_sends')
 }
 
-/** Where the content of an account's sends is written. */
+/** The target to which the content of an account's sends is written. */
 export function contentTarget(
   context: RequestContext,
   { accountKeys, largeContents }: Pick<AcceptServices, 'accountKeys' | 'largeContents'>,
@@ -141,7 +142,7 @@ export function contentTarget(
   }
 }
 
-/** What the entry of a message shows of its content. */
+/** Facts of the content that its entry shows. */
 export function describe(
   { layout, text, hasAttachments }: { layout: ContentLayout; text: string; hasAttachments: boolean },
   { bytes, tail }: WrittenContent,

@@ -12,11 +12,11 @@ import { type WrittenContent } from './written-content.ts'
 export interface Adding {
   tenantId: string
   sends: readonly AccountSend[]
-  /** That lie between two of them at least, in the order in which they are due. */
+  /** Seconds between two sends at least, in the order in which they are due. */
   intervalSeconds: number
   /** Adds only what certainly may be sent, and waits for nobody who holds an account. */
   isSure: boolean
-  /** When they are accepted; else the time of the database is asked for. */
+  /** The time at which the sends are accepted; by default the database's own. */
   now?: Date
 }
 

@@ -26,7 +26,7 @@ const WAKE_SECONDS = 3
  */
 const LATE_SECONDS_MAX = 1
 
-/** How sends are inserted, and what becomes of those that may not be sent. */
+/** The mode of an insert, which decides about sends that may not be sent. */
 export type Inserting =
   /** One of them refuses all. They are of one account. @param intervalSeconds between two of them at least */
   | { unsendable: 'refuse'; intervalSeconds: number }
@@ -87,10 +87,10 @@ async function insertAwaited(
   return rows
 }
 
-/** What holds for the account when its sends are inserted, and for the recipients of one of them. */
+/** Conditions of the account when its sends are inserted, and of the recipients of one of them. */
 interface Terms {
   accountStatus: AccountView['status']
-  /** Bytes of the largest message that the server of the account takes, as it said last; null if it does not say. */
+  /** Bytes of the largest message that the server accepts, as it announced last; null if it has announced none. */
   bytesMax: number | null
   isPastDue: boolean
   /** Number of bound contents. If there are fewer than sends, one was swept. */

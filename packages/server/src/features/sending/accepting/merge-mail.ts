@@ -49,7 +49,7 @@ export async function mergeMail(
     await services.reach('accepted', merge.id)
     return answer
   } catch (error) {
-    // What an entry was made of stays: the commit may have succeeded although it failed here.
+    // Content that is bound to an entry stays: the commit may have succeeded although it failed here.
     await written.discard({ mayBeAccepted })
     throw error
   }
@@ -97,7 +97,7 @@ async function prepareMerge(
   const composing = { ...originals, sender, isSigned, kept: null }
   const shared = template ? body : { ...body, text: await textOf(body, inSlices) }
   const { attachments, ...composition } = await planComposition(content, account, shared, composing)
-  // What a template makes of its HTML is known later.
+  // The HTML that a template renders is not known yet.
   const hasHtml = template ? (template.fields.html ?? '') !== '' : isTrackable(composition.html)
   const tracking = await requireTracking(context, services, account, { asked: body, hasHtml })
   const placesOf = placesFinder(TRACKED_LENGTH_MAX, inSlices)

@@ -5,7 +5,7 @@ import type { Composed } from '../compose/compose.ts'
 import type { SendTracking } from '../tracking/track-send.ts'
 import type { WrittenContent } from './written-content.ts'
 
-/** When a message is sent, and what the caller calls it. */
+/** The time at which a message is sent, and the caller's own name for it. */
 export interface SendOptions {
   sendAt?: Date | null | undefined
   undoSendSeconds?: number | undefined
@@ -56,12 +56,12 @@ export interface AccountSend {
   send: WrittenSend
 }
 
-/** What the database has decided about a send that was inserted. */
+/** Values that the database has decided when a send was inserted. */
 export interface InsertedSend {
   dueAt: Date
   createdAt: Date
   updatedAt: Date
-  /** Whether a look of the worker that nobody wakes for it could come too late. */
+  /** Whether the worker has to be woken, since its next look could come too late. */
   isSoon: boolean
   /** Sends that the plan of the tenant allows in a day; null if it sets no limit. */
   sendsPerDay: number | null

@@ -25,7 +25,7 @@ import { CHANGED } from '../drafts/record-change.ts'
 import { matches } from '../drafts/rules.ts'
 import type { DraftServices } from '../drafts/services.ts'
 
-/** Accepts what a draft says now. It is sent as it is, whoever wrote it. */
+/** Accepts the current content of a draft. It is sent as it is, no matter which program wrote it. */
 export async function sendDraft(
   context: RequestContext,
   services: DraftServices,
@@ -114,7 +114,7 @@ const UNSUBSCRIBABLE = {
   message: 'must not be given for a draft that has a field List-Unsubscribe of its own',
 }
 
-/** What makes the link of the one recipient. Refuses a draft to others. */
+/** Returns the function that makes the link of the one recipient. It refuses a draft to others. */
 function unsubscribing(
   { tenantId }: RequestContext,
   { links }: DraftServices,

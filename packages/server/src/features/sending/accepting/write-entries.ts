@@ -21,7 +21,7 @@ import { type EntryError, entryError, type PlannedEntry, renderError } from './m
 const BATCH_ENTRIES = 20
 /** Others get a turn earlier if the messages take this long. */
 const TURN_MS_MAX = 20
-/** Contents that wait in memory for the transaction that accepts them. What is more is written before. */
+/** Contents that wait in memory for the transaction that accepts them. Further contents are written before it. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024
 
 /** Time of a thread that the template of a merge may take for all its entries. */
@@ -30,7 +30,7 @@ const RENDER_MS_MAX = 60_000
 /** The links of all messages of a merge, compressed and sealed. They wait in memory for the transaction. */
 const LINKS_BYTES_MAX = 32 * 1024 * 1024
 
-/** What all messages of a merge have in common. */
+/** Properties that all messages of a merge share. */
 export interface Merge {
   id: string
   listId: string | null
@@ -191,8 +191,8 @@ export class WrittenEntries {
   }
 
   /**
-   * Removes what no entry was made of. Nobody can tell that of what messages share once they may have been accepted: the
-   * sweep removes it later.
+   * Removes content of which no entry was made. Once messages may have been accepted, it is not known whether an entry
+   * needs their shared content: the sweep removes that later.
    */
   async discard({ mayBeAccepted }: { mayBeAccepted: boolean }): Promise<void> {
     const tails = new Set([...this.#tails.values()].map(({ id }) => id))

@@ -9,9 +9,10 @@ import { recordFound } from './record-task.ts'
 import { holding, holdingLast, isReleasable, moving, queuingHeld } from './transitions.ts'
 
 /*
- * A database that went back has forgotten what was sent since. So what was due by then is held: looked for among the sent
- * copies, and given up if it is not found there. Its recipients and its content are kept, since only people can know
- * whether it was sent, and may release it. What the database knows to be handed over is looked up like after any crash.
+ * A database that went back lacks the sends since then. So entries that were due by then are held: looked for among the
+ * sent copies, and given up if they are not found there. Their recipients and their contents are kept, since only people
+ * can know whether they were sent, and may release them. Entries that are recorded as handed over are looked up as after
+ * any crash.
  */
 
 const wasDue = (at: RawBuilder<unknown>) => sql<boolean>`outbox.due_at <= ${at}`
@@ -38,7 +39,7 @@ export async function holdAfterRestore(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** How many messages a restore would hold that is declared now. */
+/** Number of messages that would be held if a restore were declared now. */
 export async function countDue(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from outbox where ${holding(wasDue(sql`clock_timestamp()`)).when}
@@ -59,8 +60,8 @@ export async function releaseEntry(
 }
 
 /**
- * Queues entries of an account again that were held, and counts them. One whose copy was found meanwhile is sent. What was
- * counted when it was accepted is not counted again.
+ * Queues entries of an account again that were held, and counts them. If the copy of an entry was found meanwhile, it
+ * is sent. Entries are not counted again for the plan.
  */
 export async function releaseEntries(
   unit: UnitOfWork,
@@ -99,14 +100,14 @@ async function lockReleasable(unit: UnitOfWork, accountId: string, ids: readonly
   return rows
 }
 
-/** Whose entries are meant. */
+/** The entries that are meant. */
 export interface HeldOf {
   tenantId: string
   /** null: of all accounts of the tenant that are not deleted. */
   accountId: string | null
 }
 
-/** How many entries can be released, by account. */
+/** Number of entries that can be released, by account. */
 export async function countReleasable(
   db: Db,
   of: HeldOf,

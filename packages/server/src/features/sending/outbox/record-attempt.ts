@@ -18,8 +18,8 @@ import { planPauseSeconds } from './schedule.ts'
 import { becomingUnknown, ending, handingOver, moving, releasing, type TaskKind } from './transitions.ts'
 
 /*
- * What becomes of an attempt. Each change holds for the claim under which the attempt was made: an entry that another
- * process took over, or that was found out about meanwhile, is left alone.
+ * Records of attempts. Each record holds for the claim under which the attempt was made: an entry that another process
+ * took over, or whose outcome was found out meanwhile, is left alone.
  */
 
 /** An attempt whose next byte cannot be taken back. */
@@ -29,7 +29,7 @@ export interface HandOver {
   trace: string | null
   /** The suppression list that the send names. */
   listId: string | null
-  /** Those whom the server takes it for. */
+  /** The recipients for whom the server takes the message. */
   to: readonly string[]
 }
 
@@ -76,10 +76,10 @@ function recordingHandOvers(handOvers: readonly HandOver[]): RawBuilder<{ id: st
     returning outbox.id`
 }
 
-/** What else is to be done once the entry is sent. */
+/** The task that follows once the entry is sent. */
 export type SentTask = Exclude<TaskKind, 'look_up'> | null
 
-/** What an attempt leads to. */
+/** The end of an attempt, as it is recorded. */
 export interface Outcome {
   attempt: Claim
   next: NextState
@@ -91,7 +91,7 @@ export interface Outcome {
 }
 
 export interface RecordedOutcomes extends RecordedRefusals {
-  /** Those that were not written, since their claim is lost. */
+  /** Outcomes that were not written, since their claim is lost. */
   lost: readonly Outcome[]
 }
 
@@ -177,7 +177,7 @@ function asRecord({ attempt, next, task, given, answered }: Outcome) {
 
 function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: NextState): void {
   const { status, error } = next
-  // What follows for single recipients of a sent message is no news of the send.
+  // Later outcomes for single recipients of a sent message are no news of the send.
   if (attempt.isSent) return
   const outbox = presentEntry(row)
   const { accountId } = attempt
@@ -201,8 +201,8 @@ export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string):
 }
 
 /**
- * Gives an entry back as if it had not been tried: the process stops, or the account cannot be used now. If it was handed
- * over, the server has said that it did not accept it.
+ * Gives an entry back as if it had not been tried: the process stops, or the account cannot be used now. If it was
+ * handed over, the server has answered that it did not accept it.
  */
 export async function recordReleased(unit: UnitOfWork, { id, claim, accountId }: Claim): Promise<void> {
   const { rows } = await sql<{ due_at: Date }>`

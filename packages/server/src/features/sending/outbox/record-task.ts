@@ -56,7 +56,7 @@ interface EntryOfTask {
   /** It may have been handed over before the database was restored, and was held back since. */
   heldSince: Date | null
   trace: string | null
-  /** The key of the copy that the provider filed; null if it told none. */
+  /** The key of the copy that the provider filed; null if the provider named none. */
   sentKey: string | null
   /** The provider was found not to have it once before, and it was tried again. */
   wasAbsent: boolean
@@ -71,7 +71,8 @@ interface EntryOfTask {
 const TASKS_PER_TENANT = 10
 
 /**
- * Claims tasks that are due, one of an account; tenants take turns. Those of processes that died are taken over.
+ * Claims tasks that are due, at most one of an account, and evenly among tenants. Tasks of dead processes are taken
+ * over.
  */
 export async function claimTasks(
   db: Db,
@@ -139,13 +140,13 @@ export async function recordFiling(db: Db, { id }: Task): Promise<void> {
   await sql`update outbox set copy_filed_at = clock_timestamp() where id = ${id}`.execute(db)
 }
 
-/** Where the copy that we filed is. */
+/** The location of the copy that we filed. */
 export interface FiledCopy {
   source: string
   key: MessageKey
 }
 
-/** How the copy of a sent message came about, as far as is known. */
+/** The way in which the copy of a sent message came about, as far as it is known. */
 export interface CopyOutcome {
   isFiledByServer: boolean
   /** Null if the server filed it, or it is not known where it is. */
@@ -195,7 +196,7 @@ export async function recordAccountGone(unit: UnitOfWork, task: MailboxTask): Pr
   await discardContent(unit, task.id)
 }
 
-/** The message was accepted after all: its copy was found, or the provider says so. */
+/** Makes an entry sent whose message was accepted after all: its copy was found, or the provider reports it. */
 export async function recordFound(
   unit: UnitOfWork,
   entry: { id: string; accountId: string },

@@ -48,8 +48,9 @@ export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise
 }
 
 /**
- * Cancels entries that are locked. What was sent to some of its recipients is not sent to the others. Neither causes an
- * event: the first was asked for, and of the second, which only happens to deleted accounts, nothing can be read any more.
+ * Cancels entries that are locked. A message that was sent to some of its recipients is not sent to the others. Neither
+ * causes an event: the first was asked for, and the second happens only to deleted accounts, of which nothing can be
+ * read any more.
  */
 export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
   await moving(cancelling, sql`id = any(${[...ids]}::uuid[])`).execute(unit.sql)

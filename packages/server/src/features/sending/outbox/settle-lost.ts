@@ -24,8 +24,8 @@ const waitingAsRejected = sql`(
   from unnest(waiting) as address)`
 
 /**
- * Ends what no living process is sending of messages that others have already. What became of their last recipients will
- * not be known, so they count as refused.
+ * Ends attempts for the last recipients of sent messages that no living process makes. Their outcome will not be known,
+ * so these recipients count as refused.
  */
 export async function settleLost(
   db: Db,

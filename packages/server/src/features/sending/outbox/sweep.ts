@@ -48,9 +48,9 @@ export async function cancelOfDeleted(
 }
 
 /**
- * Gives up what was held back for 48 hours, since its account or its server could not be used. A message that was never
- * tried, since the service was down, is not given up before its server has been in trouble for as long. What suspended
- * tenants have queued waits.
+ * Gives up entries that were held back for 48 hours, since their account or its server could not be used. A message
+ * that was never tried, since the service was down, is not given up before its server has been in trouble for as long.
+ * Entries of suspended tenants wait.
  */
 export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceCounts> {
   const counts = { hard: 0, soft: 0 }
@@ -151,7 +151,7 @@ export async function inBatches(
   while (!signal.aborted) {
     const found = (await find.execute(db)).rows as Found[]
     const key = found.map(({ id }) => id).join()
-    // What cannot be changed now is left to the next sweep.
+    // Entries that cannot be changed now are left to the next sweep.
     if (found.length === 0 || key === last) return
     last = key
     for (const [tenantId, rows] of Map.groupBy(found, row => row.tenant_id)) {

@@ -120,7 +120,7 @@ async function lookUp(
     const isHeld = task.heldSince !== null
     if (outcome === 'not_accepted' && !isHeld) return recordNotAccepted(unit, task, { wasAbsent: false })
     if (seconds !== null) return recordPutOff(unit.sql, task, seconds, 'try')
-    // By now, nothing can be under way any more. That the message is absent is believed once.
+    // By now, nothing can be under way any more. The absence of a message is believed once.
     if (outcome === 'absent' && !isHeld && !task.wasAbsent)
       return recordNotAccepted(unit, task, { wasAbsent: true })
     await recordLost(unit, task)

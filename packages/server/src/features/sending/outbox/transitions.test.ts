@@ -122,7 +122,7 @@ beforeAll(async () => {
     cross join unnest(array[true, false]) as is_held
     cross join lateral unnest(
       case when status = 'failed' then array['outcome_unknown', 'provider_rejected'] else array[null] end) as reason
-    -- What is queued has recipients.
+    -- A queued entry has recipients.
     where has_waiting or status <> 'queued'
   `.execute(db)
 })
@@ -162,7 +162,7 @@ test('every transition leads from listed states to listed states, and to each of
         ways.set(nameOf(from!), (ways.get(nameOf(from!)) ?? new Set()).add(nameOf(to!)))
       }
     }
-  // What is accepted is queued.
+  // An accepted send is queued.
   const reached = new Set([nameOf({ status: 'queued', phase: null, task: null })])
   for (const state of reached) for (const to of ways.get(state) ?? []) reached.add(to)
   expect([...reached].toSorted()).toEqual([...LISTED].toSorted())

@@ -3,10 +3,10 @@ import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
 import type { Lease } from '../../../processes/lease.ts'
 import type { NextState, SendError } from './rules.ts'
 
-/** How far an attempt is: claimed, handed over, or handed over without a known outcome. */
+/** The progress of an attempt: claimed, handed over, or handed over without a known outcome. */
 export type Phase = 'pre' | 'handed_over' | 'unknown'
 
-/** What is to be done for an entry besides handing it over. */
+/** Work that is to be done for an entry besides the hand-over. */
 export type TaskKind = 'look_up' | 'file_copy' | 'link_copy' | 'mark_original'
 
 /** The state of an entry. `phase` is null without an attempt, and `task` if nothing else is to be done. */
@@ -117,9 +117,9 @@ export const handingOver = (trace: RawBuilder<unknown>): Transition => ({
 })
 
 /**
- * An attempt ends as `given` says: a row with the next status, recipients, error, task and more. After a send was given
- * up as unknown, only its acceptance is news: its content is gone. That a message was accepted is true without a claim,
- * too, of what was held after a restore.
+ * An attempt ends with the row `given`: the next status, recipients, error, task and more. After a send was given up as
+ * unknown, only its acceptance is news: its content is gone. The acceptance of a send that was held after a restore is
+ * true without a claim, too.
  */
 export const ending: Transition = {
   set: sql`status = given.status, phase = null, ${noClaim}, held_since = null,
@@ -154,7 +154,7 @@ export const settling = (lost: RawBuilder<unknown>): Transition => ({
 
 // The look-up of an unknown outcome
 
-/** The message was accepted: its copy was found, or the provider says so. */
+/** The message was accepted: its copy was found, or the provider reports it. */
 export const finding = ({ isCopied, key }: { isCopied: boolean; key: string | null }): Transition => ({
   set: sql`status = 'sent', phase = null, ${noClaim}, waiting = '{}',
     attempts = outbox.attempts + case when outbox.status = 'sending' then 1 else 0 end,
@@ -177,8 +177,8 @@ export const returning = (error: SendError, wasAbsent: boolean): Transition => (
 })
 
 /**
- * Nothing proves that the message was accepted. The claim stays: the answer may still come. What was held keeps its
- * recipients, since it may be released.
+ * Nothing proves that the message was accepted. The claim stays: the answer may still come. An entry that was held
+ * keeps its recipients, since it may be released.
  */
 export const leavingUnknown = (error: SendError): Transition => ({
   set: sql`status = 'failed', phase = null,
@@ -191,7 +191,7 @@ export const leavingUnknown = (error: SendError): Transition => ({
 
 // A restore of the database
 
-/** What was due is looked up and not sent. A claim stays: a process that survived may still bring its outcome. */
+/** Due entries are looked up and not sent. A claim stays: a process that survived may still bring its outcome. */
 export const holding = (isDue: RawBuilder<boolean>): Transition => ({
   set: sql`status = 'sending', phase = 'unknown', claim = coalesce(outbox.claim, gen_random_uuid()), claimed_by = null,
     due_at = null, dated_at = ${dateOfShown}, held_since = ${now}, ${lookUp(now)}, updated_at = ${now}`,
