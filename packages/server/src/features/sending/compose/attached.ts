@@ -16,7 +16,7 @@ export class AttachmentsTooLarge extends Error {
   override name = 'AttachmentsTooLarge'
 }
 
-/** An attachment does not have the bytes that it was said to have. */
+/** An attachment has another length than was announced. */
 export class AttachmentChanged extends Error {
   override name = 'AttachmentChanged'
 }
@@ -55,7 +55,7 @@ const SINGLE_TYPE =
 const CONTENT_ID = /^[!-;=?-~]{1,255}$/
 const FILE_NAME_LENGTH_MAX = 500
 
-/** What a file may say of itself. What comes from another message may be anything. */
+/** The traits of a file as they may be written. A file from another message may have any traits. */
 export function writableTraits({ contentType, filename, contentId, isInline }: FileTraits): FileTraits {
   return {
     contentType: SINGLE_TYPE.test(contentType) ? contentType : DEFAULT_TYPE,

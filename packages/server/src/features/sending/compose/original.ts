@@ -26,7 +26,7 @@ export async function readThreadFields(
   }
 }
 
-/** The same; it refuses if the provider does not hand out the message. */
+/** The same fields; refuses if the provider does not hand out the message. */
 export async function readOwnFields(
   content: ReadContext,
   account: AccountView,
@@ -51,7 +51,7 @@ async function readFields(source: AsyncIterable<Buffer>): Promise<Map<FieldName,
   return readHeader(text, 0, text.length).fields
 }
 
-/** An attachment of a message, with what is said of it in place of what the message says. */
+/** An attachment of a message, with the traits that replace its own. */
 export interface AttachmentReference {
   messageId: string
   attachmentId: string

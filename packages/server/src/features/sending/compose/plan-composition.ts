@@ -30,15 +30,15 @@ export async function requireOriginals(
   return { replied, forwarded }
 }
 
-/** What the caller of a composition knows besides the body of the request. */
+/** Facts about a composition that are not in the body of the request. */
 export interface Composing extends Originals {
   sender: Sender
   isSigned: boolean
-  /** What it refers to if it replies to nothing: a draft keeps it. */
+  /** The references of a message that replies to nothing, as a draft keeps them. */
   kept: Pick<Composition, 'inReplyTo' | 'references'> | null
 }
 
-/** What a message is composed of, from the body of a request. Reads what is attached by reference. */
+/** Plans the composition of a message from the body of a request. Reads files that are attached by reference. */
 export async function planComposition(
   content: ReadContext,
   account: AccountView,
