@@ -3,6 +3,7 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { sendEvents } from '../sending/open-sending.ts'
+import { requireListedStates } from '../sending/written-states.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
 import { readMessages } from '../sync/followed-account.ts'
@@ -64,6 +65,7 @@ const waitForEnd = ({ id, accountId, subject }: OutboxEntry) =>
     const { body } = await caller().get<OutboxEntry>(`/v1/accounts/${accountId}/outbox/${id}`)
     const { rows } = await sql`
       select from outbox where id = ${id} and (task is not null or due_at is not null)`.execute(db)
+    await requireListedStates(db)
     const isOver = body.status === 'failed' || (body.status === 'sent' && body.messageId !== null)
     return isOver && rows.length === 0 ? body : null
   })

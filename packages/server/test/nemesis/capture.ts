@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../src/database/pool.ts'
+import { captureStates } from '../sending/written-states.ts'
 import type { OwnerChange, Transition } from './evidence.ts'
 
 /** A setting of each database connection that says which process opened it. */
@@ -10,9 +11,10 @@ export function urlFor(url: string, process: string): string {
   return `${url}?options=${encodeURIComponent(`-c ${PROCESS_SETTING}=${process}`)}`
 }
 
-/** Lets the database itself note who owned which account, who moved cursors, and how statuses changed. */
+/** Lets the database itself note who owned which account, who moved cursors, how statuses changed, and states of sends. */
 export async function startCapture(db: Db): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+  await captureStates(db)
 }
 
 const STATEMENTS = [

@@ -3,6 +3,7 @@ import { blobKey } from '../../src/kit/blobs/blob-key.ts'
 import { callerOf } from '../caller.ts'
 import { tablesWith } from '../database-text.ts'
 import { runWaxwing } from '../service-process.ts'
+import { readStates } from '../sending/written-states.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Bed } from './bed.ts'
@@ -94,6 +95,7 @@ export async function collectEnd(
     owners: await readOwners(db, tenantId),
     staleWrites: await readStaleWrites(db),
     transitions: await readTransitions(db, tenantId),
+    outboxStates: await readStates(db),
     audit: await readAudit(bed),
     resources: await readResources(bed, countedKey),
     deleted,

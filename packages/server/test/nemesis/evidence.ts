@@ -1,3 +1,4 @@
+import type { State } from '../../src/features/sending/outbox/transitions.ts'
 import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
 import type { HistoryEntry } from './history.ts'
@@ -25,6 +26,8 @@ export interface EndState {
   owners: OwnerChange[]
   /** Cursors that a process moved although the account belonged to another one. */
   staleWrites: Array<{ accountId: string; writer: string; owner: string | null }>
+  /** The states in which entries of the outbox were committed. */
+  outboxStates: State[]
   /** Changes of a status, in order. */
   transitions: Transition[]
   audit: { rows: Array<{ requestId: string; status: number }>; findings: number }

@@ -272,6 +272,12 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
   ],
   [
     'I12',
+    'a send in a state that no transition leads to',
+    ({ end }) => void end.outboxStates.push({ status: 'sending', phase: 'unknown', task: null }),
+    /an entry of the outbox was sending, with the phase unknown and the task null/,
+  ],
+  [
+    'I12',
     'an entry into a status that was announced twice',
     ({ end }) => announceAgain(end),
     /account account-1 became reauth_required 1 times, and account\.reauth_required came 2 times/,

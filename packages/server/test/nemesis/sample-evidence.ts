@@ -83,6 +83,7 @@ export function sampleEvidence(): SampleEvidence {
         owner({ instanceId: 'i3', owner: 'one', epoch: 3, writer: 'one' }),
       ],
       staleWrites: [],
+      outboxStates: [{ status: 'sent', phase: null, task: null }],
       transitions: [
         { kind: 'outbox', id: 'send-1', from: 'queued', to: 'sending', reason: null },
         { kind: 'outbox', id: 'send-1', from: 'sending', to: 'sent', reason: null },

@@ -10,6 +10,7 @@ import { type Caller, callerOf } from '../caller.ts'
 import { makeExternalDatabase } from '../external-database.ts'
 import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
+import { captureStates, requireListedStates } from './written-states.ts'
 
 /** The service that a test ends at moments of its work. */
 const CRASHING = fileURLToPath(new URL('./crashing-service.ts', import.meta.url))
@@ -45,7 +46,7 @@ export interface CrashableService extends AsyncDisposable {
   crashAt(point: string, times?: number): Promise<void>
   /** Kills the service, and waits until it has ended. */
   kill(): Promise<void>
-  /** Waits until the service has ended, and starts it again. */
+  /** Waits until the service has ended, and starts it again. Fails if an entry of the outbox was in no listed state. */
   restart(): Promise<void>
 }
 
@@ -57,6 +58,7 @@ export async function openCrashableService({
   await using opened = new AsyncDisposableStack()
   const { url, database } = opened.use(await makeDatabase())
   const { db } = database
+  await captureStates(db)
   const folder = opened.use(await makeDataFolder())
   const options = {
     program,
@@ -95,6 +97,7 @@ export async function openCrashableService({
       await sql`update instance set heartbeat_until = '-infinity'`.execute(db)
       await sql`update idempotency_key set locked_until = '-infinity' where status is null`.execute(db)
       service = await startServiceProcess(folder, options)
+      await requireListedStates(db)
     }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -5,7 +5,7 @@ import {
   RESERVED_PLACES,
   SENDS_AT_ONCE,
   SENDS_PER_ACCOUNT,
-} from '../../src/features/sending/outbox/turns.ts'
+} from '../../src/features/sending/outbox/send-shares.ts'
 import type { Caller } from '../caller.ts'
 import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'

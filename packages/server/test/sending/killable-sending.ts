@@ -10,6 +10,7 @@ import { openWorld, type World } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type CrashableOptions, type CrashableService, openCrashableService } from './crashable-service.ts'
 import { connectSender, GRACE } from './open-sending.ts'
+import { requireListedStates } from './written-states.ts'
 
 /** The service that may be killed, with servers that outlive it. */
 export interface KillableSending extends CrashableService {
@@ -18,7 +19,7 @@ export interface KillableSending extends CrashableService {
   tenantId: string
   /** Connects an account that sends, and files its sent copies. */
   connect(): Promise<KillableSender>
-  /** Waits until nothing is left to do for the entry. */
+  /** Waits until nothing is left to do for the entry. Fails if an entry was in no listed state. */
   waitForEnd(entry: OutboxEntry): Promise<OutboxEntry>
 }
 
@@ -91,6 +92,7 @@ export async function openKillableSending(
           select from outbox where id = ${id} and (task is not null or due_at is not null)
         `.execute(db)
         const isOver = body.status === 'sent' || body.status === 'failed'
+        if (isOver) await requireListedStates(db)
         return isOver && rows.length === 0 ? body : null
       }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { failHeldBack } from '../../src/features/sending/outbox/sweep.ts'
 import type { TestApp } from '../open-app.ts'
 import { whileTaskRests } from '../resting-task.ts'
+import { sampleMailbox } from '../sample-rows.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { GOOD_EXTENSIONS } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -21,7 +22,21 @@ import {
 const HOUR_MS = 3_600_000
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()
 
-const running = useServer(() => openSendingApp())
+/** Entries whose look-ups fail by an error of the service itself, and the number of these failures. */
+const failing = new Map<string, number>()
+
+const running = useServer(() =>
+  openSendingApp({
+    app: {
+      async reachPoint(point, id) {
+        const count = failing.get(id)
+        if (point !== 'copy_search' || count === undefined) return
+        failing.set(id, count + 1)
+        throw new Error('A fault of the service')
+      },
+    },
+  }),
+)
 
 /** Makes all of an account that waits due, in the order in which it was accepted. */
 const makeDue = async ({ db }: TestApp, accountId: string) => {
@@ -170,6 +185,30 @@ describe('a server', () => {
     expect(await readEntry(app, entry)).toMatchObject({ lastError: { reason: 'outcome_unknown' } })
     expect(await sink.accepted()).toHaveLength(1)
     expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.failed'])
+  })
+
+  test('that loses its answer is asked until a look-up ends, however often the service itself fails', async () => {
+    await using opened = await openSendingTenant(running())
+    const { app, sink } = opened
+    const accountId = await connectSender(app, opened)
+    await sampleMailbox(app.db, { id: accountId, tenantId: app.tenantId }, { role: 'sent' })
+    sink.behave = ({ step }) => (step === 'dot' ? { does: 'accept_and_drop' } : null)
+    const entry = await send(app, accountId)
+    failing.set(entry.id, 0)
+    const hurry = () =>
+      sql`
+        update outbox set task_at = clock_timestamp()
+        where id = ${entry.id} and task is not null and task_by is null`.execute(app.db)
+    await waitUntil('failures', async () => {
+      await hurry()
+      return failing.get(entry.id)! > 6
+    })
+    failing.delete(entry.id)
+    await waitUntil('the end', async () => {
+      await hurry()
+      return (await readEntry(app, entry)).status === 'failed'
+    })
+    expect(await readEntry(app, entry)).toMatchObject({ lastError: { reason: 'outcome_unknown' } })
   })
 })
 

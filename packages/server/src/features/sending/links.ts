@@ -4,9 +4,9 @@ import type { KeyRing } from '../../kit/key-ring.ts'
 import { type LinkBase, type LinkSettings, planLinkBase } from '../../kit/link-base.ts'
 import { createLinkTokens, type LinkTokens } from '../../kit/link-token.ts'
 
-/** What the links in messages are made of. */
+/** Everything that the links in messages are made of. */
 export interface Links {
-  /** Null if the service does not know its address. */
+  /** Null if the address of the service is not set. */
   base: LinkBase | null
   tokens: LinkTokens
 }
@@ -15,7 +15,7 @@ export async function openLinks(options: {
   db: Db
   keyRing: KeyRing
   config: LinkSettings
-  /** Where this service is reached, known once it listens. */
+  /** The address at which this service is reached, known once it listens. */
   baseUrl(): string
 }): Promise<Links> {
   const { db, keyRing, config, baseUrl } = options

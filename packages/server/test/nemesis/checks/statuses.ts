@@ -1,3 +1,4 @@
+import { unlistedOf } from '../../sending/written-states.ts'
 import type { EndState, Transition } from '../evidence.ts'
 import type { Check, Violation } from '../violation.ts'
 
@@ -23,11 +24,14 @@ const ANNOUNCED: ReadonlyArray<{ kind: Transition['kind']; to: string; event: st
   { kind: 'outbox', to: 'failed', event: 'send.failed' },
 ]
 
-/** I12: a status changes only as it may, and the feed announces each entry once. */
+/** I12: a status changes only as it may, each send is in a listed state, and the feed announces each entry once. */
 export const checkStatuses: Check = ({ end }) => [
   ...end.transitions
     .filter(isForbidden)
     .map(({ kind, id, from, to }) => broken(`${kind} ${id} went from ${from} to ${to}`)),
+  ...unlistedOf(end.outboxStates).map(({ status, phase, task }) =>
+    broken(`an entry of the outbox was ${status}, with the phase ${phase} and the task ${task}`),
+  ),
   ...ANNOUNCED.flatMap(rule => compareWithFeed(end, rule)),
 ]
 

@@ -34,7 +34,7 @@ export interface AnswerWorkerOptions extends ReadContext {
 
 /**
  * Looks at messages that may answer sends, several side by side and one of each account. They are claimed under the
- * lease of the process. What a message says is recorded by one commit, which also ends the look at it.
+ * lease of the process. The findings about a message are recorded by one commit, which also ends the look at it.
  */
 export class AnswerWorker implements AsyncDisposable {
   readonly #options: AnswerWorkerOptions

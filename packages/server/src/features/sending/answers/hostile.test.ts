@@ -14,7 +14,7 @@ const SEND = {
   sender: 'ada@example.com',
 }
 
-/** What it takes to decide on a message: many times what is needed, and far below what a quadratic step takes. */
+/** The time limit for one message: many times the time that is needed, and far below that of a quadratic step. */
 const CPU_MS_MAX = 300
 
 const MESSAGES: ReadonlyArray<readonly [string, () => Buffer]> = [

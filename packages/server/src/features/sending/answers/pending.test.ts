@@ -28,7 +28,7 @@ async function sampleAnswer(attempts: number, endedAt: Date, tenantId: string | 
   return { account, messageId }
 }
 
-/** When a message is due whose last attempt ended so long ago, once its account has changed twice. */
+/** The time at which a message is due whose last attempt ended so long ago, once its account has changed twice. */
 async function hurry(attempts: number, secondsAgo: number): Promise<{ waits: number; isDue: boolean }> {
   const { db } = database
   const endedAt = new Date(Date.now() - secondsAgo * 1_000)

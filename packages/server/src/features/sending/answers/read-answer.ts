@@ -7,7 +7,7 @@ import { namedSends, type NamedSends, parseReport, type Report } from '../bounce
 import { classifyReply, type Verdict } from '../classification/rules.ts'
 import { ANSWER_BYTES_MAX } from './limits.ts'
 
-/** What a message says, before it is known which send it is about. */
+/** The content of an answer, before its send is found. */
 export interface AnswerContent {
   report: Report | null
   complaint: Complaint | null

@@ -22,14 +22,14 @@ export interface ReadAnswer {
   content: AnswerContent
 }
 
-/** What came of a message, for metrics. */
+/** The result of looking at a message, for metrics. */
 export interface AnswerResult {
   bounces: { hard: number; soft: number }
   complaints: number
   classified: Verdict['kind'] | null
 }
 
-/** What is found out about a message, before it is written. */
+/** Findings about a message, before they are written. */
 interface Finding {
   verdict: Verdict | null
   /** The send that it answers. */
@@ -40,7 +40,7 @@ interface Finding {
 }
 
 /**
- * Records what an answer says: recipients that were not reached, complaints, and what kind of reply it is. A report
+ * Records the findings of an answer: recipients that were not reached, complaints, and the kind of a reply. A report
  * counts only for a send of this account that it names, and for recipients to whom that was sent.
  */
 export async function recordAnswer(unit: UnitOfWork, answer: ReadAnswer): Promise<AnswerResult> {
@@ -146,7 +146,7 @@ interface Author {
   verdict: Verdict
 }
 
-/** What follows for the address that wrote, by `optOutHandling`. */
+/** Does what `optOutHandling` asks for the address that wrote. */
 function planHandling(
   account: AccountView,
   message: FullRow,

@@ -10,8 +10,8 @@ export interface Complaint extends NamedSends {
 }
 
 /**
- * Kinds that say that somebody does not want the mail. Others report something else: `auth-failure` (RFC 6591), `virus`,
- * or that the message is no spam (`not-spam`, RFC 6430).
+ * Kinds of reports by which somebody complains about mail. Others report something else: `auth-failure` (RFC 6591),
+ * `virus`, or that the message is no spam (`not-spam`, RFC 6430).
  */
 const COMPLAINTS = new Set([
   'abuse',

@@ -1,12 +1,12 @@
 /*
- * How programs report a failure in words, with no machine-readable part or beside one. Each dialect is known by a
- * sentence that its program writes; `source` says where the form is described or is to be seen.
+ * Words by which programs report a failure, with no machine-readable part or beside one. Each dialect is recognised by
+ * a sentence that its program writes; `source` names a description or an example of the form.
  */
 
 export interface Dialect {
   name: string
   source: string
-  /** The sentence that says that the message was not delivered. */
+  /** The sentence that reports that the message was not delivered. */
   mark: RegExp
 }
 

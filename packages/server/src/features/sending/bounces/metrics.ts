@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { BounceCounts } from './record-bounces.ts'
 
-/** Counts recipients that were announced as bounced, by what said so. */
+/** Counts recipients that were announced as bounced, by the source of the news. */
 export function bounceMetrics(metrics: Registry): (by: 'report' | 'refusal', counts: BounceCounts) => void {
   const counter = new Counter({
     name: 'waxwing_bounces_total',

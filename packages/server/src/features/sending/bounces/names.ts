@@ -1,6 +1,8 @@
 import { comparedAddress } from '../../../kit/compared-address.ts'
 
-/* What a server says, without the names in it: `info@nospam.example` does not mean that anything is spam. */
+/*
+ * The words of a server without the names in them: `info@nospam.example` does not mean that anything is spam.
+ */
 
 /** The addresses and servers that a failure is about. */
 export interface Names {
@@ -39,7 +41,7 @@ function siteOf(host: string): string {
   return (labels.length > 2 ? labels.slice(1) : labels).join('.')
 }
 
-/** Removes a local part that stands alone where servers name a user: in brackets, or before what they say of it. */
+/** Removes a local part that stands alone where servers name a user: in brackets, or before the words about it. */
 function withoutLocalPart(text: string, address: string): string {
   const local = address.slice(0, Math.max(0, address.lastIndexOf('@')))
   if (local === '' || !text.toLowerCase().includes(local)) return text

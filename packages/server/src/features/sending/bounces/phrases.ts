@@ -1,6 +1,6 @@
 /*
- * What servers say of a recipient that they refuse. Each list joins words that servers were seen to use, in the
- * languages in which they answer; most are the texts of the programs named beside them. Compared without regard to case.
+ * Words by which servers refuse a recipient. Each list joins words that servers were seen to use, in the languages in
+ * which they answer; most are the texts of the programs named beside them. They are compared without regard to case.
  */
 
 /** The address does not exist. */

@@ -5,11 +5,13 @@ import type { Report } from './report.ts'
 import { judge } from './rules.ts'
 import type { SendFacts } from './store.ts'
 
-/* Which recipients of a send a report is about. Nobody counts to whom it did not go. */
+/*
+ * The recipients of a send that a report is about. An address to which the send did not go does not count.
+ */
 
 type Addressed = Pick<SendFacts, 'sender' | 'recipients'>
 
-/** The recipients of a send that the report says it did not reach, each once. */
+/** The recipients of a send that the message did not reach according to the report, each once. */
 export function bouncedOf({ failed }: Pick<Report, 'failed'>, send: Addressed): BouncedRecipient[] {
   const found = new Map<string, BouncedRecipient>()
   for (const { addresses, isOwn, ...failure } of failed) {

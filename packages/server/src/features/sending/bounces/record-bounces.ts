@@ -20,7 +20,7 @@ export interface Bounced {
 /** Number of recipients that were announced, by type. */
 export type BounceCounts = Record<BounceType, number>
 
-/** What is to be suppressed, and what was announced. */
+/** Addresses that are to be suppressed, and the counts of what was announced. */
 export interface RecordedBounces {
   suppressions: NewSuppression[]
   counts: BounceCounts
@@ -28,8 +28,8 @@ export interface RecordedBounces {
 
 /**
  * Records and announces recipients that sends did not reach: each once for its send, whatever reports follow. A later
- * report that says that the address does not exist still suppresses it. The caller suppresses, once for everything in
- * its transaction.
+ * report of an address that does not exist still suppresses it. The caller suppresses, once for everything in its
+ * transaction.
  */
 export async function recordBounces(unit: UnitOfWork, bounced: readonly Bounced[]): Promise<RecordedBounces> {
   const all = bounced.flatMap(({ send, recipients }) => recipients.map(recipient => ({ send, ...recipient })))

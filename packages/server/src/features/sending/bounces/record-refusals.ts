@@ -14,16 +14,16 @@ export interface EndedAttempt {
 
 export interface RecordedRefusals {
   counts: BounceCounts
-  /** What is to be suppressed; the caller does so at the end of its transaction. */
+  /** Addresses that are to be suppressed; the caller does so at the end of its transaction. */
   suppressions: NewSuppression[]
 }
 
 export const NO_REFUSALS: RecordedRefusals = { counts: { hard: 0, soft: 0 }, suppressions: [] }
 
 /**
- * Records what servers refused while messages were handed over, as if a report had said so. A send that reached somebody
- * announces the recipients that it did not reach; one that failed announces `send.failed` instead. Addresses that do
- * not exist are suppressed in either case, if the server refused them and not the message.
+ * Records refusals of servers at the hand-over, as if they had come by a report. A send that reached somebody announces
+ * the recipients that it did not reach; a send that failed announces `send.failed` instead. Addresses that do not exist
+ * are suppressed in either case, if the server refused them and not the message.
  */
 export async function recordRefusals(
   unit: UnitOfWork,

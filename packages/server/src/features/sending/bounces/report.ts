@@ -8,7 +8,7 @@ import { isUuid } from '../../../kit/ids.ts'
 import { readIds } from '../../../kit/mime/message-ids.ts'
 import { COPY_BEGINS, DIALECTS, STILL_TRYING } from './dialects.ts'
 
-/** A recipient that a report says the message did not reach. */
+/** A recipient that the message did not reach according to a report. */
 export interface FailedRecipient {
   /** Every spelling that the report has: as it was sent to, and as it was forwarded. Empty if it has no address. */
   addresses: string[]
@@ -39,7 +39,7 @@ const GROUPS_MAX = 1_000
 const ADDRESSES_MAX = 1_000
 const ADDRESS_LENGTH_MAX = 320
 const DIAGNOSTIC_LENGTH_MAX = 500
-/** Reports say what matters at their beginning. */
+/** The beginning of a report has everything that matters. */
 const PROSE_LENGTH_MAX = 16 * 1024
 const REASON_LENGTH_MAX = 600
 const NAMED_MAX = 20
@@ -110,7 +110,7 @@ function readRecipient(group: readonly OutlineField[], hosts: readonly string[])
   const status = find('status')
   const said = find('action')
   const action = said === null ? null : /^[a-z]*/.exec(said.toLowerCase())?.[0]
-  // RFC 3464 section 2.3.3 requires an action. Where it is missing, the class of the status counts.
+  // RFC 3464 section 2.3.3 requires an action. If it is missing, the class of the status counts.
   const isFailed = action === null ? /^\s*5/.test(status ?? '') : action === 'failed'
   if (!isFailed) return []
   const diagnostic = find('diagnostic-code') ?? find('x-notes') ?? find('x-display-name') ?? ''

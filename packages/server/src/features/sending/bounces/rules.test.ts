@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Failure, judge } from './rules.ts'
 
-/** What is decided in the words of a table: the type, the status, and whether the address is suppressed. */
+/** Decisions in the words of a table: the type, the status, and whether the address is suppressed. */
 function judged(failure: Partial<Failure> & { diagnostic: string }): string {
   const { type, status, suppresses } = judge({
     status: null,

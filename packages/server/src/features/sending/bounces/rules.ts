@@ -23,11 +23,12 @@ const NO_SUCH_ADDRESS = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10'])
 /** It exists or may exist, but takes nothing: disabled (5.2.1), no route (5.4.4). */
 const CLOSED = new Set(['5.2.1', '5.4.4'])
 const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g
-/** Codes that say only that it failed. */
+/** Codes that report a failure without details. */
 const EMPTY = /^[45]\.0\.0$/
 /**
- * Codes that leave to the words what failed: of no detail, those that Exchange Online wraps around the code of another
- * server, and its 5.4.1, which the registry has for something else. What is temporary is not made permanent by words.
+ * Codes that leave it to the words what failed: those without detail, those that Exchange Online wraps around the code
+ * of another server, and its 5.4.1, which the registry has for something else. Words do not make a temporary failure
+ * permanent.
  */
 const VAGUE = /^(?:4\.0\.0|5\.(?:\d\.0|0\.\d+|1\.\d{3}|4\.1))$/
 /** Something about an address: that of the recipient, unless the words are about the sender. */
@@ -36,10 +37,10 @@ const REPLY_CODE = /(?<![\d.])([45])\d\d(?=[\s:;,-]|$)/
 const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]{1,500}/gi
 
 /**
- * Decides about a recipient that failed, from the status that the report names and the words of the server that refused.
- * Words that say whose fault it is decide before a code, if they blame the message, its sender or a full mailbox;
- * otherwise a specific code decides, and words decide if the code is vague or missing. Words that are not about the
- * recipient (`isOwn`) do not say that the address does not exist.
+ * Decides about a recipient that failed, from the status that the report names and the words of the server that
+ * refused. Words decide before a code if they blame the message, its sender or a full mailbox. Otherwise a specific
+ * code decides, and words decide if the code is vague or missing. Words that are not about the recipient (`isOwn`) are
+ * no proof that the address does not exist.
  */
 export function judge({ status, diagnostic, isOwn = true, ...names }: Failure): Judgement {
   const words = withoutNames(diagnostic, names)
@@ -60,7 +61,7 @@ export function judge({ status, diagnostic, isOwn = true, ...names }: Failure): 
   return { type: isMissing || isClosed ? 'hard' : 'soft', status: shown, suppresses: isMissing && isOwn }
 }
 
-/** The code of what words say, in place of one that says nothing. */
+/** The code that words mean, in place of a vague one. */
 function tellingCode(empty: string, words: { isUnknown: boolean; isDisabled: boolean }): string {
   if (words.isUnknown) return '5.1.1'
   return words.isDisabled ? '5.2.1' : empty

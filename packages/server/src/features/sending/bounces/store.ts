@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { NamedSends } from './report.ts'
 
-/** What an answer needs to know of the send that it is about. */
+/** Facts of the send that an answer is about. */
 export interface SendFacts {
   outboxId: string
   accountId: string

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ATTACHED_BYTES_MAX } from '@waxwing/contract/sending/send-body.ts'
 import type { FileTraits } from '../../../kit/mime-writing/entity.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import { decodedLength } from './rules.ts'
@@ -17,7 +16,7 @@ export class AttachmentsTooLarge extends Error {
   override name = 'AttachmentsTooLarge'
 }
 
-/** An attachment does not have the bytes that it was said to have. */
+/** An attachment has another length than was announced. */
 export class AttachmentChanged extends Error {
   override name = 'AttachmentChanged'
 }
@@ -56,7 +55,7 @@ const SINGLE_TYPE =
 const CONTENT_ID = /^[!-;=?-~]{1,255}$/
 const FILE_NAME_LENGTH_MAX = 500
 
-/** What a file may say of itself. What comes from another message may be anything. */
+/** The traits of a file as they may be written. A file from another message may have any traits. */
 export function writableTraits({ contentType, filename, contentId, isInline }: FileTraits): FileTraits {
   return {
     contentType: SINGLE_TYPE.test(contentType) ? contentType : DEFAULT_TYPE,
@@ -64,26 +63,4 @@ export function writableTraits({ contentType, filename, contentId, isInline }: F
     contentId: contentId !== null && CONTENT_ID.test(contentId) ? contentId : null,
     isInline,
   }
-}
-
-/** Counts what the attachments of one reading take together. */
-export interface Allowance {
-  left: number
-}
-
-export function newAllowance(): Allowance {
-  return { left: ATTACHED_BYTES_MAX }
-}
-
-/** @throws AttachmentsTooLarge, AttachmentChanged */
-export async function* counted(file: AttachedFile, allowance: Allowance): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  for await (const piece of file.open()) {
-    bytes += piece.length
-    allowance.left -= piece.length
-    if (allowance.left < 0) throw new AttachmentsTooLarge('The attachments are over the limit')
-    yield piece
-  }
-  if (file.byteLength !== null && bytes !== file.byteLength)
-    throw new AttachmentChanged('An attachment has another length than it had before')
 }

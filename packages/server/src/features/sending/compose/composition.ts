@@ -32,7 +32,7 @@ export interface Composition {
   attachments: readonly AttachedFile[]
 }
 
-/** What a message says. What it is sent or kept with is added to it. */
+/** The content of a message. Fields for sending or keeping it are added to it. */
 export type PlannedComposition = Omit<
   Composition,
   'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'wireHtml'

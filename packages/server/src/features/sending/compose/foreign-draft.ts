@@ -31,7 +31,7 @@ type AddressField = keyof typeof ADDRESS_FIELDS
 /** A longer field would be read only in part. */
 const FIELD_LENGTH_MAX = 60 * 1024
 
-/** What a send makes of a draft that another client wrote. */
+/** A draft of another client, prepared for a send. */
 export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' | 'byteLength'> {
   people: Record<AddressField, Mailbox[]>
   /**
@@ -179,7 +179,10 @@ function readPeople(block: Buffer): Pick<ForeignDraft, 'people' | 'unreadable'> 
   return { people, unreadable }
 }
 
-/** RFC 5321 section 4.4 and RFC 5322 section 3.6.6: what says how a message came before is not true of this send. */
+/**
+ * RFC 5321 section 4.4 and RFC 5322 section 3.6.6: fields about the way of an earlier message are not true of this
+ * send.
+ */
 const REPLACED = /^(?:date|message-id|bcc|return-path|resent-[^:]*|x-waxwing-[^:]*)[ \t]*:/i
 const FIELD = /^([!-9;-~]+)[ \t]*:/
 

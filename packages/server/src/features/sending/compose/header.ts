@@ -81,7 +81,7 @@ export function addOutboxId(writing: HeaderWriting, outboxId: string | null): vo
   if (outboxId !== null) add(writing, wordsField('X-Waxwing-Outbox', [outboxId]))
 }
 
-/** RFC 8058 section 3.1. Whoever reads the copy is not the recipient. */
+/** RFC 8058 section 3.1. A reader of the copy is not the recipient. */
 export function addUnsubscribing(writing: HeaderWriting, url: string | null): void {
   if (url === null) return
   add(writing, wordsField('List-Unsubscribe', [`<${url}>`]), 'wire')

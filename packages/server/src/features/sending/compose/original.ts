@@ -9,15 +9,6 @@ import { type FullRow, findMessage } from '../../mail/messages/store.ts'
 import type { AttachedFile } from './attached.ts'
 import type { ThreadFields } from './rules.ts'
 
-/** A message that the one to be sent refers to. */
-export async function findOriginal(
-  content: ReadContext,
-  accountId: string,
-  id: string | null | undefined,
-): Promise<FullRow | null> {
-  return id == null ? null : findMessage(content.db, accountId, id)
-}
-
 /**
  * The fields of a message that a reply to it repeats, from its header. If the provider does not hand it out now, its
  * Message-ID alone, which the index has: the reply is still one.
@@ -35,7 +26,7 @@ export async function readThreadFields(
   }
 }
 
-/** The same; it refuses if the provider does not hand out the message. */
+/** The same fields; refuses if the provider does not hand out the message. */
 export async function readOwnFields(
   content: ReadContext,
   account: AccountView,
@@ -60,7 +51,7 @@ async function readFields(source: AsyncIterable<Buffer>): Promise<Map<FieldName,
   return readHeader(text, 0, text.length).fields
 }
 
-/** An attachment of a message, with what is said of it in place of what the message says. */
+/** An attachment of a message, with the traits that replace its own. */
 export interface AttachmentReference {
   messageId: string
   attachmentId: string
@@ -76,7 +67,8 @@ export async function referredFile(
   account: AccountView,
   reference: AttachmentReference,
 ): Promise<AttachedFile> {
-  const message = (await findOriginal(content, account.id, reference.messageId)) ?? refuse('unknown_message')
+  const message =
+    (await findMessage(content.db, account.id, reference.messageId)) ?? refuse('unknown_message')
   const attachments = await listAttachments(content, account, message)
   const found = attachments?.find(({ id }) => id === reference.attachmentId)
   if (!found) return refuse('unknown_message', undefined, { message: 'The message has no such attachment.' })

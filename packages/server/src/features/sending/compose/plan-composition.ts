@@ -4,11 +4,11 @@ import type { Address } from '@waxwing/contract/shapes.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import type { Sender } from '../../mail/identities/access.ts'
-import type { FullRow } from '../../mail/messages/store.ts'
+import { findMessage, type FullRow } from '../../mail/messages/store.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { type AttachedFile, fileOfContent } from './attached.ts'
 import type { Composition, PlannedComposition } from './composition.ts'
-import { findOriginal, forwardedFiles, readThreadFields, referredFile } from './original.ts'
+import { forwardedFiles, readThreadFields, referredFile } from './original.ts'
 import { attachedBytes, forwardSubject, planReply, replySubject } from './rules.ts'
 
 /** The messages that a message replies to, or forwards. */
@@ -24,22 +24,21 @@ export async function requireOriginals(
   { inReplyTo, forwardOf, attachments = [] }: DraftBody,
 ): Promise<Originals> {
   if (attachedBytes(attachments) > ATTACHED_BYTES_MAX) refuse('attachments_too_large')
-  const replied = await findOriginal(content, account.id, inReplyTo)
-  if (inReplyTo != null && !replied) refuse('unknown_reply_target')
-  const forwarded = await findOriginal(content, account.id, forwardOf)
-  if (forwardOf != null && !forwarded) refuse('unknown_message')
+  const find = (id: string) => findMessage(content.db, account.id, id)
+  const replied = inReplyTo == null ? null : ((await find(inReplyTo)) ?? refuse('unknown_reply_target'))
+  const forwarded = forwardOf == null ? null : ((await find(forwardOf)) ?? refuse('unknown_message'))
   return { replied, forwarded }
 }
 
-/** What the caller of a composition knows besides the body of the request. */
+/** Facts about a composition that are not in the body of the request. */
 export interface Composing extends Originals {
   sender: Sender
   isSigned: boolean
-  /** What it refers to if it replies to nothing: a draft keeps it. */
+  /** The references of a message that replies to nothing, as a draft keeps them. */
   kept: Pick<Composition, 'inReplyTo' | 'references'> | null
 }
 
-/** What a message is composed of, from the body of a request. Reads what is attached by reference. */
+/** Plans the composition of a message from the body of a request. Reads files that are attached by reference. */
 export async function planComposition(
   content: ReadContext,
   account: AccountView,

@@ -1,3 +1,4 @@
+import { ATTACHED_BYTES_MAX } from '@waxwing/contract/sending/send-body.ts'
 import { countsAsAttachment } from '../../../kit/mime/part-role.ts'
 import {
   type Entity,
@@ -9,7 +10,7 @@ import {
 } from '../../../kit/mime-writing/entity.ts'
 import { refitMessage, staysBeyondAscii, surveyMessage } from '../../../kit/mime-writing/refit.ts'
 import { UnwalkableMessage } from '../../../kit/mime-writing/walk-message.ts'
-import { type Allowance, type AttachedFile, counted, newAllowance, writableTraits } from './attached.ts'
+import { AttachmentChanged, AttachmentsTooLarge, type AttachedFile, writableTraits } from './attached.ts'
 
 /** Files to attach to one or several messages, whose bytes are the same in all of them. */
 export interface PreparedFiles {
@@ -58,6 +59,28 @@ function isCounted({ contentType, filename, contentId, isInline }: AttachedFile)
 
 interface Reading {
   allowance: Allowance
+}
+
+/** Bytes that the attachments of one reading may still take together. */
+interface Allowance {
+  left: number
+}
+
+function newAllowance(): Allowance {
+  return { left: ATTACHED_BYTES_MAX }
+}
+
+/** @throws AttachmentsTooLarge, AttachmentChanged */
+async function* counted(file: AttachedFile, allowance: Allowance): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const piece of file.open()) {
+    bytes += piece.length
+    allowance.left -= piece.length
+    if (allowance.left < 0) throw new AttachmentsTooLarge('The attachments are over the limit')
+    yield piece
+  }
+  if (file.byteLength !== null && bytes !== file.byteLength)
+    throw new AttachmentChanged('An attachment has another length than it had before')
 }
 
 async function attachAll(files: readonly AttachedFile[], reading: Reading): Promise<Entity[]> {

@@ -41,8 +41,8 @@ export interface ThreadFields {
 }
 
 /**
- * What a reply says of its original: RFC 5322 section 3.6.4. `references` has at most 100 ids, oldest first: of a longer
- * list the first and the newest.
+ * The fields by which a reply refers to its original: RFC 5322 section 3.6.4. `references` has at most 100 ids, oldest
+ * first: of a longer list the first and the newest.
  */
 export function planReply(original: ThreadFields): { inReplyTo: string | null; references: string[] } {
   const originalId = readMessageId(original.messageId)
@@ -76,7 +76,7 @@ export function envelopeRecipients(...fields: Array<readonly Mailbox[]>): string
   return [...recipients.values()]
 }
 
-/** Appends a signature after the line that mail programs know it by (RFC 3676 section 4.3). */
+/** Appends a signature after the line by which mail programs recognise it (RFC 3676 section 4.3). */
 export function signText(text: string, signature: string): string {
   const body = text.replace(/(?:\r\n|\r|\n)+$/, '')
   return `${body === '' ? '' : `${body}\n\n`}-- \n${signature}`

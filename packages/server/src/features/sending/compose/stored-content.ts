@@ -22,7 +22,7 @@ export interface FormRange {
   of: 'copy' | 'wire' | 'utf8' | 'ascii' | 'bcc'
 }
 
-/** What is needed to read the stored content. It is kept with it, as JSON. */
+/** Everything that is needed to read the stored content. It is kept with it, as JSON. */
 export interface ContentLayout {
   /** The position at which the value of Date begins. */
   dateAt: number
@@ -49,7 +49,7 @@ export interface WireForm extends ContentForm {
   hasUtf8Header: boolean
 }
 
-/** What of the server matters to the form. */
+/** Abilities of the server that matter to the form. */
 export interface WireOptions {
   /** The time of the first hand-over, also when it is tried again. */
   date: Date
@@ -59,7 +59,7 @@ export interface WireOptions {
   hasBcc: boolean
 }
 
-/** What is handed over to a server. A body beyond ASCII is encoded if the server does not take it. */
+/** The form that is handed over to a server. A body beyond ASCII is encoded if the server does not take it. */
 export async function wireForm(stored: StoredContent, options: WireOptions): Promise<WireForm> {
   const { layout } = stored
   const hasUtf8Header = options.hasSmtpUtf8 && layout.ranges.some(({ of }) => of === 'utf8')
@@ -69,7 +69,9 @@ export async function wireForm(stored: StoredContent, options: WireOptions): Pro
   return { ...(await refitForm(form, { allows8Bit: false })), hasUtf8Header }
 }
 
-/** What is filed as a draft, or as the copy of what was sent: with Bcc, and with all addresses as they are. */
+/**
+ * The form that is filed as a draft, or as the copy of a sent message: with Bcc, and with all addresses as they are.
+ */
 export function copyForm(stored: StoredContent, date: Date): ContentForm {
   return formOf(stored, date, ['copy', 'utf8', 'bcc'])
 }

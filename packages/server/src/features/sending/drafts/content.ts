@@ -11,12 +11,12 @@ import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts
 import { composeMessage } from '../compose/compose.ts'
 import type { Composition, PlannedComposition } from '../compose/composition.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
-import { contentTarget, refuseContent } from '../outbox/accept.ts'
+import { contentTarget, refuseContent } from '../accepting/accept.ts'
 import { openWritten, removeContent } from '../outbox/content.ts'
-import { writeContent } from '../outbox/write-content.ts'
+import { writeContent } from '../accepting/write-content.ts'
 import type { DraftServices } from './services.ts'
 
-/** A draft is filed as read: its author knows it. */
+/** A draft is filed as read, since its author has read it. */
 const FLAGS = { isRead: true, isFlagged: false, isDraft: true, categories: [] }
 
 /** The content of a draft, written down: what it is made of is read only once. */
@@ -33,7 +33,7 @@ export interface DraftContent {
   discard(unit?: UnitOfWork): Promise<void>
 }
 
-/** What a draft says, with its Message-ID and Date. */
+/** The content of a draft, with its Message-ID and Date. */
 export type DraftComposition = PlannedComposition & Pick<Composition, 'internetMessageId' | 'date'>
 
 /**
@@ -60,7 +60,7 @@ export async function writeDraft(
   const discard = async (unit?: UnitOfWork) => {
     if (written.piece !== null) return
     if (unit) await removeContent(unit, [written.id])
-    // What stays is swept later.
+    // Content that stays is swept later.
     else await context.step(own => removeContent(own, [written.id])).catch(() => {})
   }
   try {

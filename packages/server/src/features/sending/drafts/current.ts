@@ -19,21 +19,21 @@ import { keptThreading } from './rules.ts'
 /** A draft as the provider has it now. */
 export interface CurrentDraft {
   /**
-   * Where it is, as the index knows it; null if that is not known, or another client has replaced it since by a message
-   * of its own.
+   * The location of the draft by the index; null if it is not known, or another client has replaced the draft since by
+   * a message of its own.
    */
   former: Location | null
   draftKey: string | null
   /** Contents that other clients have given it since. */
   others: readonly FoundMessage[]
-  /** Where copies of it are that other clients made. */
+  /** Locations of copies of the draft that other clients made. */
   copies: readonly Location[]
   threading: ReturnType<typeof keptThreading>
 }
 
 /**
- * Asks the provider for a draft that is to be changed. What the sync has not seen yet counts: with `If-Match`, a draft
- * that another client has changed is refused, and without it, that client's content is the one that is replaced.
+ * Asks the provider for a draft that is to be changed. Changes that the sync has not seen yet count: with `If-Match`, a
+ * draft that another client has changed is refused, and without it, that client's content is replaced.
  */
 export async function requireCurrent(
   context: RequestContext,
@@ -46,7 +46,7 @@ export async function requireCurrent(
   const there = found.find(message => former !== null && isAt(message, former))
   if (there) return { former, draftKey, others: [], copies, threading: keptThreading(fieldsOf(there)) }
   const others = found.filter(isForeign)
-  // Without anything that can be searched for, only its number says whether it is there.
+  // Without anything that can be searched for, its number alone shows whether the draft is there.
   const isFindable = draftKey !== null || draft.internet_message_id !== null
   if (draft.is_kept || (former && !isFindable)) {
     const fields = await readOwnFields(services.content, account, draft)

@@ -24,7 +24,8 @@ export async function deleteDraft(
     const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
     const isChanged = former !== null && isFindable && !itself
     if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
-    // Without If-Match, what another client has made of it meanwhile goes, too. What has its own generation is a copy of it.
+    // Without If-Match, another client's newer content goes, too. A message with a generation of its own is a copy of
+    // the draft.
     const generationOf = ({ fields }: FoundMessage) => {
       const mark = readDraftMark(fields.get(DRAFT_FIELD))
       return mark && mark.draftId === draft.draft_id ? mark.generation : null

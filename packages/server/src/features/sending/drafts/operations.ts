@@ -5,9 +5,9 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { requireDraft } from './access.ts'
 import { createDraft } from './create.ts'
 import { deleteDraft } from './delete.ts'
-import { requireMaySend } from '../outbox/limits.ts'
+import { requireMaySend } from '../accepting/limits.ts'
 import { replaceContent } from './replace.ts'
-import { sendDraft } from './send-draft.ts'
+import { sendDraft } from '../accepting/send-draft.ts'
 import type { DraftServices } from './services.ts'
 
 const on = implement(drafts).$context<RequestContext>()

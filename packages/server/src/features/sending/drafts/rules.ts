@@ -24,7 +24,7 @@ export function writableId(internetMessageId: string | null): string | null {
   return internetMessageId !== null && WRITABLE_ID.test(internetMessageId) ? internetMessageId : null
 }
 
-/** What a draft refers to, as its new content says it again. */
+/** References of a draft, which its new content repeats. */
 export function keptThreading({ references, inReplyTo }: Pick<ThreadFields, 'references' | 'inReplyTo'>): {
   inReplyTo: string | null
   references: string[]

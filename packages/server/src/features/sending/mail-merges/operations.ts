@@ -1,9 +1,9 @@
 import { implement } from '@orpc/server'
 import { mailMerges } from '@waxwing/contract/sending/mail-merges.ts'
 import type { RequestContext } from '../../../calls/context.ts'
-import type { SendServices } from '../outbox/send.ts'
-import { requireSendingTerms } from '../outbox/sending-terms.ts'
-import { mergeMail } from './merge.ts'
+import type { SendServices } from '../accepting/send-message.ts'
+import { requireSendingTerms } from '../accepting/sending-terms.ts'
+import { mergeMail } from '../accepting/merge-mail.ts'
 
 const on = implement(mailMerges).$context<RequestContext>()
 

@@ -32,10 +32,10 @@ import {
 import { planLookUpSeconds } from './schedule.ts'
 import { readClock } from './store.ts'
 
-/** How an attempt ended, for metrics. */
+/** The outcome of an attempt, for metrics. */
 export type AttemptOutcome = 'sent' | 'retried' | 'failed' | 'unknown' | 'released'
 
-/** What was learnt of an attempt, and is to be written down. */
+/** The result of an attempt, which is still to be recorded. */
 export type Learnt =
   | {
       type: 'answered'
@@ -56,7 +56,7 @@ export interface EndedAttempt {
   learnt: Learnt
 }
 
-/** How attempts write down what they do. Each call returns after the commit; those of a tenant share their commits. */
+/** Records the progress of attempts. Each call returns after the commit; calls of one tenant share commits. */
 export interface AttemptRecords {
   handOver(handOver: HandOver): Promise<HandOverResult>
   end(ended: EndedAttempt): Promise<AttemptOutcome>
@@ -66,8 +66,8 @@ export interface AttemptRecords {
 const GROUP_MAX = 50
 
 /**
- * What attempts of a tenant write while one of its commits runs is written by the next one. Its ends would wait for each
- * other anyway, since its events are in order. Tenants do not wait for each other.
+ * Hand-overs and ends of a tenant's attempts that arrive while one of its commits runs are written by the next one. The
+ * ends would wait for each other anyway, since the events of a tenant are in order. Tenants do not wait for each other.
  * @param onBounced called with the refused recipients that were announced
  */
 export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void): AttemptRecords {

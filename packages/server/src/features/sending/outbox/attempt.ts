@@ -33,7 +33,7 @@ export interface AttemptServices {
   reach: ReachSendPoint
 }
 
-/** What was read for entries that were claimed together. What is gone is left out. */
+/** Accounts and contents that were read for entries claimed together. Missing ones are left out. */
 export interface ReadForAttempt {
   /** By their ids. */
   accounts: ReadonlyMap<string, AccountView>
@@ -49,13 +49,13 @@ export async function readClaimed(db: Db, entries: readonly ClaimedEntry[]): Pro
 }
 
 export interface AttemptProgress {
-  /** The provider has the message, and is still to say what becomes of it. */
+  /** The provider has the message, and has not answered yet. */
   onHandedOver(): void
   /** The provider has been asked, and only the outcome is still to be written down. */
   onOver(): void
 }
 
-/** The message is larger than the server said that it takes. */
+/** The message is larger than the server accepts. */
 class TooLarge extends Error {}
 class ClaimLost extends Error {}
 class RecipientsSuppressed extends Error {

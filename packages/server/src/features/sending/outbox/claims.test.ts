@@ -37,7 +37,7 @@ test('a due task is pending unless its tenant is suspended or a process does it'
   )
   expect(await isDue()).toBe(true)
 
-  // What is ours by the table, and not under way, is due; such as one that could not be put off.
+  // A task that this process holds by the table, but does not run, is due, such as a task that could not be put off.
   await sql`update outbox set task_by = ${ownId}`.execute(db)
   expect([await isDue([entryId]), await isDue()]).toEqual([false, true])
 })

@@ -7,7 +7,8 @@ import type { Lease } from '../../../processes/lease.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
 import type { RejectedRecipient } from './rules.ts'
-import { type DueAccount, SENDS_PER_ACCOUNT } from './turns.ts'
+import { becomingUnknown, claiming, losing, moving } from './transitions.ts'
+import { type DueAccount, SENDS_PER_ACCOUNT } from './send-shares.ts'
 
 /** The right of a process to make one attempt. */
 export interface Claim {
@@ -40,7 +41,7 @@ const ACCOUNTS_MAX = 200
 const HELD_SECONDS = 60
 
 /**
- * Accounts with messages that are due, but for those whose server is busy. Those that cannot send now are put off
+ * Accounts with messages that are due, except accounts whose server is busy. Accounts that cannot send now are put off
  * meanwhile, so that they do not hide the others.
  */
 export async function listDueAccounts(db: Db, busyHosts: readonly string[]): Promise<DueAccounts> {
@@ -89,7 +90,7 @@ function listingDueAccounts(busyHosts: readonly string[]): RawBuilder<DueRow> {
     from due`
 }
 
-/** What there is to do, in one cheap look. */
+/** The work that there is, found by one cheap look. */
 export interface Pending {
   /** The database was restored to an earlier state: call `holdAfterRestore` before anything is claimed. */
   isRestored: boolean
@@ -174,16 +175,16 @@ export function isNoneOf(ids: readonly string[]) {
 export async function claimDue(
   db: Db,
   lease: Lease,
-  turns: ReadonlyMap<string, number>,
+  shares: ReadonlyMap<string, number>,
 ): Promise<ClaimedEntry[]> {
-  if (turns.size === 0) return []
+  if (shares.size === 0) return []
   return db.transaction().execute(async tx => {
     // An entry that is being accepted shares its account's lock. It does not keep others from being claimed, but the
     // account's time from being set back: nobody sees yet when it is due.
     const { rows: held } = await sql<{ account_id: string; is_calm: boolean }>`
       with held as (
         select account_id from sending_account
-        where account_id = any(${[...turns.keys()]}::uuid[]) and due_at <= clock_timestamp() and not ${isRestored}
+        where account_id = any(${[...shares.keys()]}::uuid[]) and due_at <= clock_timestamp() and not ${isRestored}
         order by account_id for no key update skip locked
       ), calm as (
         select account_id from sending_account where account_id in (select account_id from held) for update skip locked
@@ -194,23 +195,20 @@ export async function claimDue(
     const calmIds = held.flatMap(({ account_id, is_calm }) => (is_calm ? [account_id] : []))
     // A statement of its own sees everything that was committed before the accounts were held.
     const { rows } = await sql<ClaimedEntry>`
-      with turn as materialized (
+      with share as materialized (
         select account_id, least(count, greatest(0, ${SENDS_PER_ACCOUNT} - (
           select count(*) from outbox as running
-          where running.account_id = turn.account_id and running.phase in ('pre', 'handed_over')
+          where running.account_id = share.account_id and running.phase in ('pre', 'handed_over')
         ))) as room
-        from unnest(${ids}::uuid[], ${ids.map(id => turns.get(id) ?? 0)}::int[]) as turn (account_id, count)
+        from unnest(${ids}::uuid[], ${ids.map(id => shares.get(id) ?? 0)}::int[]) as share (account_id, count)
       ), picked as (
-        select claimable.id from turn cross join lateral (
-          select outbox.id from (${readyEntries(sql`turn.account_id`, sql`turn.room`)}) as ready
+        select claimable.id from share cross join lateral (
+          select outbox.id from (${readyEntries(sql`share.account_id`, sql`share.room`)}) as ready
           join outbox on outbox.id = ready.id where outbox.due_at <= clock_timestamp()
           for update of outbox skip locked
         ) as claimable
       )
-      update outbox set status = case when status = 'queued' then 'sending' else status end, phase = 'pre',
-        claim = gen_random_uuid(), claimed_by = ${lease.id}, due_at = null,
-        dated_at = coalesce(dated_at, clock_timestamp()), updated_at = clock_timestamp()
-      from picked where outbox.id = picked.id
+      ${moving(claiming(lease), sql`outbox.id = picked.id`, sql`picked`)}
       returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
         status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
         thread_id as "threadId", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
@@ -235,25 +233,19 @@ export async function claimDue(
 const lossPause = sql`make_interval(secs => case when losses < 2 then 0 else least(2 ^ losses, 600) end)`
 
 /**
- * Takes over what no living process is sending: what died before the hand-over is queued again, and after it the outcome
- * is unknown. What this process holds by the table, but does not run, counts as well. `settleLost` takes those whose
- * message is sent already.
+ * Takes over entries that no living process is sending: before the hand-over they are queued again, and after it the
+ * outcome is unknown. Entries that this process holds by the table, but does not run, count as well. `settleLost` takes
+ * entries whose message is sent already.
  */
 export async function recoverClaims(db: Db, lease: Lease, running: readonly string[]): Promise<void> {
   await sql`
     with lost as (
       select id from outbox where ${isLost(lease, running)} for update skip locked
     ), queued as (
-      update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
-        status = case when status = 'sending' then 'queued' else status end, phase = null,
-        claim = null, claimed_by = null, updated_at = clock_timestamp(),
-        losses = losses + 1, due_at = clock_timestamp() + ${lossPause}
-      from lost where outbox.id = lost.id and phase = 'pre'
+      ${moving(losing(lossPause), sql`outbox.id = lost.id`, sql`lost`)}
       returning account_id, due_at, case when is_paced then mail_merge_id end as paced_id
     ), unknown as (
-      update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_by = null,
-        task_at = clock_timestamp(), task_tries = 0, updated_at = clock_timestamp()
-      from lost where outbox.id = lost.id and phase = 'handed_over' and status = 'sending'
+      ${moving(becomingUnknown(0), sql`outbox.id = lost.id`, sql`lost`)}
     ), looked_at as (
       update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
       where account_id in (select account_id from queued) returning account_id

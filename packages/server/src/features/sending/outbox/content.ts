@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { openFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
-import type { WrittenContent } from './written-content.ts'
+import type { WrittenContent } from '../accepting/written-content.ts'
 
 /*
  * The content of sends is kept in the database: what is accepted is durable with the commit that accepts it, and is in

@@ -6,15 +6,16 @@ import { bringPaceForward } from './pace.ts'
 import { type EntryRow, entryColumns, entryCopy, presentEntry } from './present.ts'
 import { bringForward, requireEntry } from './record.ts'
 import { recordFound } from './record-task.ts'
+import { holding, holdingLast, isReleasable, moving, queuingHeld } from './transitions.ts'
 
 /*
- * A database that went back has forgotten what was sent since. So what was due by then is held: looked for among the sent
- * copies, and given up if it is not found there. Its recipients and its content are kept, since only people can know
- * whether it was sent, and may release it. What the database knows to be handed over is looked up like after any crash.
+ * A database that went back lacks the sends since then. So entries that were due by then are held: looked for among the
+ * sent copies, and given up if they are not found there. Their recipients and their contents are kept, since only people
+ * can know whether they were sent, and may release them. Entries that are recorded as handed over are looked up as after
+ * any crash.
  */
 
-const wasDue = (at: RawBuilder<unknown>) => sql`(
-  (status = 'queued' and due_at <= ${at}) or (status = 'sending' and phase = 'pre'))`
+const wasDue = (at: RawBuilder<unknown>) => sql<boolean>`outbox.due_at <= ${at}`
 
 /**
  * Holds what was due when a restore of the database was noticed. For the last recipients of a message that is sent it is
@@ -32,32 +33,19 @@ export async function holdAfterRestore(db: Db): Promise<void> {
       select case when is_described then least(noticed_at, clock_timestamp()) else clock_timestamp() end as at
       from noticed where not (is_described and is_continued)
     ), held as (
-      -- A claim stays: a process that survived may still bring its outcome.
-      update outbox set status = 'sending', phase = 'unknown', claim = coalesce(claim, gen_random_uuid()),
-        claimed_by = null, due_at = null,
-        dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
-        held_since = clock_timestamp(), task = 'look_up', task_at = clock_timestamp(), task_tries = 0, task_by = null,
-        updated_at = clock_timestamp()
-      from restored where ${wasDue(sql`restored.at`)}
+      ${moving(holding(wasDue(sql`restored.at`)), sql`true`, sql`restored`)}
     )
-    update outbox set due_at = null, phase = 'handed_over', claim = gen_random_uuid(), claimed_by = null,
-      held_since = clock_timestamp(), updated_at = clock_timestamp()
-    from restored where status = 'sent' and (due_at <= restored.at or phase is not null)
+    ${moving(holdingLast(wasDue(sql`restored.at`)), sql`true`, sql`restored`)}
   `.execute(db)
 }
 
-/** How many messages a restore would hold that is declared now. */
+/** Number of messages that would be held if a restore were declared now. */
 export async function countDue(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from outbox where ${wasDue(sql`clock_timestamp()`)}
+    select count(*)::int as count from outbox where ${holding(wasDue(sql`clock_timestamp()`)).when}
   `.execute(db)
   return rows[0]!.count
 }
-
-/** What was held, and was not found among the sent copies. */
-const isReleasable = sql`
-  outbox.held_since is not null and outbox.status = 'failed' and outbox.error_reason = 'outcome_unknown'
-  and cardinality(outbox.waiting) > 0`
 
 /** Releases one entry. Refuses any that was not held, or that was handed over. */
 export async function releaseEntry(
@@ -72,8 +60,8 @@ export async function releaseEntry(
 }
 
 /**
- * Queues entries of an account again that were held, and counts them. One whose copy was found meanwhile is sent. What was
- * counted when it was accepted is not counted again.
+ * Queues entries of an account again that were held, and counts them. If the copy of an entry was found meanwhile, it
+ * is sent. Entries are not counted again for the plan.
  */
 export async function releaseEntries(
   unit: UnitOfWork,
@@ -83,12 +71,9 @@ export async function releaseEntries(
   const copied = await lockReleasable(unit, accountId, ids)
   for (const { id, isCopied } of copied)
     if (isCopied) await recordFound(unit, { id, accountId }, { isCopied: true })
+  const queued = copied.flatMap(({ id, isCopied }) => (isCopied ? [] : [id]))
   const { rows } = await sql<EntryRow>`
-    with released as (
-      update outbox set status = 'queued', claim = null, held_since = null, error_reason = null, error_message = null,
-        send_at = clock_timestamp(), due_at = clock_timestamp(), ended_at = null, updated_at = clock_timestamp()
-      where id = any(${copied.flatMap(({ id, isCopied }) => (isCopied ? [] : [id]))}::uuid[]) returning outbox.*
-    )
+    with released as (${moving(queuingHeld, sql`id = any(${queued}::uuid[])`)} returning outbox.*)
     select ${entryColumns} from released as outbox ${entryCopy}
   `.execute(unit.sql)
   await bringForward(
@@ -115,14 +100,14 @@ async function lockReleasable(unit: UnitOfWork, accountId: string, ids: readonly
   return rows
 }
 
-/** Whose entries are meant. */
+/** The entries that are meant. */
 export interface HeldOf {
   tenantId: string
   /** null: of all accounts of the tenant that are not deleted. */
   accountId: string | null
 }
 
-/** How many entries can be released, by account. */
+/** Number of entries that can be released, by account. */
 export async function countReleasable(
   db: Db,
   of: HeldOf,

@@ -9,8 +9,8 @@ import type { EndWatch } from './await-end.ts'
 import { releaseEntry } from './held.ts'
 import { presentEntry } from './present.ts'
 import { recordCancelled, recordRescheduled } from './record.ts'
-import { sendMessage, type SendServices } from './send.ts'
-import { requireSendingTerms } from './sending-terms.ts'
+import { sendMessage, type SendServices } from '../accepting/send-message.ts'
+import { requireSendingTerms } from '../accepting/sending-terms.ts'
 import { findEntry, listEntries } from './store.ts'
 
 const on = implement(outbox).$context<RequestContext>()

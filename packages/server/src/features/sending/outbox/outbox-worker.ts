@@ -24,12 +24,12 @@ import { doTask, type TaskServices } from './tasks.ts'
 import {
   countRunning,
   HANGS_AFTER_SECONDS,
-  planTurns,
+  planShares,
   type Running,
   type RunningSend,
   SENDS_AT_ONCE,
   SENDS_PER_HOST,
-} from './turns.ts'
+} from './send-shares.ts'
 
 /** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
 const POLL_SECONDS = 30
@@ -104,7 +104,7 @@ export class OutboxWorker implements AsyncDisposable {
         ? await this.#startSends(lease, isStale ? null : due, signal)
         : 0
     if (pending.hasDueTasks || pending.isRestored) await this.#startTasks(lease, signal)
-    // There may be more that is due, or was left over from the turns.
+    // There may be more that is due, or was left over from the shares.
     if (started > 0) return 0
     return Math.min(Math.max(pending.seconds ?? POLL_SECONDS, 0), POLL_SECONDS)
   }
@@ -130,11 +130,11 @@ export class OutboxWorker implements AsyncDisposable {
     const running = this.#running()
     if (running.total >= SENDS_AT_ONCE) return 0
     if (deletedIds.length > 0) await cancelOfDeleted(db, deletedIds, signal)
-    const turns = planTurns(usable, running)
-    // Those with nothing that is due are claimed as well: that corrects their time.
-    for (const { accountId, due } of usable) if (due === 0) turns.set(accountId, 0)
+    const shares = planShares(usable, running)
+    // Accounts with nothing that is due are claimed as well: that corrects their time.
+    for (const { accountId, due } of usable) if (due === 0) shares.set(accountId, 0)
     const hostOf = new Map(usable.map(({ accountId, host }) => [accountId, host]))
-    const claimed = await claimDue(db, lease, turns)
+    const claimed = await claimDue(db, lease, shares)
     if (claimed.length === 0) return 0
     const read = readClaimed(db, claimed)
     for (const entry of claimed)

@@ -5,10 +5,10 @@ import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
 /*
- * Which entries of an account may be claimed now. Single messages overtake those of mail merges, however many of these
+ * The order in which entries of an account may be claimed. Single messages overtake those of mail merges, however many of these
  * wait. Of a merge that keeps a time between its hand-overs, at most one runs, and the next one waits for that time
  * after the last hand-over: that is read from its entries, so it holds over processes, pauses and restarts.
- * `mail_merge_pace.due_at` only says when to look: it is never too late, and each claim corrects it.
+ * `mail_merge_pace.due_at` is only the time of the next look: it is never too late, and each claim corrects it.
  */
 
 /** While the outcome of a hand-over is looked up, the merge is looked at again after this time. */
@@ -48,7 +48,7 @@ export function readyEntries(
     order by rank, due_at, id limit ${limit}`
 }
 
-/** When something of the account may be claimed next; null: nothing waits. */
+/** The time at which something of the account may be claimed next; null if nothing waits. */
 export function nextDueOf(accountId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`least(
     (

@@ -1,8 +1,7 @@
 import type { OutboxEntry, OutboxStatus, SendFailure } from '@waxwing/contract/sending/outbox.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
-import type { AccountSend } from './new-send.ts'
-import type { InsertedSend } from './inserted-send.ts'
+import type { AccountSend, InsertedSend } from '../accepting/new-send.ts'
 
 /** An entry of the outbox; select it with `entryColumns` from `outbox`. */
 export interface EntryRow {
@@ -41,7 +40,7 @@ export interface EntryRow {
   updated_at: Date
 }
 
-/** The columns of `EntryRow`. Of several copies, the one in the mailbox of sent mail counts. */
+/** The columns of `EntryRow`. If there are several copies, the one in the mailbox of sent mail counts. */
 export const entryColumns = sql`
   outbox.id, outbox.account_id, outbox.status, outbox."from", outbox."to", outbox.cc, outbox.bcc, outbox.reply_to,
   outbox.subject, outbox.snippet, outbox.has_attachments, outbox.size::float8 as size, outbox.importance,

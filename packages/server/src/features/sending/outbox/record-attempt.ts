@@ -15,10 +15,11 @@ import { bringForward } from './record.ts'
 import type { SendOutcome } from '../../../providers/sending.ts'
 import { type NextState, type SendError } from './rules.ts'
 import { planPauseSeconds } from './schedule.ts'
+import { becomingUnknown, ending, handingOver, moving, releasing, type TaskKind } from './transitions.ts'
 
 /*
- * What becomes of an attempt. Each change holds for the claim under which the attempt was made: an entry that another
- * process took over, or that was found out about meanwhile, is left alone.
+ * Records of attempts. Each record holds for the claim under which the attempt was made: an entry that another process
+ * took over, or whose outcome was found out meanwhile, is left alone.
  */
 
 /** An attempt whose next byte cannot be taken back. */
@@ -28,7 +29,7 @@ export interface HandOver {
   trace: string | null
   /** The suppression list that the send names. */
   listId: string | null
-  /** Those whom the server takes it for. */
+  /** The recipients for whom the server takes the message. */
   to: readonly string[]
 }
 
@@ -47,7 +48,7 @@ export async function recordHandOvers(
   handOvers: readonly HandOver[],
 ): Promise<HandOverResult[]> {
   const [recorded, suppressed] = await inOneFlight(db, [
-    handingOver(handOvers),
+    recordingHandOvers(handOvers),
     findingSuppressed(tenantId, handOvers),
   ])
   const recordedIds = new Set(recorded.map(({ id }) => id))
@@ -60,26 +61,25 @@ export async function recordHandOvers(
 }
 
 /** @returns the ids of entries that are still claimed by the attempt */
-function handingOver(handOvers: readonly HandOver[]): RawBuilder<{ id: string }> {
-  return sql`
-    update outbox set phase = 'handed_over', handed_over_at = clock_timestamp(), trace = given.trace
-    from unnest(
+function recordingHandOvers(handOvers: readonly HandOver[]): RawBuilder<{ id: string }> {
+  const given = sql`unnest(
       ${handOvers.map(({ attempt }) => attempt.id)}::uuid[],
       ${handOvers.map(({ attempt }) => attempt.claim)}::uuid[],
       ${handOvers.map(({ attempt }) => attempt.claimedBy)}::uuid[],
       ${handOvers.map(({ trace }) => trace)}::text[]
-    ) as given (id, claim, claimed_by, trace)
-    -- The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
-    where outbox.id = any(${handOvers.map(({ attempt }) => attempt.id)}::uuid[])
-      and outbox.id = given.id and outbox.claim = given.claim and outbox.phase in ('pre', 'handed_over')
-      and ${isClaimed('given.claimed_by')}
+    ) as given (id, claim, claimed_by, trace)`
+  // The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
+  const which = sql`outbox.id = any(${handOvers.map(({ attempt }) => attempt.id)}::uuid[])
+    and outbox.id = given.id and outbox.claim = given.claim and ${isClaimed('given.claimed_by')}`
+  return sql`
+    ${moving(handingOver(sql`given.trace`), which, given)}
     returning outbox.id`
 }
 
-/** What else is to be done once the entry is sent. */
-export type SentTask = 'file_copy' | 'link_copy' | 'mark_original' | null
+/** The task that follows once the entry is sent. */
+export type SentTask = Exclude<TaskKind, 'look_up'> | null
 
-/** What an attempt leads to. */
+/** The end of an attempt, as it is recorded. */
 export interface Outcome {
   attempt: Claim
   next: NextState
@@ -91,19 +91,20 @@ export interface Outcome {
 }
 
 export interface RecordedOutcomes extends RecordedRefusals {
-  /** Those that were not written, since their claim is lost. */
+  /** Outcomes that were not written, since their claim is lost. */
   lost: readonly Outcome[]
 }
 
 /**
- * Writes the outcomes of attempts of one tenant, but for those whose claim is lost. That a message was accepted is true
- * without a claim, too, of what was held after a restore: the claim may have been lost with the history.
+ * Writes the outcomes of attempts of one tenant, but for those whose claim is lost. The claim of a send that was held after
+ * a restore may have been lost with the history.
  */
 export async function recordOutcomes(
   unit: UnitOfWork,
   outcomes: readonly Outcome[],
 ): Promise<RecordedOutcomes> {
   if (outcomes.length === 0) return { ...NO_REFUSALS, lost: [] }
+  const which = sql`outbox.id = any(${outcomes.map(({ attempt }) => attempt.id)}::uuid[]) and outbox.id = given.id`
   const { rows } = await sql<EntryRow & { draft_version: number | null }>`
     with given as (
       select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (
@@ -111,24 +112,7 @@ export async function recordOutcomes(
         error_reason text, error_message text, is_first boolean, task text, sent_key text, thread_id text,
         is_answered boolean, bytes_max bigint)
     ), ended as (
-      update outbox set status = given.status, phase = null, claim = null, claimed_by = null, held_since = null,
-        waiting = given.waiting, rejected = given.rejected, due_at = given.due_at, attempts = attempts + 1,
-        error_reason = given.error_reason, error_message = given.error_message, updated_at = clock_timestamp(),
-        sent_at = case when given.status = 'sent' then coalesce(sent_at, clock_timestamp()) end,
-        ended_at = case when given.status <> 'queued' then coalesce(ended_at, clock_timestamp()) end,
-        sent_key = coalesce(given.sent_key, outbox.sent_key),
-        thread_id = coalesce(given.thread_id, outbox.thread_id),
-        task = case when is_first then given.task when outbox.task = 'look_up' then null else outbox.task end,
-        task_at = case when is_first and given.task is not null then clock_timestamp() else task_at end,
-        task_tries = case when is_first then 0 else task_tries end
-      from given
-      where outbox.id = any(${outcomes.map(({ attempt }) => attempt.id)}::uuid[])
-        and outbox.id = given.id and (
-          outbox.claim = given.claim or (given.status = 'sent' and outbox.held_since is not null and (
-            outbox.phase = 'unknown' or (outbox.status = 'failed' and outbox.error_reason = 'outcome_unknown')))
-        )
-        -- After a send was given up as unknown, only its acceptance is news: its content is gone.
-        and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))
+      ${moving(ending, which, sql`given`)}
       returning outbox.*
     ), counted as (
       ${countingUsage('sends', sql`select tenant_id, sent_at as counted_at from ended join given using (id) where is_first`)}
@@ -193,7 +177,7 @@ function asRecord({ attempt, next, task, given, answered }: Outcome) {
 
 function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: NextState): void {
   const { status, error } = next
-  // What follows for single recipients of a sent message is no news of the send.
+  // Later outcomes for single recipients of a sent message are no news of the send.
   if (attempt.isSent) return
   const outbox = presentEntry(row)
   const { accountId } = attempt
@@ -217,28 +201,21 @@ export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string):
 }
 
 /**
- * Gives an entry back as if it had not been tried: the process stops, or the account cannot be used now. If it was handed
- * over, the server has said that it did not accept it.
+ * Gives an entry back as if it had not been tried: the process stops, or the account cannot be used now. If it was
+ * handed over, the server has answered that it did not accept it.
  */
 export async function recordReleased(unit: UnitOfWork, { id, claim, accountId }: Claim): Promise<void> {
   const { rows } = await sql<{ due_at: Date }>`
-    update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
-      status = case when status = 'sending' then 'queued' else status end, phase = null, claim = null,
-      claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
-    where id = ${id} and claim = ${claim} and phase in ('pre', 'handed_over') returning due_at
+    ${moving(releasing, sql`id = ${id} and claim = ${claim}`)} returning due_at
   `.execute(unit.sql)
   if (!rows[0]) return
   await bringForward(unit, [{ accountId, dueAt: rows[0].due_at }])
   await bringPaceForward(unit, [id])
 }
 
-/** The answer to a hand-over was lost: what became of it is looked up. The claim stays, in case it still comes. */
+/** Has the outcome of a hand-over looked up whose answer was lost. */
 export async function recordUnknown(unit: UnitOfWork, { id, claim }: Claim, seconds: number): Promise<void> {
-  await sql`
-    update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_tries = 0, task_by = null,
-      task_at = clock_timestamp() + make_interval(secs => ${seconds}), updated_at = clock_timestamp()
-    where id = ${id} and claim = ${claim} and phase = 'handed_over'
-  `.execute(unit.sql)
+  await moving(becomingUnknown(seconds), sql`id = ${id} and claim = ${claim}`).execute(unit.sql)
 }
 
 /** Lets the whole account wait for room in the quota of its provider. Nothing has failed. */

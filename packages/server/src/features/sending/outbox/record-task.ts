@@ -12,13 +12,36 @@ import { bringPaceForward } from './pace.ts'
 import { announceSend, bringForward } from './record.ts'
 import { discardContent } from './record-attempt.ts'
 import { MAY_HAVE_BEEN_SENT, OUTCOME_UNKNOWN } from './rules.ts'
+import {
+  claimingTask,
+  finding,
+  finishingCopy,
+  finishingLink,
+  finishingTask,
+  leavingUnknown,
+  moving,
+  puttingOff,
+  returning,
+  type TaskKind,
+} from './transitions.ts'
 
-/** What is to be done for an entry besides handing it over, claimed by a process. */
-export interface Task {
+/** A task besides the hand-over of an entry, claimed by a process. */
+export type Task = LookUpTask | MailboxTask
+
+/** A look-up of an unknown outcome. */
+export interface LookUpTask extends EntryOfTask {
+  kind: 'look_up'
+}
+
+/** A task in the mailbox of a message that is sent. */
+export interface MailboxTask extends EntryOfTask {
+  kind: Exclude<TaskKind, 'look_up'>
+}
+
+interface EntryOfTask {
   id: string
   tenantId: string
   accountId: string
-  kind: 'look_up' | 'file_copy' | 'link_copy' | 'mark_original'
   /** Times that it was tried in vain. */
   tries: number
   /** Searches for the sent copy that found none. */
@@ -33,7 +56,7 @@ export interface Task {
   /** It may have been handed over before the database was restored, and was held back since. */
   heldSince: Date | null
   trace: string | null
-  /** The key of the copy that the provider filed; null if it told none. */
+  /** The key of the copy that the provider filed; null if the provider named none. */
   sentKey: string | null
   /** The provider was found not to have it once before, and it was tried again. */
   wasAbsent: boolean
@@ -48,7 +71,8 @@ export interface Task {
 const TASKS_PER_TENANT = 10
 
 /**
- * Claims tasks that are due, one of an account; tenants take turns. Those of processes that died are taken over.
+ * Claims tasks that are due, at most one of an account, and evenly among tenants. Tasks of dead processes are taken
+ * over.
  */
 export async function claimTasks(
   db: Db,
@@ -87,8 +111,7 @@ export async function claimTasks(
       ) and task is not null and ${mayTake}
       for update skip locked
     )
-    update outbox set task_by = ${lease.id}
-    from picked where outbox.id = picked.id
+    ${moving(claimingTask(lease), sql`outbox.id = picked.id`, sql`picked`)}
     returning outbox.id, tenant_id as "tenantId", account_id as "accountId", task as kind, task_tries as tries,
       copy_searches as searches, copy_filed_at is not null as "mayBeFiled",
       internet_message_id as "internetMessageId", thread_id as "threadId",
@@ -109,11 +132,7 @@ export async function recordPutOff(
   seconds: number,
   what: 'search' | 'try' | 'wait',
 ): Promise<void> {
-  await sql`
-    update outbox set task_by = null, task_at = clock_timestamp() + make_interval(secs => ${seconds}),
-      task_tries = task_tries + ${what === 'try' ? 1 : 0}, copy_searches = copy_searches + ${what === 'search' ? 1 : 0}
-    where id = ${id} and task = ${kind}
-  `.execute(db)
+  await moving(puttingOff(kind, seconds, what), sql`id = ${id}`).execute(db)
 }
 
 /** Notes that the copy is about to be filed: one that is found afterwards may be ours. */
@@ -121,13 +140,13 @@ export async function recordFiling(db: Db, { id }: Task): Promise<void> {
   await sql`update outbox set copy_filed_at = clock_timestamp() where id = ${id}`.execute(db)
 }
 
-/** Where the copy that we filed is. */
+/** The location of the copy that we filed. */
 export interface FiledCopy {
   source: string
   key: MessageKey
 }
 
-/** How the copy of a sent message came about, as far as is known. */
+/** The way in which the copy of a sent message came about, as far as it is known. */
 export interface CopyOutcome {
   isFiledByServer: boolean
   /** Null if the server filed it, or it is not known where it is. */
@@ -140,13 +159,8 @@ export async function recordCopyDone(
   task: Task,
   { isFiledByServer, filed }: CopyOutcome,
 ): Promise<void> {
-  const next = task.repliedTo ?? task.forwarded
-  await sql`
-    update outbox set task = ${next === null ? null : 'mark_original'}, task_by = null, task_tries = 0,
-      task_at = ${next === null ? null : sql`clock_timestamp()`}, updated_at = clock_timestamp(),
-      filed_copy = ${filed === null ? null : JSON.stringify(filed)}
-    where id = ${task.id} and task = 'file_copy'
-  `.execute(unit.sql)
+  const finished = finishingCopy(nextOf(task), filed && JSON.stringify(filed))
+  await moving(finished, sql`id = ${task.id}`).execute(unit.sql)
   await discardContent(unit, task.id)
   if (isFiledByServer) await recordFilesCopies(unit, task.accountId)
 }
@@ -164,29 +178,25 @@ export async function recordCopyLinked(
   task: Task,
   internetMessageId: string | null,
 ): Promise<void> {
-  const next = task.repliedTo ?? task.forwarded
-  await sql`
-    update outbox set internet_message_id = coalesce(${internetMessageId}, internet_message_id),
-      task = ${next === null ? null : 'mark_original'}, task_by = null, task_tries = 0,
-      task_at = ${next === null ? null : sql`clock_timestamp()`}, updated_at = clock_timestamp()
-    where id = ${task.id} and task = 'link_copy'
-  `.execute(unit.sql)
+  await moving(finishingLink(nextOf(task), internetMessageId), sql`id = ${task.id}`).execute(unit.sql)
+}
+
+function nextOf({ repliedTo, forwarded }: Task): 'mark_original' | null {
+  return repliedTo === null && forwarded === null ? null : 'mark_original'
 }
 
 /** Nothing more is to be done for the entry. */
-export async function recordTaskDone(db: Db, { id, kind }: Task): Promise<void> {
-  await sql`
-    update outbox set task = null, task_at = null, task_by = null where id = ${id} and task = ${kind}
-  `.execute(db)
+export async function recordTaskDone(db: Db, { id, kind }: MailboxTask): Promise<void> {
+  await moving(finishingTask(kind), sql`id = ${id}`).execute(db)
 }
 
 /** The account was deleted: neither its mailbox is changed nor the content needed any more. */
-export async function recordAccountGone(unit: UnitOfWork, task: Task): Promise<void> {
+export async function recordAccountGone(unit: UnitOfWork, task: MailboxTask): Promise<void> {
   await recordTaskDone(unit.sql, task)
   await discardContent(unit, task.id)
 }
 
-/** The message was accepted after all: its copy was found, or the provider says so. */
+/** Makes an entry sent whose message was accepted after all: its copy was found, or the provider reports it. */
 export async function recordFound(
   unit: UnitOfWork,
   entry: { id: string; accountId: string },
@@ -194,18 +204,7 @@ export async function recordFound(
 ): Promise<void> {
   const { rows } = await sql<{ draft_id: string | null; draft_version: number | null }>`
     with found as (
-      update outbox set status = 'sent', phase = null, claim = null, claimed_by = null, waiting = '{}',
-        attempts = attempts + case when status = 'sending' then 1 else 0 end,
-        error_reason = null, error_message = null, held_since = null,
-        sent_at = case when held_since is null then coalesce(handed_over_at, clock_timestamp())
-          else greatest(handed_over_at, send_at) end,
-        ended_at = clock_timestamp(), updated_at = clock_timestamp(),
-        sent_key = ${key}::text,
-        task = case when ${key !== null} then 'link_copy' when not ${isCopied} then 'file_copy' when in_reply_to is null and forward_of is null then null
-          else 'mark_original' end,
-        task_at = clock_timestamp(), task_by = null, task_tries = 0
-      where id = ${entry.id} and account_id = ${entry.accountId} and (
-        (status = 'sending' and phase = 'unknown') or (status = 'failed' and error_reason = 'outcome_unknown'))
+      ${moving(finding({ isCopied, key }), sql`id = ${entry.id} and account_id = ${entry.accountId}`)}
       returning tenant_id, sent_at, draft_id, draft_version
     ), counted as (${countingUsage('sends', sql`select tenant_id, sent_at as counted_at from found`)})
     select draft_id, draft_version from found
@@ -226,35 +225,25 @@ export async function recordNotAccepted(
   { id, accountId }: Task,
   { wasAbsent }: { wasAbsent: boolean },
 ): Promise<void> {
+  const error = {
+    reason: 'provider_unavailable',
+    message: 'The connection was lost before the message was accepted.',
+  } as const
   const { rows } = await sql<{ due_at: Date }>`
-    update outbox set status = 'queued', phase = null, claim = null, claimed_by = null, due_at = clock_timestamp(),
-      attempts = attempts + 1, task = null, task_at = null, task_by = null, updated_at = clock_timestamp(),
-      was_absent = was_absent or ${wasAbsent}, error_reason = 'provider_unavailable', error_message = 'The connection was lost before the message was accepted.'
-    where id = ${id} and status = 'sending' and phase = 'unknown' returning due_at
+    ${moving(returning(error, wasAbsent), sql`id = ${id}`)} returning due_at
   `.execute(unit.sql)
   const [row] = rows
   if (!row) return
   await bringForward(unit, [{ accountId, dueAt: row.due_at }])
   await bringPaceForward(unit, [id])
-  const error = {
-    reason: 'provider_unavailable',
-    message: 'The connection was lost before the message was accepted.',
-  } as const
   await announceSend(unit, { id, accountId }, { type: 'send.retrying', error })
 }
 
-/**
- * Nothing proves that the message was accepted. The claim stays: the answer may still come. What was held keeps its
- * recipients and its content, since it may be released.
- */
+/** Gives up an outcome that stays unknown. A send that was held keeps its content, since it may be released. */
 export async function recordLost(unit: UnitOfWork, { id, accountId, heldSince }: Task): Promise<void> {
   const error = heldSince === null ? OUTCOME_UNKNOWN : MAY_HAVE_BEEN_SENT
   const { rows } = await sql<{ id: string }>`
-    update outbox set status = 'failed', phase = null, waiting = case when held_since is null then '{}' else waiting end,
-      attempts = attempts + case when held_since is null then 1 else 0 end,
-      error_reason = ${error.reason}, error_message = ${error.message},
-      ended_at = clock_timestamp(), updated_at = clock_timestamp(), task = null, task_at = null, task_by = null
-    where id = ${id} and status = 'sending' and phase = 'unknown' returning id
+    ${moving(leavingUnknown(error), sql`id = ${id}`)} returning id
   `.execute(unit.sql)
   if (rows.length === 0) return
   await discardContent(unit, id)

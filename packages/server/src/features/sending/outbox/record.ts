@@ -8,6 +8,7 @@ import { type EntryRow, presentEntry } from './present.ts'
 import { type SendError } from './rules.ts'
 import { planSendTime } from './schedule.ts'
 import { findEntry } from './store.ts'
+import { cancelling, moving, rescheduling } from './transitions.ts'
 
 /*
  * Rows are locked in one order: entries, then the row of their account, then that of their merge. Only a claim takes the
@@ -30,11 +31,8 @@ export async function recordRescheduled(
   const planned = planSendTime(now, sendAt, 0)
   if (typeof planned === 'string')
     refuse('invalid_input', { issues: [{ path: ['sendAt'], message: planned }] })
-  await sql`
-    update outbox set send_at = ${planned}, is_scheduled = ${sendAt !== null}, due_at = ${planned},
-      updated_at = clock_timestamp()
-    where id = ${entry.id}
-  `.execute(unit.sql)
+  const moved = rescheduling(planned, { isScheduled: sendAt !== null })
+  await moving(moved, sql`id = ${entry.id}`).execute(unit.sql)
   await bringForward(unit, [{ accountId: entry.accountId, dueAt: planned }])
   await bringPaceForward(unit, [entry.id])
   const row = await requireEntry(unit, entry)
@@ -50,15 +48,12 @@ export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise
 }
 
 /**
- * Cancels entries that are locked. What was sent to some of its recipients is not sent to the others. Neither causes an
- * event: the first was asked for, and of the second, which only happens to deleted accounts, nothing can be read any more.
+ * Cancels entries that are locked. A message that was sent to some of its recipients is not sent to the others. Neither
+ * causes an event: the first was asked for, and the second happens only to deleted accounts, of which nothing can be
+ * read any more.
  */
 export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
-  await sql`
-    update outbox set status = case when status = 'queued' then 'cancelled' else status end, due_at = null,
-      waiting = '{}', ended_at = coalesce(ended_at, clock_timestamp()), updated_at = clock_timestamp()
-    where id = any(${[...ids]}::uuid[]) and status in ('queued', 'sent') and phase is null
-  `.execute(unit.sql)
+  await moving(cancelling, sql`id = any(${[...ids]}::uuid[])`).execute(unit.sql)
   await sql`
     with ${discardingContent(sql`
       outbox_id in (select id from outbox where id = any(${[...ids]}::uuid[]) and status = 'cancelled')`)}

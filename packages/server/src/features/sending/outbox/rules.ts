@@ -30,7 +30,7 @@ const FAILURES: Readonly<Record<FailureKind, SendFailure>> = {
   conflict: 'provider_rejected',
 }
 
-/** What is shown of a failure of the account or its server. */
+/** The error that is shown for a failure of the account or its server. */
 export function sendErrorOf(failure: { kind: FailureKind; message: string }): SendError {
   return { reason: FAILURES[failure.kind], message: failure.message }
 }
@@ -52,8 +52,8 @@ export const MAY_HAVE_BEEN_SENT: SendError = {
 export type RejectedRecipient = OutboxEntry['rejectedRecipients'][number]
 
 /**
- * Those whom a server without SMTPUTF8 cannot reach (RFC 6531 section 3.7.4.2): nothing is sent to them in another
- * spelling. If the sender is one of them, nobody can be.
+ * Divides recipients by whether a server without SMTPUTF8 can reach them (RFC 6531 section 3.7.4.2): nothing is sent to
+ * the others in another spelling. If the sender is beyond ASCII, nobody can be reached.
  */
 export function planUtf8(
   envelope: { from: string; to: readonly string[] },
@@ -79,28 +79,29 @@ export interface TriedEntry {
   isSent: boolean
   rejected: readonly RejectedRecipient[]
   sendAt: Date
-  /** When its first attempt began. */
+  /** The beginning of its first attempt. */
   datedAt: Date
   /** Attempts that ended before this one. */
   attempts: number
 }
 
-/** What becomes of an entry after an attempt. */
+/** The state of an entry after an attempt. */
 export interface NextState {
   status: 'queued' | 'sent' | 'failed'
   /** Recipients that are tried again. */
   waiting: string[]
   rejected: RejectedRecipient[]
-  /** Those whom the server refused for good in this attempt by their address, whatever the message. */
+  /** Recipients that the server refused for good in this attempt by their address, whatever the message. */
   refusedRecipients?: readonly string[]
-  /** When they are tried again; null where nobody is. */
+  /** The time of their next attempt; null if there is none. */
   dueAt: Date | null
   error: SendError | null
 }
 
 /**
  * Decides on the answers for each recipient. One accepted recipient makes the entry `sent`, and is never sent to again.
- * Those refused for the time being are tried again by themselves; when that is over, they count as refused.
+ * Recipients that are refused for the time being are tried again by themselves; when that is over, they count as
+ * refused.
  */
 export function planOutcome(entry: TriedEntry, outcomes: readonly RecipientOutcome[], now: Date): NextState {
   const refused = outcomes.flatMap(({ address, refusal }) => (refusal ? [{ address, ...refusal }] : []))

@@ -17,14 +17,14 @@ export const LAST_ATTEMPT_HOURS = 48
 /** A server that names a longer time is asked again after this one. */
 const RETRY_AFTER_HOURS_MAX = 24
 
-/** How far ahead a send may be scheduled. */
+/** Days that a send may be scheduled ahead. */
 const SCHEDULE_DAYS_MAX = 365
 /** Clocks of callers differ: so far in the past still means now. */
 const PAST_SECONDS_MAX = 60
 
 /**
- * When a send is due, by the clock of the database: the later of `sendAt` and the end of the time in which it can be
- * undone. A text says what is wrong with `sendAt`.
+ * The time at which a send is due, by the clock of the database: the later of `sendAt` and the end of the time in which
+ * it can be undone. A text reports an error of `sendAt`.
  */
 export function planSendTime(now: Date, sendAt: Date | null, undoSeconds: number): Date | string {
   const undoneUntil = now.getTime() + undoSeconds * 1_000
@@ -37,16 +37,16 @@ export function planSendTime(now: Date, sendAt: Date | null, undoSeconds: number
 
 export interface Retrying {
   now: Date
-  /** When the message was due at first. */
+  /** The time at which the message was due first. */
   sendAt: Date
-  /** When its first attempt began: much later if the service was down. */
+  /** The beginning of its first attempt: much later if the service was down. */
   datedAt: Date
   /** Attempts that ended, the last one included. */
   attempts: number
   retryAfterSeconds: number | null
 }
 
-/** When a message is tried again; null: the last attempt was made. */
+/** The time of the next attempt; null if the last one was made. */
 export function planRetry({ now, sendAt, datedAt, attempts, retryAfterSeconds }: Retrying): Date | null {
   const lastAt = Math.max(sendAt.getTime(), datedAt.getTime()) + LAST_ATTEMPT_HOURS * HOUR_MS
   if (now.getTime() >= lastAt) return null
@@ -72,7 +72,7 @@ export function planLookUpSeconds(looks: number): number | null {
 
 /** Seconds between two searches for the copy that a server may file by itself. */
 const COPY_SEARCH_SECONDS = 5
-/** One that was seen to file copies is given longer. */
+/** Pauses for a server that was seen to file copies. */
 const KNOWN_FILER_SECONDS = [5, 55, 240]
 
 /** Seconds until the copy is searched for again, by the searches so far; null: it is to be filed. */

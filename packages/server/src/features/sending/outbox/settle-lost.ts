@@ -7,6 +7,7 @@ import { isLost } from './claims.ts'
 import { discardContent } from './record-attempt.ts'
 import { MAY_HAVE_BEEN_SENT, OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
 import { inBatches } from './sweep.ts'
+import { moving, settling } from './transitions.ts'
 
 const BATCH_ROWS = 200
 
@@ -16,9 +17,15 @@ interface Settled {
   rejected: RejectedRecipient[]
 }
 
+const waitingAsRejected = sql`(
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'address', address, 'status', '4.0.0', 'message', case when held_since is null
+      then ${OUTCOME_UNKNOWN.message}::text else ${MAY_HAVE_BEEN_SENT.message}::text end)), '[]')
+  from unnest(waiting) as address)`
+
 /**
- * Ends what no living process is sending of messages that others have already. What became of their last recipients will
- * not be known, so they count as refused.
+ * Ends attempts for the last recipients of sent messages that no living process makes. Their outcome will not be known,
+ * so these recipients count as refused.
  */
 export async function settleLost(
   db: Db,
@@ -32,19 +39,10 @@ export async function settleLost(
     signal,
     sql`select id, tenant_id, account_id from outbox where ${isSettled} limit ${BATCH_ROWS}`,
     async (unit, ids) => {
+      const which = sql`id in (
+        select id from outbox where id = any(${ids}::uuid[]) and ${isSettled} order by id for update skip locked)`
       const { rows } = await sql<Settled>`
-        update outbox set phase = null, claim = null, claimed_by = null, waiting = '{}', held_since = null,
-          updated_at = clock_timestamp(),
-          rejected = rejected || (
-            select coalesce(jsonb_agg(jsonb_build_object(
-              'address', address, 'status', '4.0.0', 'message', case when held_since is null
-                then ${OUTCOME_UNKNOWN.message}::text else ${MAY_HAVE_BEEN_SENT.message}::text end)), '[]')
-            from unnest(waiting) as address
-          )
-        where id in (
-          select id from outbox where id = any(${ids}::uuid[]) and ${isSettled} order by id for update skip locked
-        )
-        returning id, account_id, rejected
+        ${moving(settling(waitingAsRejected), which)} returning id, account_id, rejected
       `.execute(unit.sql)
       for (const { id } of rows) await discardContent(unit, id)
       const ended = rows.map(({ id, account_id: accountId, rejected }) => ({

@@ -54,7 +54,7 @@ function conditionsOf({ status, reference, mailMergeId, since, until }: EntryFil
   return conditions
 }
 
-/** Those of these entries that have ended, or are gone. */
+/** The given entries that have ended, or are gone. */
 export async function listEnded(db: Db, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select asked.id from unnest(${[...ids]}::uuid[]) as asked (id)
@@ -70,7 +70,7 @@ export interface OutboxMeasure {
   oldestDueSeconds: number
 }
 
-/** What is queued in the whole installation, and since when the oldest of it is due; suspended tenants are left out. */
+/** The queue of the whole installation, and the age of its oldest due entry; suspended tenants are left out. */
 export async function measureOutbox(db: Db): Promise<OutboxMeasure> {
   const { rows } = await sql<OutboxMeasure>`
     select count(*)::int as queued,

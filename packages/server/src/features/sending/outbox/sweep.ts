@@ -10,6 +10,7 @@ import { discardContent } from './record-attempt.ts'
 import { recordFound } from './record-task.ts'
 import { planGivenUp, type RejectedRecipient, type SendError } from './rules.ts'
 import { LAST_ATTEMPT_HOURS } from './schedule.ts'
+import { givingUp, moving } from './transitions.ts'
 
 const BATCH_ROWS = 200
 const RETENTION_DAYS = 30
@@ -47,9 +48,9 @@ export async function cancelOfDeleted(
 }
 
 /**
- * Gives up what was held back for 48 hours, since its account or its server could not be used. A message that was never
- * tried, since the service was down, is not given up before its server has been in trouble for as long. What suspended
- * tenants have queued waits.
+ * Gives up entries that were held back for 48 hours, since their account or its server could not be used. A message
+ * that was never tried, since the service was down, is not given up before its server has been in trouble for as long.
+ * Entries of suspended tenants wait.
  */
 export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceCounts> {
   const counts = { hard: 0, soft: 0 }
@@ -150,7 +151,7 @@ export async function inBatches(
   while (!signal.aborted) {
     const found = (await find.execute(db)).rows as Found[]
     const key = found.map(({ id }) => id).join()
-    // What cannot be changed now is left to the next sweep.
+    // Entries that cannot be changed now are left to the next sweep.
     if (found.length === 0 || key === last) return
     last = key
     for (const [tenantId, rows] of Map.groupBy(found, row => row.tenant_id)) {
@@ -190,12 +191,7 @@ function addCounts(counts: BounceCounts, { hard, soft }: BounceCounts): void {
 async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<BounceCounts> {
   const { is_sent: isSent, rejected } = entry
   const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
-  await sql`
-    update outbox set status = ${next.status}, waiting = '{}', rejected = ${JSON.stringify(next.rejected)}, due_at = null,
-      error_reason = ${error.reason}, error_message = ${error.message}, updated_at = clock_timestamp(),
-      ended_at = coalesce(ended_at, clock_timestamp())
-    where id = ${entry.id}
-  `.execute(unit.sql)
+  await moving(givingUp(next, error), sql`id = ${entry.id}`).execute(unit.sql)
   await discardContent(unit, entry.id)
   const attempt = { id: entry.id, accountId: entry.account_id }
   if (!isSent) await announceSend(unit, attempt, { type: 'send.failed', error })

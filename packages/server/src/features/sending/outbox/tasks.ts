@@ -24,6 +24,8 @@ import {
   recordNotAccepted,
   recordPutOff,
   recordTaskDone,
+  type LookUpTask,
+  type MailboxTask,
   type Task,
 } from './record-task.ts'
 import { planCopySearchSeconds, planLookUpSeconds, planTaskPauseSeconds } from './schedule.ts'
@@ -74,12 +76,18 @@ export async function doTask(services: TaskServices, task: Task, signal: AbortSi
 
 async function putOff(services: TaskServices, task: Task): Promise<void> {
   const { db } = services
+  const seconds = planTaskPauseSeconds(task.tries + 1)
+  if (task.kind === 'look_up') {
+    // Without a task, the send would stay as it is for ever.
+    if (await mayWait(db, task)) return recordPutOff(db, task, seconds, 'wait')
+    return inTransaction(db, task.tenantId, unit => recordLost(unit, task))
+  }
   const isOver =
     task.kind === 'file_copy'
       ? (await readClock(db)).getTime() - (task.sentAt ?? task.handedOverAt).getTime() >
         COPY_HOURS_MAX * 3_600_000
       : task.tries + 1 >= MARK_TRIES_MAX
-  if (!isOver) return recordPutOff(db, task, planTaskPauseSeconds(task.tries + 1), 'try')
+  if (!isOver) return recordPutOff(db, task, seconds, 'try')
   services.log.warn({ outboxId: task.id, accountId: task.accountId }, 'A task of a send is given up')
   if (task.kind !== 'file_copy') return recordTaskDone(db, task)
   await inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, NOT_FILED))
@@ -92,7 +100,7 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
  */
 async function lookUp(
   services: TaskServices,
-  task: Task,
+  task: LookUpTask,
   account: AccountView | null,
   signal: AbortSignal,
 ): Promise<void> {
@@ -112,7 +120,7 @@ async function lookUp(
     const isHeld = task.heldSince !== null
     if (outcome === 'not_accepted' && !isHeld) return recordNotAccepted(unit, task, { wasAbsent: false })
     if (seconds !== null) return recordPutOff(unit.sql, task, seconds, 'try')
-    // By now, nothing can be under way any more. That the message is absent is believed once.
+    // By now, nothing can be under way any more. The absence of a message is believed once.
     if (outcome === 'absent' && !isHeld && !task.wasAbsent)
       return recordNotAccepted(unit, task, { wasAbsent: true })
     await recordLost(unit, task)
@@ -226,7 +234,7 @@ function filedAt(location: NewLocation | null): FiledCopy | null {
 /** Marks the message that was replied to or forwarded, where that works. */
 async function markOriginal(
   { db, connections }: TaskServices,
-  task: Task,
+  task: MailboxTask,
   account: AccountView,
   signal: AbortSignal,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { planSendTime } from '../outbox/schedule.ts'
 
 export type EntryError = NonNullable<MergeItem['error']>
 
-/** A message of a merge, as far as its entry says. */
+/** A message of a merge, as far as its entry determines it. */
 export interface PlannedEntry {
   index: number
   to: Address
@@ -60,7 +60,7 @@ export function renderError({ failure, field, message }: ContentFailure): EntryE
 
 const ADDRESS_LENGTH_MAX = 320
 
-/** What became of each entry, in their order. */
+/** The outcome of each entry, in their order. */
 export function presentItems(
   mailMergeId: string,
   entries: ReadonlyArray<{ to: { address: string } }>,

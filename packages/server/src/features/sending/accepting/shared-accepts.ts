@@ -5,9 +5,8 @@ import { DatabaseUnavailable } from '../../../database/unavailable.ts'
 import { inTransaction, type Transact, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { inGroupsByKey } from '../../../kit/in-groups.ts'
 import { hasList } from '../suppressions/record-lists.ts'
-import type { AccountSend } from './new-send.ts'
-import { insertAssumed, insertSure, planInserted } from './insert-sends.ts'
-import { type InsertedSend } from './inserted-send.ts'
+import type { AccountSend, InsertedSend } from './new-send.ts'
+import { countInserted, insertSends, planInserted } from './insert-sends.ts'
 
 /** Sends that are accepted by one commit, and the bytes of their contents. */
 const GROUP_MAX = 32
@@ -15,7 +14,7 @@ const GROUP_BYTES_MAX = 4 * 1024 * 1024
 /** A commit that takes longer, such as one that waits for the count of its plan, does not hold up others. */
 const PATIENCE_MILLISECONDS = 250
 const SLOW_MAX = 3
-/** How long a group waits while more sends are being composed than it has. */
+/** A group waits at most this long while more sends are being composed than it has. */
 const GATHERING_MILLISECONDS = 5
 /** PostgreSQL's classes of errors that each send would meet alone, too: a full disk, locks, timeouts, the system. */
 const COMMON_CODES = /^(?:53|55|57|58)/
@@ -25,9 +24,9 @@ export interface SharedAccepts {
   /** Says that a send is being composed, so that it is waited for. Disposed when it is accepted or refused. */
   expect(tenantId: string): Disposable
   /**
-   * The transaction of one call. What the calls of a tenant accept while one of its transactions runs is inserted by the
-   * next one, as far as it certainly may be sent. The others each have a transaction of their own, for which no group
-   * waits.
+   * The transaction of one call. Sends that the calls of a tenant accept while one of its transactions runs are
+   * inserted by the next one, as far as they certainly may be sent. Each of the others has a transaction of its own,
+   * for which no group waits.
    * @param onBegun called before the work of the call: null if the call inserts the send itself
    */
   transactFor(accepting: TimedSend, onBegun: (inserted: InsertedSend | null) => void): Transact
@@ -38,7 +37,7 @@ interface TimedSend extends AccountSend {
   now: (() => Date) | null
 }
 
-/** What became of a send: one that is left out is to be accepted alone. */
+/** The outcome of a send in its group. A send that is left out is to be accepted alone. */
 type Outcome = 'accepted' | 'left_out' | { error: unknown }
 
 interface Accepting extends TimedSend {
@@ -124,7 +123,7 @@ async function acceptAlone(db: Db, one: Accepting): Promise<void> {
 async function acceptAssumed(db: Db, one: Accepting, row: InsertedSend): Promise<Outcome> {
   try {
     await inTransaction(db, one.tenantId, async unit => {
-      await insertAssumed(unit, one, row)
+      await insertSends(unit, [one], { planned: row })
       await one.write(unit, row)
     })
     return 'accepted'
@@ -137,7 +136,11 @@ async function acceptAssumed(db: Db, one: Accepting, row: InsertedSend): Promise
 function acceptTogether(db: Db, all: readonly Accepting[]): Promise<Outcome[]> {
   return inTransaction(db, all[0]!.tenantId, async unit => {
     const sure = await withKnownLists(unit, all)
-    const inserted = sure.length === 0 ? new Map<string, InsertedSend>() : await insertSure(unit, sure)
+    const inserted = await countInserted(
+      unit,
+      sure,
+      await insertSends(unit, sure, { unsendable: 'leave_out' }),
+    )
     for (const one of all) {
       const row = inserted.get(one.send.id)
       if (row) await one.write(unit, row)
@@ -147,8 +150,8 @@ function acceptTogether(db: Db, all: readonly Accepting[]): Promise<Outcome[]> {
 }
 
 /**
- * Those that name no list, or one that there is. Only a call alone creates one: it does so before its send is counted,
- * and a group that did so afterwards could wait for it while it waits for the group.
+ * The sends that name no list, or an existing one. Only a call alone creates a list: it does so before its send is
+ * counted, and a group that did so afterwards could wait for it while it waits for the group.
  */
 async function withKnownLists(unit: UnitOfWork, all: readonly Accepting[]): Promise<Accepting[]> {
   const missing = new Set<string>()

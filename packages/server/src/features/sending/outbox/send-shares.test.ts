@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   countRunning,
   type DueAccount,
-  planTurns,
+  planShares,
   RESERVED_PLACES,
   type Running,
   type RunningSend,
@@ -11,7 +11,7 @@ import {
   SENDS_PER_ACCOUNT,
   SENDS_PER_HOST,
   SENDS_PER_TENANT,
-} from './turns.ts'
+} from './send-shares.ts'
 
 const IDLE: Running = {
   tenants: new Map(),
@@ -39,12 +39,12 @@ test('lets tenants take turns, and accounts that waited longest go first', () =>
     account('a2', { tenantId: 'a', host: 'a', servedAt: 1 }),
     account('b1', { tenantId: 'b', host: 'b' }),
   ]
-  expect([...planTurns(accounts, withFree(RESERVED_PLACES + 4))].toSorted()).toEqual([
+  expect([...planShares(accounts, withFree(RESERVED_PLACES + 4))].toSorted()).toEqual([
     ['a1', 1],
     ['a2', 1],
     ['b1', 2],
   ])
-  expect([...planTurns(accounts, withFree(RESERVED_PLACES + 2))].toSorted()).toEqual([
+  expect([...planShares(accounts, withFree(RESERVED_PLACES + 2))].toSorted()).toEqual([
     ['a2', 1],
     ['b1', 1],
   ])
@@ -52,10 +52,10 @@ test('lets tenants take turns, and accounts that waited longest go first', () =>
 
 test('gives an account three at once, a host ten, and a doubted account one', () => {
   const many = Array.from({ length: 20 }, (_, index) => account(`a${index}`))
-  const total = (turns: Map<string, number>) => [...turns.values()].reduce((sum, count) => sum + count, 0)
-  expect(planTurns([account('a')], IDLE)).toEqual(new Map([['a', SENDS_PER_ACCOUNT]]))
-  expect(total(planTurns(many, IDLE))).toBe(SENDS_PER_HOST)
-  expect(planTurns([account('a', { isDoubted: true })], IDLE)).toEqual(new Map([['a', 1]]))
+  const total = (planned: Map<string, number>) => [...planned.values()].reduce((sum, count) => sum + count, 0)
+  expect(planShares([account('a')], IDLE)).toEqual(new Map([['a', SENDS_PER_ACCOUNT]]))
+  expect(total(planShares(many, IDLE))).toBe(SENDS_PER_HOST)
+  expect(planShares([account('a', { isDoubted: true })], IDLE)).toEqual(new Map([['a', 1]]))
 })
 
 test('gives the place of a free connection to its account, although others have waited longer', () => {
@@ -69,16 +69,16 @@ test('gives the place of a free connection to its account, although others have 
     hosts: new Map([['mail.example', 9]]),
     total: 10,
   }
-  expect(planTurns(accounts, running)).toEqual(new Map([['c', 1]]))
+  expect(planShares(accounts, running)).toEqual(new Map([['c', 1]]))
 })
 
 test('leaves room for others, however many servers of one tenant are slow', () => {
   const many = Array.from({ length: 200 }, (_, index) => account(`a${index}`, { host: `${index}` }))
   const running = { ...IDLE, tenants: new Map([['t', 20]]), total: 20 }
-  const turns = planTurns([...many, account('b', { tenantId: 'u' })], running)
-  expect(turns.get('b')).toBe(SENDS_PER_ACCOUNT)
-  turns.delete('b')
-  expect([...turns.values()].reduce((sum, count) => sum + count, 0)).toBe(SENDS_PER_TENANT - 20)
+  const planned = planShares([...many, account('b', { tenantId: 'u' })], running)
+  expect(planned.get('b')).toBe(SENDS_PER_ACCOUNT)
+  planned.delete('b')
+  expect([...planned.values()].reduce((sum, count) => sum + count, 0)).toBe(SENDS_PER_TENANT - 20)
 })
 
 describe('of the last places', () => {
@@ -86,13 +86,13 @@ describe('of the last places', () => {
 
   test('each goes to a tenant that has none', () => {
     const running = { ...withFree(RESERVED_PLACES), tenants: new Map([['a', 1]]) }
-    expect(planTurns(accounts, running)).toEqual(new Map([['b1', 1]]))
-    expect(planTurns(accounts, { ...withFree(1), tenants: running.tenants })).toEqual(new Map([['b1', 1]]))
+    expect(planShares(accounts, running)).toEqual(new Map([['b1', 1]]))
+    expect(planShares(accounts, { ...withFree(1), tenants: running.tenants })).toEqual(new Map([['b1', 1]]))
   })
 
   test('none is needed by tenants that hold fewer places', () => {
     const running = { ...withFree(RESERVED_PLACES + 1), tenants: new Map([['a', 1]]) }
-    expect([...planTurns(accounts, running).keys()]).toEqual(['a1', 'b1'])
+    expect([...planShares(accounts, running).keys()]).toEqual(['a1', 'b1'])
   })
 })
 
@@ -127,7 +127,7 @@ describe('an account with a message that hangs', () => {
 
   test('gets no other place, and its tenant goes on with the others', () => {
     const accounts = [account('a'), account('b', { host: 'other.example' })]
-    expect(planTurns(accounts, countRunning([hung]))).toEqual(new Map([['b', SENDS_PER_ACCOUNT]]))
+    expect(planShares(accounts, countRunning([hung]))).toEqual(new Map([['b', SENDS_PER_ACCOUNT]]))
   })
 })
 
@@ -163,11 +163,11 @@ test('never gives more than is due, free at the account, free at the host, and f
         total,
         hanging: new Set(given.flatMap(({ isHanging }, index) => (isHanging ? [`${index}`] : []))),
       }
-      const turns = planTurns(due, running)
+      const planned = planShares(due, running)
       const taken = new Map(hosts)
       const shares = new Map(tenants)
       let sum = total
-      for (const [id, count] of turns) {
+      for (const [id, count] of planned) {
         const one = due[Number(id)]!
         expect(count).toBeLessThanOrEqual(one.due)
         expect(running.hanging).not.toContain(id)
@@ -177,10 +177,10 @@ test('never gives more than is due, free at the account, free at the host, and f
         expect(taken.get(one.host)).toBeLessThanOrEqual(SENDS_PER_HOST)
         sum += count
       }
-      if (turns.size > 0) expect(sum).toBeLessThanOrEqual(SENDS_AT_ONCE)
+      if (planned.size > 0) expect(sum).toBeLessThanOrEqual(SENDS_AT_ONCE)
       // Nobody is left out for whom there is room.
       for (const one of due) {
-        const own = (running.accounts.get(one.accountId) ?? 0) + (turns.get(one.accountId) ?? 0)
+        const own = (running.accounts.get(one.accountId) ?? 0) + (planned.get(one.accountId) ?? 0)
         const share = shares.get(one.tenantId) ?? 0
         const hasRoom =
           !running.hanging.has(one.accountId) &&
@@ -188,7 +188,7 @@ test('never gives more than is due, free at the account, free at the host, and f
           (taken.get(one.host) ?? 0) < SENDS_PER_HOST &&
           share < SENDS_PER_TENANT &&
           sum < SENDS_AT_ONCE - (share > 0 ? RESERVED_PLACES : 0)
-        if (hasRoom) expect(turns.get(one.accountId) ?? 0).toBe(one.due)
+        if (hasRoom) expect(planned.get(one.accountId) ?? 0).toBe(one.due)
       }
     }),
   )

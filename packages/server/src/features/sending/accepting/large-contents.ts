@@ -1,7 +1,7 @@
 import { MemoryRoom } from '../../../kit/memory-room.ts'
 import { refuse } from '../../../calls/refuse.ts'
 
-/** What compressing, sealing and storing one content takes, however large it is. */
+/** Memory for compressing, sealing and storing one content, however large it is. */
 const CONTENT_BYTES = 8 * 1024 * 1024
 /** Contents that are written at the same time, and of them those of one tenant. */
 const CONTENTS_MAX = 4

@@ -13,15 +13,13 @@ import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composition } from '../compose/composition.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
-import { removeContent } from './content.ts'
-import type { AccountSend, WrittenSend } from './new-send.ts'
-import { insertSend } from './insert-sends.ts'
-import { type InsertedSend } from './inserted-send.ts'
+import { removeContent } from '../outbox/content.ts'
+import type { AccountSend, InsertedSend, WrittenSend } from './new-send.ts'
+import { countInserted, insertSends } from './insert-sends.ts'
 import { enterLargeContents, type LargeContents } from './large-contents.ts'
-import { countSends } from './limits.ts'
-import type { ReachSendPoint } from './points.ts'
-import { acceptedRow, presentEntry } from './present.ts'
-import { planSendTime } from './schedule.ts'
+import type { ReachSendPoint } from '../outbox/points.ts'
+import { acceptedRow, presentEntry } from '../outbox/present.ts'
+import { planSendTime } from '../outbox/schedule.ts'
 import type { SharedAccepts } from './shared-accepts.ts'
 import { type ContentTarget, writeContent } from './write-content.ts'
 import { type WrittenContent } from './written-content.ts'
@@ -34,7 +32,7 @@ export interface AcceptServices {
   sharedAccepts: SharedAccepts
 }
 
-/** What a send is about, beside what its message says. What is left out is not there. */
+/** Facts of a send that are not in its message. Facts that do not apply are left out. */
 type SendFacts = Pick<NewSend, 'tracking' | 'options'> & Partial<Pick<NewSend, keyof typeof NO_FACTS>>
 
 const NO_FACTS = {
@@ -42,6 +40,7 @@ const NO_FACTS = {
   threadId: null,
   forwardOf: null,
   draftId: null,
+  draftVersion: null,
   templateId: null,
   listId: null,
   mailMergeId: null,
@@ -75,10 +74,11 @@ export function requireSendTime(sendAt: Date | null | undefined, now: Date): voi
 }
 
 /**
- * Accepts a message: its content, the entry, the counts and the answer are durable together when this returns. What is
- * refused leaves nothing behind. Call `requireSendable`, `requireSendTime` and `requireMaySend` before it is composed.
- * @param also what else belongs to the same commit
- * @param now the time by the database, for a send that may be taken to be accepted
+ * Accepts a message: its content, the entry, the counts and the answer are durable together when this returns. A
+ * refused message leaves nothing behind. Call `requireSendable`, `requireSendTime` and `requireMaySend` before the
+ * message is composed.
+ * @param also work that belongs to the same commit
+ * @param now the time by the database, for a send that may be inserted as planned
  */
 export async function acceptSend(
   context: RequestContext,
@@ -109,7 +109,7 @@ export async function acceptSend(
     await services.reach('accepted', send.id)
     return entry
   } catch (error) {
-    // What an entry was made of stays: the commit may have succeeded although it failed here.
+    // Content that is bound to an entry stays: the commit may have succeeded although it failed here.
     if (content.piece === null) await context.step(unit => removeContent(unit, [content.id])).catch(() => {})
     throw error
   }
@@ -120,15 +120,15 @@ async function insertAlone(
   accepting: AccountSend,
   also: (unit: UnitOfWork) => Promise<void> = async () => {},
 ): Promise<InsertedSend> {
-  const { listId } = accepting.send
+  const { id, listId } = accepting.send
   if (listId !== null) await recordNamedList(unit, listId)
-  const inserted = await insertSend(unit, accepting)
+  const inserted = await insertSends(unit, [accepting], { unsendable: 'refuse', intervalSeconds: 0 })
   await also(unit)
-  if ((await countSends(unit, inserted.sendsPerDay, 1)) === 0) refuse('plan_limit_sends')
-  return inserted
+  const counted = await countInserted(unit, [accepting], inserted)
+  return counted.get(id) ?? refuse('plan_limit_sends')
 }
 
-/** Where the content of an account's sends is written. */
+/** The target to which the content of an account's sends is written. */
 export function contentTarget(
   context: RequestContext,
   { accountKeys, largeContents }: Pick<AcceptServices, 'accountKeys' | 'largeContents'>,
@@ -142,7 +142,7 @@ export function contentTarget(
   }
 }
 
-/** What the entry of a message shows of its content. */
+/** Facts of the content that its entry shows. */
 export function describe(
   { layout, text, hasAttachments }: { layout: ContentLayout; text: string; hasAttachments: boolean },
   { bytes, tail }: WrittenContent,

@@ -15,17 +15,17 @@ import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { createSendTracker, requireTracked, requireTracking } from '../tracking/track-send.ts'
-import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
+import { acceptSend, requireSendable, requireSendTime } from './accept.ts'
 import { readClock } from '../outbox/store.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
-import type { FoundDraft } from './access.ts'
-import { requireCurrent } from './current.ts'
-import { CHANGED } from './record-change.ts'
-import { matches } from './rules.ts'
-import type { DraftServices } from './services.ts'
+import type { FoundDraft } from '../drafts/access.ts'
+import { requireCurrent } from '../drafts/current.ts'
+import { CHANGED } from '../drafts/record-change.ts'
+import { matches } from '../drafts/rules.ts'
+import type { DraftServices } from '../drafts/services.ts'
 
-/** Accepts what a draft says now. It is sent as it is, whoever wrote it. */
+/** Accepts the current content of a draft. It is sent as it is, no matter which program wrote it. */
 export async function sendDraft(
   context: RequestContext,
   services: DraftServices,
@@ -86,6 +86,7 @@ export async function sendDraft(
       threadId: draft.thread_id,
       forwardOf: null,
       draftId: draft.id,
+      draftVersion: draft.content_version,
       templateId: null,
       listId,
       mailMergeId: null,
@@ -103,9 +104,6 @@ export async function sendDraft(
       also: async unit => {
         await requireUntouched(unit, draft, context.ifMatch)
         await requireNothingQueued(unit, draft.id, id)
-        await sql`update outbox set draft_version = ${draft.content_version} where id = ${id}`.execute(
-          unit.sql,
-        )
       },
     },
   )
@@ -116,7 +114,7 @@ const UNSUBSCRIBABLE = {
   message: 'must not be given for a draft that has a field List-Unsubscribe of its own',
 }
 
-/** What makes the link of the one recipient. Refuses a draft to others. */
+/** Returns the function that makes the link of the one recipient. It refuses a draft to others. */
 function unsubscribing(
   { tenantId }: RequestContext,
   { links }: DraftServices,

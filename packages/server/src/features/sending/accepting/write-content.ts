@@ -6,7 +6,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { cutIntoPieces } from '../../../kit/blobs/pieces.ts'
 import { sealFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import { newId } from '../../../kit/ids.ts'
-import { removeContent, SMALL_BYTES } from './content.ts'
+import { removeContent, SMALL_BYTES } from '../outbox/content.ts'
 
 /** A composed message, or what several of them end with. */
 export interface ContentSource<Layout> {
@@ -136,8 +136,8 @@ function countBytes(source: AsyncIterable<Uint8Array>) {
 }
 
 /**
- * Small content at once: setting up a stream takes much longer than compressing it. What is known to be large is not read
- * before there is room for it, so that those that wait hold nothing.
+ * Compresses small content at once: setting up a stream takes much longer. Content that is known to be large is not
+ * read before there is room for it, so that it holds no memory while it waits.
  */
 async function* compress(
   source: AsyncGenerator<Uint8Array>,

@@ -5,7 +5,7 @@ export interface WrittenContent {
   bytes: number
   /** All of it where it is small; null where its pieces are written already. */
   piece: Buffer | null
-  /** What follows it. */
+  /** Written content that follows this one. */
   tail: WrittenTail | null
 }
 

@@ -5,7 +5,7 @@ import { type ContentTarget, writeContent } from './write-content.ts'
 const MB = 1024 * 1024
 const key = createSecretKey(randomBytes(32))
 
-/** What writing needs, without a database: each step is counted, and fails from this one on. */
+/** A target without a database: each step is counted, and steps fail from the given one on. */
 function targetFailingFrom(failingStep: number) {
   let steps = 0
   const room = { held: 0, entered: 0 }

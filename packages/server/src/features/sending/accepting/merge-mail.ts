@@ -9,16 +9,16 @@ import { refreshIdentities } from '../../mail/identities/refresh.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { renderContents, requireContentTemplate } from '../compose/render-content.ts'
 import { prepareFiles } from '../compose/prepare-files.ts'
-import { contentTarget, refuseContent, requireSendable, requireSendTime } from '../outbox/accept.ts'
-import type { SendServices } from '../outbox/send.ts'
-import type { SendingTerms } from '../outbox/sending-terms.ts'
+import { contentTarget, refuseContent, requireSendable, requireSendTime } from './accept.ts'
+import type { SendServices } from './send-message.ts'
+import type { SendingTerms } from './sending-terms.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { findSuppressed } from '../suppressions/store.ts'
 import { listRecipient } from '../suppressions/unsubscribe-link.ts'
 import { isTrackable, placesFinder } from '../tracking/track-html.ts'
 import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptEntries } from './accept-entries.ts'
-import { type EntryError, entryError, type PlannedEntry, planEntries } from './rules.ts'
+import { type EntryError, entryError, type PlannedEntry, planEntries } from './merge-rules.ts'
 import { type Merge, WrittenEntries } from './write-entries.ts'
 
 /** Sends a message to each entry of a merge. Refuses the whole only for what the entries share. */
@@ -49,7 +49,7 @@ export async function mergeMail(
     await services.reach('accepted', merge.id)
     return answer
   } catch (error) {
-    // What an entry was made of stays: the commit may have succeeded although it failed here.
+    // Content that is bound to an entry stays: the commit may have succeeded although it failed here.
     await written.discard({ mayBeAccepted })
     throw error
   }
@@ -97,7 +97,7 @@ async function prepareMerge(
   const composing = { ...originals, sender, isSigned, kept: null }
   const shared = template ? body : { ...body, text: await textOf(body, inSlices) }
   const { attachments, ...composition } = await planComposition(content, account, shared, composing)
-  // What a template makes of its HTML is known later.
+  // The HTML that a template renders is not known yet.
   const hasHtml = template ? (template.fields.html ?? '') !== '' : isTrackable(composition.html)
   const tracking = await requireTracking(context, services, account, { asked: body, hasHtml })
   const placesOf = placesFinder(TRACKED_LENGTH_MAX, inSlices)

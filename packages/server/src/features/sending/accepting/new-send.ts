@@ -5,7 +5,7 @@ import type { Composed } from '../compose/compose.ts'
 import type { SendTracking } from '../tracking/track-send.ts'
 import type { WrittenContent } from './written-content.ts'
 
-/** When a message is sent, and what the caller calls it. */
+/** The time at which a message is sent, and the caller's own name for it. */
 export interface SendOptions {
   sendAt?: Date | null | undefined
   undoSendSeconds?: number | undefined
@@ -31,6 +31,8 @@ export interface NewSend {
   /** The id of the message that it forwards. */
   forwardOf: string | null
   draftId: string | null
+  /** The version of the draft that the message was taken from. */
+  draftVersion: number | null
   templateId: string | null
   /** The suppression list that it names. */
   listId: string | null
@@ -52,4 +54,15 @@ export interface WrittenSend extends Omit<NewSend, 'content'> {
 export interface AccountSend {
   account: AccountView
   send: WrittenSend
+}
+
+/** Values that the database has decided when a send was inserted. */
+export interface InsertedSend {
+  dueAt: Date
+  createdAt: Date
+  updatedAt: Date
+  /** Whether the worker has to be woken, since its next look could come too late. */
+  isSoon: boolean
+  /** Sends that the plan of the tenant allows in a day; null if it sets no limit. */
+  sendsPerDay: number | null
 }

@@ -83,7 +83,7 @@ export async function sendMessage(
     tracking: tracker.result(),
     options: body,
   })
-  // What a plan limits is counted, and a list may have to be created.
+  // A send that a plan limits has to be counted, and a list may have to be created.
   const now = sendsLeft === null && listId === null ? () => terms.now() : null
   return acceptSend(context, services, account, { ...send, content: composed }, { now })
 }

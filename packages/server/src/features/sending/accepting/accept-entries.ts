@@ -3,15 +3,14 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { ChangeUnit, RequestContext } from '../../../calls/context.ts'
-import type { AcceptServices } from '../outbox/accept.ts'
-import type { WrittenSend } from '../outbox/new-send.ts'
+import type { AcceptServices } from './accept.ts'
+import type { InsertedSend, WrittenSend } from './new-send.ts'
 import { removeContent } from '../outbox/content.ts'
-import { insertSends, takeBackSends } from '../outbox/insert-sends.ts'
-import { countSends } from '../outbox/limits.ts'
+import { countInserted, insertSends } from './insert-sends.ts'
 import { insertPace } from '../outbox/pace.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
 import { findSuppressed } from '../suppressions/store.ts'
-import { type EntryError, entryError, presentItems } from './rules.ts'
+import { type EntryError, entryError, presentItems } from './merge-rules.ts'
 import type { WrittenEntries } from './write-entries.ts'
 
 /** A merge whose messages are written. */
@@ -19,7 +18,7 @@ interface WrittenMerge {
   id: string
   body: MergeBody
   written: WrittenEntries
-  /** What is wrong with entries that have no message, by index. */
+  /** Errors of the entries that have no message, by index. */
   errors: ReadonlyMap<number, EntryError>
 }
 
@@ -45,7 +44,7 @@ export function acceptEntries(
 
 type EntrySend = WrittenSend & { index: number }
 
-/** Those whom mail may be sent to now. Creates the list that the merge names, if it is missing. */
+/** The sends whose recipients are not suppressed now. Creates the list that the merge names, if it is missing. */
 async function withoutSuppressed(
   unit: UnitOfWork,
   listId: string | null,
@@ -72,16 +71,18 @@ async function queue(
 ): Promise<Map<number, string>> {
   const [first] = sends
   if (!first) return new Map()
-  const terms = await insertSends(unit, account, sends, intervalSeconds)
+  const ofAccount = sends.map(send => ({ account, send }))
+  const inserted = await insertSends(unit, ofAccount, { unsendable: 'refuse', intervalSeconds })
   if (intervalSeconds > 0 && first.mailMergeId !== null) {
     const { mailMergeId: id } = first
-    await insertPace(unit, { id, accountId: account.id, intervalSeconds, dueAt: terms.firstDueAt })
+    const dueAt = earliestOf(inserted.values())
+    await insertPace(unit, { id, accountId: account.id, intervalSeconds, dueAt })
   }
-  if (terms.isSoon) unit.wake(account.id, 'waxwing_outbox')
-  const count = await countSends(unit, terms.sendsPerDay, sends.length)
-  await takeBackSends(
-    unit,
-    sends.slice(count).map(send => ({ account, send })),
-  )
-  return new Map(sends.slice(0, count).map(({ index, id }) => [index, id]))
+  if ([...inserted.values()].some(({ isSoon }) => isSoon)) unit.wake(account.id, 'waxwing_outbox')
+  const counted = await countInserted(unit, ofAccount, inserted)
+  return new Map(sends.filter(({ id }) => counted.has(id)).map(({ index, id }) => [index, id]))
+}
+
+function earliestOf(inserted: Iterable<InsertedSend>): Date {
+  return new Date(Math.min(...[...inserted].map(({ dueAt }) => dueAt.getTime())))
 }

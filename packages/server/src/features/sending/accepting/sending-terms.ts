@@ -9,10 +9,12 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { requireMaySend } from './limits.ts'
 
-/** What is known of an account before a message is composed for it. All of it may change until the message is accepted. */
+/**
+ * Facts of an account that are read before a message is composed for it. All of them may change until it is accepted.
+ */
 export interface SendingTerms {
   account: AccountView
-  /** How many more sends the plan of the tenant allows today; null if it sets no limit. */
+  /** Sends that the plan of the tenant still allows today; null if it sets no limit. */
   sendsLeft: number | null
   signByDefault: boolean
   /** The signature of the account's own address. */
@@ -33,7 +35,7 @@ export class TermReads extends Gathered<AccountOfTenant, FoundTerms | null> {
   }
 }
 
-/** The account of the path, and what else a send needs to know. Refuses a tenant whose payment is overdue. */
+/** The account of the path, with its terms of sending. Refuses a tenant whose payment is overdue. */
 export async function requireSendingTerms(
   { db, tenantId, credential }: RequestContext,
   { termReads }: { termReads: TermReads },

@@ -8,20 +8,20 @@ import type { ContentFailure, RenderedContent } from '../compose/render-content.
 import type { Params, Rcpt } from '../templates/rules.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { describe, newSend, refuseContent } from '../outbox/accept.ts'
-import type { WrittenSend } from '../outbox/new-send.ts'
+import { describe, newSend, refuseContent } from './accept.ts'
+import type { WrittenSend } from './new-send.ts'
 import { removeContent } from '../outbox/content.ts'
-import { type ContentTarget, writeContent, writeDown, writeTail } from '../outbox/write-content.ts'
-import type { WrittenContent, WrittenTail } from '../outbox/written-content.ts'
+import { type ContentTarget, writeContent, writeDown, writeTail } from './write-content.ts'
+import type { WrittenContent, WrittenTail } from './written-content.ts'
 import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { SendTracker, SendTracking } from '../tracking/track-send.ts'
-import { type EntryError, entryError, type PlannedEntry, renderError } from './rules.ts'
+import { type EntryError, entryError, type PlannedEntry, renderError } from './merge-rules.ts'
 
 /** Messages that are rendered before they are written. */
 const BATCH_ENTRIES = 20
 /** Others get a turn earlier if the messages take this long. */
 const TURN_MS_MAX = 20
-/** Contents that wait in memory for the transaction that accepts them. What is more is written before. */
+/** Contents that wait in memory for the transaction that accepts them. Further contents are written before it. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024
 
 /** Time of a thread that the template of a merge may take for all its entries. */
@@ -30,7 +30,7 @@ const RENDER_MS_MAX = 60_000
 /** The links of all messages of a merge, compressed and sealed. They wait in memory for the transaction. */
 const LINKS_BYTES_MAX = 32 * 1024 * 1024
 
-/** What all messages of a merge have in common. */
+/** Properties that all messages of a merge share. */
 export interface Merge {
   id: string
   listId: string | null
@@ -191,8 +191,8 @@ export class WrittenEntries {
   }
 
   /**
-   * Removes what no entry was made of. Nobody can tell that of what messages share once they may have been accepted: the
-   * sweep removes it later.
+   * Removes content of which no entry was made. Once messages may have been accepted, it is not known whether an entry
+   * needs their shared content: the sweep removes that later.
    */
   async discard({ mayBeAccepted }: { mayBeAccepted: boolean }): Promise<void> {
     const tails = new Set([...this.#tails.values()].map(({ id }) => id))

@@ -5,18 +5,18 @@ import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
-import { bringingForward, lookedAt } from './record.ts'
+import { bringingForward, lookedAt } from '../outbox/record.ts'
 import { contentRowColumns, contentRows } from './write-content.ts'
 import { type WrittenContent } from './written-content.ts'
 
 export interface Adding {
   tenantId: string
   sends: readonly AccountSend[]
-  /** That lie between two of them at least, in the order in which they are due. */
+  /** Seconds between two sends at least, in the order in which they are due. */
   intervalSeconds: number
   /** Adds only what certainly may be sent, and waits for nobody who holds an account. */
   isSure: boolean
-  /** When they are accepted; else the time of the database is asked for. */
+  /** The time at which the sends are accepted; by default the database's own. */
   now?: Date
 }
 
@@ -36,11 +36,11 @@ export function addingSends(adding: Adding): RawBuilder<unknown> {
     accepted as materialized (${acceptedSends(adding)}),
     added as (
       insert into outbox (id, tenant_id, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
-        size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
+        size, importance, in_reply_to, forward_of, draft_id, draft_version, template_id, list_id, mail_merge_id, track_opens,
         track_clicks, reference, thread_id, internet_message_id, waiting, send_at, is_scheduled, due_at, is_paced, created_at,
         updated_at)
       select id, ${tenantId}, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
-        size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
+        size, importance, in_reply_to, forward_of, draft_id, draft_version, template_id, list_id, mail_merge_id, track_opens,
         track_clicks, reference, thread_id, internet_message_id, waiting, due_at, send_at is not null, due_at,
         ${intervalSeconds}::int > 0, now, now
       from accepted
@@ -131,7 +131,7 @@ function bindingContents(blob: Buffer): RawBuilder<unknown> {
 
 const sendRowColumns = sql`
   id uuid, account_id uuid, "from" jsonb, "to" jsonb, cc jsonb, bcc jsonb, reply_to jsonb, subject text, snippet text,
-  has_attachments boolean, size bigint, importance text, in_reply_to uuid, forward_of uuid, draft_id uuid,
+  has_attachments boolean, size bigint, importance text, in_reply_to uuid, forward_of uuid, draft_id uuid, draft_version integer,
   template_id uuid, list_id text, mail_merge_id uuid, track_opens boolean, track_clicks boolean, reference text,
   thread_id text, internet_message_id text, waiting text[], compared text[], send_at timestamptz, undo_seconds integer`
 
@@ -158,6 +158,7 @@ function sendRows(sends: readonly AccountSend[]) {
         in_reply_to: send.inReplyTo,
         forward_of: send.forwardOf,
         draft_id: send.draftId,
+        draft_version: send.draftVersion,
         template_id: send.templateId,
         list_id: send.listId,
         mail_merge_id: send.mailMergeId,

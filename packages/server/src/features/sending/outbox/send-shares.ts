@@ -34,7 +34,7 @@ export interface RunningSend {
   isOver: boolean
 }
 
-/** What the messages use that are being sent now. */
+/** Places and connections of the messages that are being sent now. */
 export interface Running {
   /** Places by tenant, by account and in all. */
   tenants: ReadonlyMap<string, number>
@@ -75,7 +75,7 @@ function countBy(sends: readonly RunningSend[], keyOf: (send: RunningSend) => st
  * go to tenants that have none, so slow servers of some tenants do not hold up the others. An account with a message that
  * hangs gets no other place.
  */
-export function planTurns(accounts: readonly DueAccount[], running: Running): Map<string, number> {
+export function planShares(accounts: readonly DueAccount[], running: Running): Map<string, number> {
   const hosts = new Map(running.hosts)
   const shares = new Map(running.tenants)
   const planned = new Map<string, number>()
@@ -99,9 +99,9 @@ export function planTurns(accounts: readonly DueAccount[], running: Running): Ma
     (running.connected.get(accountId) ?? 0) + (planned.get(accountId) ?? 0)
   while (room > 0) {
     let isProgress = false
-    for (const turns of tenants) {
+    for (const ofTenant of tenants) {
       if (room === 0) break
-      const account = leastBy(turns.filter(mayTake), connectionsOf)
+      const account = leastBy(ofTenant.filter(mayTake), connectionsOf)
       if (!account) continue
       planned.set(account.accountId, (planned.get(account.accountId) ?? 0) + 1)
       hosts.set(account.host, (hosts.get(account.host) ?? 0) + 1)
