@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { Seed, SeedClient, SeedServiceAccount } from '../world/seed.ts'
-import type { Ground } from '../world/world.ts'
-import type { Caller } from './authenticate.ts'
+import type { Ground } from '../world/ground.ts'
+import type { Caller } from './caller.ts'
 import type { Client, ServiceAccount } from './clients.ts'
 import { type Codes, openCodes } from './codes.ts'
 import { type Grants, openGrants } from './grants.ts'
+import type { GoogleSeed, SeedClient, SeedServiceAccount } from './seed.ts'
 
 /** What Google's sign-in knows: clients, service accounts, grants and their tokens. */
 export interface Accounts {
@@ -21,7 +21,7 @@ export interface Accounts {
 
 const SERVICE_ACCOUNT_KEY_BITS = 2048
 
-export function openAccounts(ground: Ground, seed: Seed): Accounts {
+export function openAccounts(ground: Ground, seed: GoogleSeed): Accounts {
   const random = ground.random.stream('accounts')
   const clients = new Map<string, Client>()
   const serviceAccounts = new Map<string, ServiceAccount>()

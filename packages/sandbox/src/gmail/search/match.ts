@@ -1,4 +1,5 @@
-import type { Mailbox, Message } from '../mailbox/mailbox.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { ageIn, dateIn, sizeIn } from './amounts.ts'
 import { parseQuery, type Query } from './parse.ts'
 import { searchTextOf, wordsOf } from './words.ts'

@@ -1,7 +1,7 @@
 import { addressesIn, headerOf, type Header } from '../mail/headers.ts'
 import { isAttachment, parseMessage, partsOf } from '../mail/mime.ts'
 import { textOf } from '../mail/snippet.ts'
-import type { Message } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 
 /** What a search looks at in a message, in lower case. */
 export interface SearchText {
