@@ -32,6 +32,7 @@ export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
     },
     { name: 'lint', command: [bin('oxlint'), '--deny-warnings'] },
     { name: 'format', command: [bin('oxfmt'), '--check', '.'] },
+    { name: 'wording', command: node('scripts/check-wording.ts') },
     { name: 'OpenAPI document', command: node('scripts/openapi.ts', '--check') },
     { name: 'table types', command: node('scripts/tables.ts', '--check') },
     tests('tests', env, [
