@@ -1,4 +1,4 @@
-import type { Place, Session, StoredPlace } from './place.ts'
+import type { Place, Session, StoredPlace } from './identity.ts'
 import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Place, Session, StoredPlace } from './place.ts'
+import type { Place, Session, StoredPlace } from './identity.ts'
 import type { Db } from './pool.ts'
 import { isWithheld } from './withheld.ts'
 
