@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Place, Session, StoredPlace } from './identity.ts'
+import type { DatabaseIdentity, Session, StoredIdentity } from './identity.ts'
 import type { Db } from './pool.ts'
 import { isWithheld } from './withheld.ts'
 
@@ -27,8 +27,8 @@ export interface Recovery {
 }
 
 export interface Promotion {
-  before: StoredPlace
-  now: Place
+  before: StoredIdentity
+  now: DatabaseIdentity
   /** The last note in the database, and the last one that this process had confirmed; null: none. */
   notes: readonly [stored: string | null, own: string | null]
   recovery: Recovery
@@ -41,7 +41,7 @@ export function hasEveryCommit({ before, now, notes: [stored, own], recovery }: 
 }
 
 /** Whether it is the same cluster on the timeline that follows. */
-function isNextTimeline(before: StoredPlace, now: Place): boolean {
+function isNextTimeline(before: StoredIdentity, now: DatabaseIdentity): boolean {
   if (before.system == null || before.timeline == null || now.timeline === null) return false
   const isSame =
     before.system === now.system && before.database === now.database && before.table === now.table
