@@ -111,7 +111,7 @@ function explain(error: unknown): string {
   return error.stack ?? error.message
 }
 
-/** What somebody needs who starts the sandbox for the first time. */
+/** The text that is printed at a start: users, clients, hosts, and how to begin. */
 function welcome({ controlUrl, hosts, smtp, world }: Sandbox): string {
   const users = world.users.list().map(({ email, name }) => `  ${email.padEnd(30)}${name}`)
   const clients = [...googleIn(world).accounts.clients.values()]

@@ -4,7 +4,7 @@ import { z } from 'zod'
 export interface GmailSettings {
   /** `standard` is the table of projects made since May 2026, `classic` that of older ones. */
   quota: 'standard' | 'classic' | 'off'
-  /** Units that one user may use in a minute; null for what the table says. */
+  /** Units that one user may use in a minute; null: the number of the table. */
   unitsPerMinute: number | null
   /** Units that one project may use in a minute, over all users. */
   projectUnitsPerMinute: number

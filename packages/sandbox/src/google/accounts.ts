@@ -6,7 +6,7 @@ import { type Codes, openCodes } from './codes.ts'
 import { type Grants, openGrants } from './grants.ts'
 import type { GoogleSeed, SeedClient, SeedServiceAccount } from './seed.ts'
 
-/** What Google's sign-in knows: clients, service accounts, grants and their tokens. */
+/** State of Google's sign-in: clients, service accounts, grants and their tokens. */
 export interface Accounts {
   readonly clients: ReadonlyMap<string, Client>
   readonly serviceAccounts: ReadonlyMap<string, ServiceAccount>
@@ -15,7 +15,7 @@ export interface Accounts {
   /** Adds a client, or changes the one with its id. */
   addClient(client: SeedClient): Client
   addServiceAccount(account: SeedServiceAccount): ServiceAccount
-  /** Who calls with this access token; null if it is no good. */
+  /** User, client and scopes of an access token; null if it is no good. */
   findCaller(accessToken: string): Caller | null
 }
 

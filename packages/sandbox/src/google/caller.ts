@@ -1,7 +1,7 @@
 import type { User } from '../world/users.ts'
 import type { Client } from './clients.ts'
 
-/** The user whose access token an API call has, and what the token allows. */
+/** User, client and scopes of the access token of a call. */
 export interface Caller {
   readonly user: User
   /** Null for a service account that acts for the user. */

@@ -5,7 +5,7 @@ import type { GoogleGround } from './ground.ts'
 import { ISSUER } from './id-token.ts'
 import { EMAIL_SCOPE } from './scopes.ts'
 
-/** Tells what an access token or an ID token is good for. All values are text, as Google gives them. */
+/** Answers the claims of an ID token, or user and scopes of an access token. All values are text, as Google gives them. */
 export async function tokenInfo(
   ground: GoogleGround,
   tokens: { accessToken: string | null; idToken: string | null },

@@ -82,7 +82,7 @@ function pause(fault: Fault, env: HttpBindings): Promise<void> {
   })
 }
 
-/** Says nothing until the client goes. */
+/** Sends no answer until the client disconnects. */
 function hang(env: HttpBindings): Promise<Response> {
   return new Promise(resolve => env.outgoing.once('close', () => resolve(RESPONSE_ALREADY_SENT)))
 }

@@ -141,7 +141,7 @@ test.each(['classic', 'standard'] as const)('charges each method what the %s tab
   for (const { id, http, path } of METHODS) {
     const { calls } = gmail.sandbox.world
     calls.clear()
-    // What it is about does not exist: each call is charged all the same.
+    // No call finds its message or label: each is charged all the same.
     await gmail.ask(token, http, path.replaceAll(/\{\w+\}/g, 'none'), http === 'GET' ? undefined : {})
     charged.push([id, calls.list({}).map(({ units }) => units)])
   }

@@ -17,7 +17,7 @@ export interface TestGmail {
   token(user: string, scopes?: string[], clientId?: string): Promise<string>
   /** Google's client for a user. */
   client(user: string, scopes?: string[]): Promise<gmail_v1.Gmail>
-  /** What each call of the client needs, so that it talks to the sandbox. */
+  /** Options of each call of the client, by which it reaches the sandbox. */
   readonly options: { rootUrl: string; retry: false; validateStatus: () => true }
   /** Delivers a message from outside. */
   deliver(user: string, message: Buffer): { id: string; threadId: string }

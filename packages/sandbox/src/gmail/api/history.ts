@@ -29,7 +29,7 @@ export const historyMethods: readonly GmailMethod[] = [
   },
 ]
 
-/** A page token says the history id to go on from, and whether the empty page before it was given. */
+/** A page token holds the history id to go on from, and whether the empty page before it was given. */
 const TOKEN = /^(\d{1,20})([01])$/
 
 function listHistory(call: MethodCall): object {

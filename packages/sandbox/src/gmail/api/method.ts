@@ -23,7 +23,7 @@ export interface GmailMethod {
   run(call: MethodCall): unknown
 }
 
-/** A call that was let in: who, on which mailbox, with what. */
+/** Parameters of a call that was let in. */
 export interface MethodCall {
   gmail: GmailParts
   mailbox: Mailbox

@@ -124,7 +124,7 @@ export function removeMessage(mailbox: Mailbox, message: Message): void {
   mailbox.changed(message.labels)
 }
 
-/** Adds and removes labels. What is there already, or is not there, writes no history. */
+/** Adds and removes labels. A label that is there already, or is not there, writes no history. */
 export function changeLabels(mailbox: Mailbox, message: Message, add: string[], remove: string[]): void {
   const removed = remove.filter(label => message.labels.delete(label))
   const added = add.filter(label => !message.labels.has(label) && message.labels.add(label))

@@ -8,7 +8,7 @@ export interface Search {
   matches: (message: Message) => boolean
   /** Whether the search itself names spam, trash or anywhere. */
   everywhere: boolean
-  /** The only messages that can match, if an index tells. */
+  /** The only messages that can match; null without an index of them. */
   candidates: Message[] | null
 }
 
@@ -43,7 +43,7 @@ function words(text: string): Predicate {
   return wanted === ' ' ? () => true : message => searchTextOf(message).words.includes(wanted)
 }
 
-/** What each operator compares. An operator that Gmail does not have is searched for as words. */
+/** Returns the comparison of an operator. One that Gmail does not have is searched for as words. */
 function field(mailbox: Mailbox, name: string, value: string): Predicate {
   const lower = value.toLowerCase()
   const now = mailbox.now()
