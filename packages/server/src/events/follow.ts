@@ -14,7 +14,7 @@ export type FollowedEvent<T extends EventType = EventType> = {
   [K in T]: { id: string; type: K; accountId: string | null; createdAt: Date; data: EventData<K> }
 }[T]
 
-/** What follows the event log of every tenant. */
+/** A named subscription of the event log of every tenant. */
 export interface EventSubscription<T extends EventType> {
   /** Lower-case words with underscores. Stored with each position, so it stays the same in every release. */
   name: string
@@ -66,7 +66,7 @@ export class EventFollower<T extends EventType> implements AsyncDisposable {
   #told = new Set<string>()
   /** Tenants whose last events nobody wanted. */
   readonly #unwanted = new Set<string>()
-  /** Those of them with news, and what ends their pause. */
+  /** Unwanted tenants with news, and the timer of their pause. */
   readonly #toldLater = new Set<string>()
   #later: NodeJS.Timeout | null = null
   /** When every tenant is looked at, by `performance.now()`. */
