@@ -4,7 +4,7 @@ import type { Db } from './pool.ts'
 import { isWithheld } from './withheld.ts'
 
 /*
- * Whether a promoted standby has every commit of the database before it. PostgreSQL does not say so afterwards, so three
+ * Whether a promoted standby has every commit of the database before it. PostgreSQL keeps no record of it, so three
  * things must agree: the operator promises it, the processes had noted that commits waited for a standby, and the server
  * was such a standby, not a recovery of an archive.
  */
@@ -15,7 +15,7 @@ import { isWithheld } from './withheld.ts'
  */
 export type StandbyState = 'sync' | 'quorum' | 'potential' | 'async' | 'none' | 'hidden' | 'unawaited'
 
-/** What a server says about the recovery that it came from. */
+/** The recovery that a server came from. */
 export interface Recovery {
   /** Whether a recovery target is set, as for a recovery to a point in time. */
   hasTarget: boolean
