@@ -80,7 +80,10 @@ async function findMissingOf(database: Pick<Pool, 'query'>, ours: Migration[]): 
   return listMissing(applied, ours).map(({ name }) => name)
 }
 
-/** The role may have been given a shorter time for statements. A statement that a lost process leaves behind must end nevertheless. */
+/**
+ * The role may have been given a shorter time for statements. A statement that a lost process leaves behind must end
+ * nevertheless.
+ */
 async function limitMigration(client: Client) {
   await limitSession(client, {
     statementSeconds: 0,

@@ -43,7 +43,7 @@ function words(text: string): Predicate {
   return wanted === ' ' ? () => true : message => searchTextOf(message).words.includes(wanted)
 }
 
-/** Returns the comparison of an operator. One that Gmail does not have is searched for as words. */
+/** Returns the comparison of an operator. An operator that Gmail does not have is searched for as words. */
 function field(mailbox: Mailbox, name: string, value: string): Predicate {
   const lower = value.toLowerCase()
   const now = mailbox.now()
