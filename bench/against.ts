@@ -52,7 +52,7 @@ async function checkOut(commit: string): Promise<AsyncDisposable & { folder: str
   return { folder, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Links the installed packages. Those of the workspace are links already, to the folders beside `node_modules`. */
+/** Links the installed packages. Packages of the workspace are links already, to the folders beside `node_modules`. */
 async function linkPackages(folder: string): Promise<void> {
   const [from, to] = [ROOT, folder].map(each => path.join(each, 'node_modules')) as [string, string]
   await mkdir(to)

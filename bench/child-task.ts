@@ -15,7 +15,7 @@ export function runTask<Figures>(program: string, task: unknown): Promise<Figure
   })
 }
 
-/** What such a program does: it reads its task, writes its figures and ends. */
+/** Runs such a program: it reads its task, writes its figures and ends. */
 export async function answerTask<Task, Figures>(work: (task: Task) => Promise<Figures>): Promise<never> {
   let input = ''
   for await (const text of process.stdin) input += String(text)

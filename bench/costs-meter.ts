@@ -27,7 +27,7 @@ const BYTES_PER_KB = 1024
 /** The unit of stat(2), whatever the file system's. */
 const BLOCK_BYTES = 512
 
-/** What an installation has used since it was started. */
+/** Usage of an installation since its start. */
 interface Used {
   /** With BEGIN and COMMIT. */
   statements: number
@@ -44,7 +44,7 @@ export interface Cost extends Used {
 
 export interface Meter extends AsyncDisposable {
   url: string
-  /** Counts rows, such as of `event where type = 'message.created'`. What the benchmark asks is not measured. */
+  /** Counts rows, such as of `event where type = 'message.created'`. Questions of the benchmark are not measured. */
   count(what: string): Promise<number>
   /** @returns what one of `count` things cost that happen during `work` */
   costOfEach(service: BenchService, count: number, work: () => Promise<void>): Promise<Cost>

@@ -49,7 +49,7 @@ interface Bench {
 export const costs: Benchmark = {
   name: 'costs',
   about:
-    'What an account, a message, a change, a send, an event and a delivery cost: statements, log and disk of the database, processor time of the service and of PostgreSQL.',
+    'Cost of an account, a message, a change, a send, an event and a delivery: statements, log and disk of the database, processor time of the service and of PostgreSQL.',
   async run(report) {
     await using dovecot = await startDovecot()
     await using meter = await openMeter()

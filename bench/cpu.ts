@@ -7,9 +7,9 @@ export interface Cpu {
   service: number
   database: number
   mailServer: number
-  /** What the three figures above count: microseconds for each operation or, while the service is idle, a share of the time. */
+  /** Unit of the three figures above: microseconds for each operation or, while the service is idle, a share of the time. */
   unit: 'µs each' | '% of a core'
-  /** What processes took that the benchmark had not started, in % of a core. */
+  /** Use by processes that the benchmark did not start, in % of a core. */
   others: number
 }
 
@@ -25,7 +25,7 @@ export interface CpuSeconds {
 
 type Role = Exclude<keyof CpuSeconds, 'others'>
 
-/** Programs that benchmarks start, by their command lines. What these start counts as them, unless it is here itself. */
+/** Programs that benchmarks start, by their command lines. Their child processes count as theirs, unless they are listed, too. */
 const PROGRAMS: ReadonlyArray<readonly [role: Role, commandLine: RegExp]> = [
   ['database', /^\S*postgres\b/],
   ['service', /waxwing\.js\0serve\0/],
@@ -33,7 +33,7 @@ const PROGRAMS: ReadonlyArray<readonly [role: Role, commandLine: RegExp]> = [
 ]
 const MICROSECONDS = 1_000_000
 
-/** What has been used since the machine started, by the machine and by this process with all that it started. */
+/** Processor time since the machine started, of the machine and of this process with all that it started. */
 export function readCpu(): CpuSeconds {
   const seconds = { service: 0, database: 0, mailServer: 0, bench: 0 }
   const children = Map.groupBy(readProcesses(), ({ parent }) => parent)

@@ -12,7 +12,7 @@ export const IDLE_SECONDS = 60
 export interface IdleFigures {
   /** Memory of each account. */
   kbEach: number
-  /** What all accounts take, and what the service takes before the first one. */
+  /** Processor time for all accounts, and that of the service before the first one. */
   cpu: Cpu
   cpuBefore: Cpu
 }

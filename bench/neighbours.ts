@@ -19,7 +19,7 @@ const TEXTS = {
 export const neighbours: Benchmark = {
   name: 'neighbours',
   about:
-    'What another tenant waits for an answer while one sends large HTML, 14 at a time, or calls with 60 tokens, 16 at a time each; compared with a quiet service.',
+    'Time that another tenant waits for an answer while one sends large HTML, 14 at a time, or calls with 60 tokens, 16 at a time each; compared with a quiet service.',
   async run(report) {
     await using imap = await startDovecot()
     await using taker = await startSmtpTaker()

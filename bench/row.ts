@@ -9,7 +9,7 @@ export interface Row {
   yardstick: string
   ratio: number | null
   target: string
-  /** What the result took, without the yardstick. */
+  /** Processor time of the result, without the yardstick. */
   cpu?: Cpu
 }
 

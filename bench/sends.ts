@@ -124,7 +124,7 @@ interface SendingFigures {
   cpu: Cpu
 }
 
-/** Queues all messages, and lets them become due at the same time. What it takes to queue them is not counted. */
+/** Queues all messages, and lets them become due at the same time. The time to queue them is not counted. */
 async function sendAtOnce(
   client: Client,
   accountIds: readonly string[],

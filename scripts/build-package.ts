@@ -12,7 +12,7 @@ import { GUIDES } from '../packages/server/src/http/reference/guides.ts'
 const ROOT = path.resolve(import.meta.dirname, '..')
 /** Tests, and what only tools read. */
 const LEFT_OUT = /\.test\.ts$|\/conformance\/|tsconfig\.json$|schema\.sql$/
-/** Modules of ours, which are renamed. Those of other packages keep their names. */
+/** Modules of ours, which are renamed. Modules of other packages keep their names. */
 const OURS = /^(?:\.{1,2}|@waxwing\/contract)\/.*\.ts$/
 
 async function buildPackage(folder: string) {

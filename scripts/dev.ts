@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { googleIn } from '../packages/sandbox/src/google/google.ts'
 import { openSandbox, type Sandbox } from '../packages/sandbox/src/open-sandbox.ts'
 
 const PROGRAM = fileURLToPath(new URL('../packages/server/bin/waxwing.js', import.meta.url))
@@ -45,7 +46,8 @@ async function run(): Promise<number> {
   const key = await waitForKey(folder, service)
   const isLate = key === null && isRunning(service)
   if (key !== null) {
-    sandbox.world.gmail.configurePushes({ subscriptions: [{ ...PUSHES, endpoint: `${baseUrl}/push/gmail` }] })
+    const { gmail } = googleIn(sandbox.world)
+    gmail.configurePushes({ subscriptions: [{ ...PUSHES, endpoint: `${baseUrl}/push/gmail` }] })
     console.log(welcome(sandbox, key, await makeLink(key)))
   } else if (isLate) {
     console.error(`The service was not ready after ${START_SECONDS_MAX} seconds, and is stopped.`)
@@ -56,7 +58,7 @@ async function run(): Promise<number> {
 }
 
 function settings({ controlUrl, world }: Sandbox, folder: string): Record<string, string> {
-  const [client] = world.accounts.clients.values()
+  const [client] = googleIn(world).accounts.clients.values()
   return {
     WAXWING_PORT: ports.port,
     WAXWING_METRICS_PORT: '0',

@@ -74,7 +74,7 @@ function readPackages(file) {
   }
 }
 
-/** An optional package is needed on the machines that it names. One that names no system, or a C library, never is. */
+/** An optional package is needed on the machines that it names. A package that names no system, or a C library, never is. */
 function isNeeded({ optional, dev, devOptional, os, cpu, libc }) {
   if ((dev || devOptional) && omitted.has('dev')) return false
   if (!optional) return true

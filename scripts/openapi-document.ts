@@ -119,7 +119,7 @@ const DOCUMENT_OPERATION = {
 
 type WriteSchema = (schema: z.ZodType) => Json
 
-/** Writes schemas as JSON Schema. Those with an id become components and are referred to. */
+/** Writes schemas as JSON Schema. A schema with an id becomes a component and is referred to. */
 function schemaWriter(components: Json): WriteSchema {
   return schema => {
     // Answers may get new fields, so they are described without "additionalProperties": false.

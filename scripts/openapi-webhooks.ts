@@ -28,7 +28,7 @@ const RESPONSES: Json = {
   default: { description: 'The delivery is tried again later. Redirects are not followed.' },
 }
 
-/** What is posted to webhook endpoints: one description for each type of event. */
+/** Requests to webhook endpoints: one description for each type of event. */
 export function describeWebhooks(): Json {
   return Object.fromEntries(EVENT_TYPES.map(type => [type, { post: describeDelivery(type) }]))
 }

@@ -39,7 +39,7 @@ export interface RunOptions {
 export interface RunResult {
   /** The names of the steps that failed for good. */
   failed: string[]
-  /** What was red once, and then green alone. */
+  /** Test files that were red once, and then green alone. */
   flaky: SecondLook[]
 }
 
@@ -111,7 +111,7 @@ async function runStep(step: Step, options: RunOptions): Promise<StepResult> {
   }
 }
 
-/** Prints and keeps what a command prints. One that cannot be started has failed. */
+/** Prints and keeps what a command prints. A command that cannot be started has failed. */
 async function collect(child: ChildProcess, file: string, print: (text: string) => void) {
   const output = createWriteStream(file)
   const show = (text: string) => {

@@ -2,7 +2,7 @@
 export interface TestReport {
   /** Files that came to their end and are red. */
   red: readonly RedFile[]
-  /** What went wrong outside of any file: files that did not come to their end, errors that nobody caught, a run that was cancelled. */
+  /** Failures outside of any file: files that did not come to their end, errors that nobody caught, a run that was cancelled. */
   outside: readonly string[]
   /** Everything that went wrong, to be read. */
   text: string

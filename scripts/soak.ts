@@ -1,6 +1,6 @@
 /**
  * `npm run soak [-- name …]` runs the tests that go on at random, or with large numbers, for longer than CI does; with
- * names, only those whose files have such a name. What the environment sets wins.
+ * names, only those whose files have such a name. Variables of the environment win.
  */
 import { spawn } from 'node:child_process'
 

@@ -15,7 +15,7 @@ const FOLDER = 'packages/server/src/database'
 
 const LISTS_HEAD = `
 /**
- * The columns that this release knows. It selects these and not \`*\`: the result of a prepared \`*\` changes when a newer
+ * Columns of this release's schema. It selects these and not \`*\`: the result of a prepared \`*\` changes when a newer
  * release adds a column, and PostgreSQL refuses to run it.
  */
 export const COLUMNS = `

@@ -4,7 +4,7 @@ import type { Step } from './run-steps.ts'
 
 export const ROOT = path.resolve(import.meta.dirname, '..')
 
-/** What each test that needs more than the embedded PostgreSQL imports, by whatever way. */
+/** The module that each test imports, directly or not, if it needs more than the embedded PostgreSQL. */
 const SERVERS = 'packages/server/test/servers/install.ts'
 
 const DURATION_REPORTER = `--reporter=${path.join(ROOT, 'scripts/duration-reporter.ts')}`
@@ -18,7 +18,7 @@ export interface TestOptions {
   env: Readonly<Record<string, string>>
 }
 
-/** All of CI, in its order. What must be installed comes first, since the rest takes minutes. */
+/** All of CI, in its order. Installation comes first, since the rest takes minutes. */
 export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
   const node = (script: string, ...args: string[]) => [process.execPath, script, ...args] as const
   const excluded = hasServers ? [] : findServerTests().map(file => `--exclude=${path.join(ROOT, file)}`)
@@ -32,6 +32,7 @@ export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
     },
     { name: 'lint', command: [bin('oxlint'), '--deny-warnings'] },
     { name: 'format', command: [bin('oxfmt'), '--check', '.'] },
+    { name: 'wording', command: node('scripts/check-wording.ts') },
     { name: 'OpenAPI document', command: node('scripts/openapi.ts', '--check') },
     { name: 'table types', command: node('scripts/tables.ts', '--check') },
     tests('tests', env, [

@@ -42,7 +42,7 @@ if (isMeasured && !isWhole) {
 
 const interruption = new AbortController()
 for (const signal of SIGNALS) process.on(signal, () => interruption.abort(signal))
-// What the steps print passes through here, and keeps its colours.
+// The output of the steps passes through here, and keeps its colours.
 if (process.stdout.isTTY) process.env['FORCE_COLOR'] ??= '1'
 
 const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-test-output-'))

@@ -53,7 +53,7 @@ async function countWalks() {
   }
   const inspected = { WAXWING_ROLES: 'api', NODE_OPTIONS: '--inspect=127.0.0.1:0' }
   await using api = await startServiceProcess(folder, { env: { ...env, ...inspected } })
-  // What follows and sends is in another process.
+  // Following and sending run in another process.
   await using _others = await startServiceProcess(folder, { env: { ...env, WAXWING_ROLES: 'sync,jobs' } })
 
   const caller = callerOf(api.address, api.key ?? '')

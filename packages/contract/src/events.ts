@@ -74,7 +74,7 @@ const announcedBounce = z.object({
     z.object({
       address: z.string().describe('As it was sent to.'),
       status: z.string().describe('Enhanced status code (RFC 3463), such as `5.1.1`.'),
-      diagnostic: z.string().describe('What the refusing server said; may be empty.'),
+      diagnostic: z.string().describe('Text of the refusing server; may be empty.'),
     }),
   ),
 })
@@ -88,7 +88,7 @@ const trackedSend = {
   recipient: z.string().nullable().describe('Null where the send has more than one.'),
 }
 
-/** What `data` of an event contains. */
+/** Schemas of `data` by type of event. */
 export const eventData = {
   'webhook.test': z.object({ message: z.string() }),
   'account.connected': z.object({
@@ -137,7 +137,7 @@ export const eventData = {
   ...announcedBookings,
 } satisfies Record<EventType, z.ZodType>
 
-/** What `data` of an event of this type contains. */
+/** `data` of an event of this type. */
 export type EventData<T extends EventType> = z.infer<(typeof eventData)[T]>
 
 /** An event in the change feed, in the form that webhooks deliver too. */

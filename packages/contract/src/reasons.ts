@@ -260,7 +260,7 @@ export type Issue = z.infer<typeof issue>
 const unknownIds = z.object({ ids: z.array(z.string()) })
 const templateField = z.object({ field: z.enum(['subject', 'html', 'text', 'previewText']) })
 
-/** What `data` of an error contains, for the reasons that have it. */
+/** Schemas of `data` of an error, for the reasons that have it. */
 const reasonData = {
   invalid_input: z.object({ issues: z.array(issue) }),
   unknown_account: unknownIds,

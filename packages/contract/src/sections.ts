@@ -25,7 +25,7 @@ export const sections: Record<keyof typeof contract, Section> = {
   },
   hostedConnectSessions: {
     title: 'Hosted connect sessions',
-    description: 'What the page behind a connect link calls. The token of the link is the credential.',
+    description: 'Operations for the page behind a connect link. The token of the link is the credential.',
   },
   oauthApps: {
     title: 'OAuth apps',
@@ -104,7 +104,8 @@ export const sections: Record<keyof typeof contract, Section> = {
   },
   auditLog: {
     title: 'Audit log',
-    description: 'Who changed what, and when. Entries hold ids, but no content, addresses or secrets.',
+    description:
+      'Changes, with their actors and times. Entries hold ids, but no content, addresses or secrets.',
   },
   usage: {
     title: 'Usage',

@@ -111,7 +111,7 @@ export const bodyStorage = z.enum(['none', 'cache', 'full']).meta({
 export type BodyStorage = z.infer<typeof bodyStorage>
 export const optOutHandling = z.enum(['off', 'review', 'suppress']).meta({
   id: 'OptOutHandling',
-  description: 'What happens after a reply that asks for no more mail: nothing, a review, or a suppression.',
+  description: 'Reaction to a reply that asks for no more mail: nothing, a review, or a suppression.',
 })
 
 /** A page of a list. `nextCursor` is null on the last page. */

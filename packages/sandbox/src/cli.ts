@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { googleIn } from './google/google.ts'
 import { openSandbox, type Sandbox } from './open-sandbox.ts'
+import { PROVIDERS, type Seed } from './providers.ts'
 import { InvalidInput, parseInput } from './world/invalid-input.ts'
-import { type Seed, SeedSchema } from './world/seed.ts'
+import { seedSchema } from './world/seed.ts'
 
 const DEFAULT_PORT = 8040
 const LOOK_MILLISECONDS = 500
@@ -58,7 +60,7 @@ function readOptions(args: string[]): { port: number; host: string; seedFile: st
 async function readSeed(file: string): Promise<Seed> {
   const text = await readFile(file, 'utf8')
   try {
-    return parseInput(SeedSchema, JSON.parse(text))
+    return parseInput(seedSchema(PROVIDERS), JSON.parse(text))
   } catch (error) {
     throw new InvalidInput(`${file} is no seed: ${error instanceof Error ? error.message : ''}`, {
       cause: error,
@@ -109,13 +111,11 @@ function explain(error: unknown): string {
   return error.stack ?? error.message
 }
 
-/** What somebody needs who starts the sandbox for the first time. */
+/** The text that is printed at a start: users, clients, hosts, and how to begin. */
 function welcome({ controlUrl, hosts, smtp, world }: Sandbox): string {
   const users = world.users.list().map(({ email, name }) => `  ${email.padEnd(30)}${name}`)
-  const clients = [...world.accounts.clients.values()].map(
-    ({ clientId, clientSecret }) => `  ${clientId.padEnd(30)}${clientSecret}`,
-  )
-  const [first] = world.accounts.clients.values()
+  const clients = [...googleIn(world).accounts.clients.values()]
+  const [first] = clients
   const hostLines = Object.entries(hosts).map(([host, origin]) => `  ${host.padEnd(30)}${origin}`)
   return `
 The Waxwing sandbox runs. Control API: ${controlUrl}
@@ -124,7 +124,7 @@ Users (no passwords; choose one on the sign-in page)
 ${users.join('\n')}
 
 OAuth clients (id, secret)
-${clients.join('\n')}
+${clients.map(({ clientId, clientSecret }) => `  ${clientId.padEnd(30)}${clientSecret}`).join('\n')}
 
 Hosts that it plays
 ${hostLines.join('\n')}

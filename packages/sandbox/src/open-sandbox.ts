@@ -1,13 +1,13 @@
 import type { HttpBindings } from '@hono/node-server'
-import { controlApp } from './control/control-app.ts'
-import { openSigningKeys } from './google/keys.ts'
+import { controlApp, type Reset } from './control/control-app.ts'
+import type { ControlApp } from './control/routes.ts'
 import { answerCall } from './hosting/answer-call.ts'
-import type { HostApp } from './hosting/host-app.ts'
-import { type Host, HOSTS } from './hosting/hosts.ts'
 import { listen } from './hosting/listen.ts'
+import { PROVIDERS, type Seed } from './providers.ts'
 import { openSmtpDoor } from './smtp/smtp-door.ts'
-import { DEFAULT_SEED, type Seed } from './world/seed.ts'
-import { openWorld, type Surroundings, type World } from './world/world.ts'
+import type { Host, Provider } from './world/provider.ts'
+import { exampleSeed, type WorldSeed } from './world/seed.ts'
+import { openWorld, type StartedProvider, type World } from './world/world.ts'
 
 export interface SandboxOptions {
   /** Port of the control API; each host has one of the next ones, and SMTP the last. 0, the default, chooses free ones. */
@@ -16,6 +16,8 @@ export interface SandboxOptions {
   host?: string
   /** Without it: ada@gmail.test, ben@gmail.test, cleo@corp.test with 200 messages each, and the client `sandbox`. */
   seed?: Seed
+  /** The providers to play; by default Google. */
+  providers?: readonly Provider[]
 }
 
 export interface Sandbox extends AsyncDisposable {
@@ -31,7 +33,8 @@ export interface Sandbox extends AsyncDisposable {
 
 /** Starts all hosts of the sandbox in this process. */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, host = '127.0.0.1', seed = DEFAULT_SEED } = options
+  const { port = 0, host = '127.0.0.1', providers = PROVIDERS } = options
+  const seed: WorldSeed = options.seed ?? exampleSeed(providers)
   // AsyncDisposableStack came with Node 24, and the package runs on 22.
   const opened: AsyncDisposable[] = []
   const keep = <T extends AsyncDisposable>(one: T): T => {
@@ -51,21 +54,22 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   const portAfter = (index: number) => (port === 0 ? 0 : port + index)
 
   try {
+    const hosts = hostsOf(providers)
     const origins: Record<string, string> = {}
-    for (const [index, provider] of HOSTS.entries()) {
-      const listening = keep(await listen(answerAs(provider, now), portAfter(index + 1), host))
-      origins[provider.name] = `http://${provider.servesPages ? 'localhost' : name}:${listening.port}`
+    for (const one of hosts) {
+      const listening = keep(await listen(answerAs(one, now), portAfter(one.port), host))
+      origins[one.name] = `http://${one.servesPages ? 'localhost' : name}:${listening.port}`
     }
-    const surroundings: Surroundings = { origins, keys: await openSigningKeys() }
-    const begin = (next: Seed) => {
-      const begun = play(openWorld(next, surroundings))
+    const started = await startAll(providers)
+    const begin: Reset = given => {
+      const world = openWorld(given ?? seed, started, origins)
       current?.world.close()
-      current = begun
+      current = { world, control: controlApp(world, providers, begin) }
     }
-    begin(seed)
-    const smtp = keep(await openSmtpDoor(() => now().world, portAfter(HOSTS.length + 1), host))
-    const control = controlApp({ current: () => now().world, reset: next => begin(next ?? seed) })
-    const controlling = keep(await listen((request, env) => control.fetch(request, env), port, host))
+    begin(null)
+    const smtpPort = portAfter((hosts.at(-1)?.port ?? 0) + 1)
+    const smtp = keep(await openSmtpDoor(() => now().world, smtpPort, host))
+    const controlling = keep(await listen((request, env) => now().control.fetch(request, env), port, host))
     return {
       controlUrl: `http://${name}:${controlling.port}`,
       hosts: origins,
@@ -87,20 +91,30 @@ function nameToCall(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** A world, and what answers for it at each host. */
+/** A host, and the name of the provider whose it is. */
+type OwnedHost = Host & { provider: string }
+
+/** All hosts, in the order of their ports. */
+function hostsOf(providers: readonly Provider[]): OwnedHost[] {
+  return providers
+    .flatMap(({ name, hosts }) => hosts.map(host => ({ ...host, provider: name })))
+    .toSorted((a, b) => a.port - b.port)
+}
+
+function startAll(providers: readonly Provider[]): Promise<StartedProvider[]> {
+  return Promise.all(providers.map(async provider => ({ provider, begin: await provider.start() })))
+}
+
+/** A world and its control API. */
 interface Playing {
-  world: World
-  apps: ReadonlyMap<Host, HostApp>
+  readonly world: World
+  readonly control: ControlApp
 }
 
-function play(world: World): Playing {
-  return { world, apps: new Map(HOSTS.map(host => [host, host.open(world)])) }
-}
-
-function answerAs(host: Host, now: () => Playing) {
+function answerAs(host: OwnedHost, now: () => Playing) {
   return (request: Request, env: HttpBindings): Promise<Response> => {
-    const { world, apps } = now()
-    const app = apps.get(host)
+    const { world } = now()
+    const app = world.providers.get(host.provider)?.apps[host.name]
     if (!app) throw new Error(`no app plays ${host.name}`)
     return answerCall(world, host, app, request, env)
   }

@@ -10,7 +10,7 @@ const run = promisify(execFile)
 const PACKAGE = path.resolve(import.meta.dirname, '..')
 const REPOSITORY = path.resolve(PACKAGE, '../..')
 
-/** What Node 24 has and Node 22, on which the package runs too, has not. */
+/** Removes globals of Node 24 that Node 22, on which the package runs too, lacks. */
 const WITHOUT_NEWER_GLOBALS =
   'data:text/javascript,delete globalThis.AsyncDisposableStack; delete globalThis.DisposableStack; delete RegExp.escape; delete Error.isError'
 

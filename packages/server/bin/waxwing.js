@@ -23,7 +23,7 @@ if (major < wanted) {
 // V8 and glibc read these only when a process starts, so the service starts itself again with them, as the same process.
 // By default V8 lets young objects fill 128 MB, and at quiet times it gives them so little space that it collects all the
 // time; it lets the heap grow to a multiple of what is used before it collects that; glibc keeps freed memory for each
-// thread, mostly unused. What the user sets wins. NODE_OPTIONS does not take the arguments.
+// thread, mostly unused. A value that the user sets wins. NODE_OPTIONS does not take the arguments.
 const youngSpaceMax = '--max-semi-space-size=16'
 const youngSpaceMin = '--min-semi-space-size=16'
 const heapGrowth = '--heap-growing-percent=75'

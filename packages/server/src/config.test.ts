@@ -205,7 +205,7 @@ describe('a name that is no setting', () => {
 })
 
 describe('docs/configuration.md', () => {
-  test('has a row for every setting, as the service knows it', async () => {
+  test('has a row for every setting, with its name, default and meaning', async () => {
     const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
     const rows = page.split('\n').filter(line => /^\| `(WAXWING_|DATABASE_URL|REDIS_URL)/.test(line))
     expect(rows).toEqual(

@@ -285,7 +285,7 @@ export const accounts = {
         .max(SCOPES.length)
         .optional()
         .describe(
-          'What the token may do, on this account only. Default: the scopes of the key that creates it. ' +
+          'Scopes of the token, on this account only. Default: the scopes of the key that creates it. ' +
             'A scope that the key lacks is refused with `missing_scope`.',
         ),
     }),

@@ -35,7 +35,7 @@ export const oauthApp = z
     scopes: z
       .array(z.string())
       .nullable()
-      .describe('What is asked of users for mail, calendars and contacts; null: the defaults.'),
+      .describe('Scopes that users are asked for, for mail, calendars and contacts; null: the defaults.'),
     credentialType: z.enum(['secret', 'certificate']),
     gmailPush: gmailPush.nullable().describe('Google apps only. Null: mailboxes are polled.'),
     accounts: z.int().describe('Accounts that signed in with the app and are not deleted.'),

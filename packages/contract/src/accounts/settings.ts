@@ -19,7 +19,7 @@ export const mcpSendPolicy = z
     mode: z
       .enum(['allow', 'confirm', 'drafts_only'])
       .describe(
-        'What an AI assistant may do: send, send after a person’s confirmation, or only write drafts.',
+        'Permission of an AI assistant: send, send after a person’s confirmation, or only write drafts.',
       ),
     allowedRecipientDomains: z
       .array(z.string())

@@ -8,7 +8,7 @@ export const calendar = z
     description: z.string().nullable(),
     owner: address.nullable(),
     isPrimary: z.boolean(),
-    access: z.enum(['owner', 'writer', 'reader', 'freebusy']).describe('What the account may do with it.'),
+    access: z.enum(['owner', 'writer', 'reader', 'freebusy']).describe('Access of the account to it.'),
     canEdit: z.boolean().describe('Whether events can be written to it.'),
     color: z
       .string()

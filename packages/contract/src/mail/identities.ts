@@ -8,7 +8,7 @@ const SIGNATURE_CHARACTERS_MAX = 100_000
 
 export const signature = z
   .object({ html: z.string().nullable(), text: z.string().nullable() })
-  .describe('What is added below a message, for its HTML and its text part.')
+  .describe('Text below a message, for its HTML and its text part.')
   .meta({ id: 'Signature' })
 export type Signature = z.infer<typeof signature>
 

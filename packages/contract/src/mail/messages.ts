@@ -45,7 +45,7 @@ export const messageSummary = z
     ),
     outboxId: uuid.nullable().describe('The send through this API that this message is a copy of.'),
     reference: z.string().nullable().describe('The `reference` of that send.'),
-    importance: importance.nullable().describe('`normal` if the message does not say.'),
+    importance: importance.nullable().describe('`normal` if the message has none.'),
   })
   .meta({ id: 'MessageSummary' })
 export type MessageSummary = z.infer<typeof messageSummary>
@@ -75,7 +75,7 @@ export const autoReplyCategory = z.enum([
 
 export const classification = z
   .object({
-    kind: classificationKind.describe('What the reply is.'),
+    kind: classificationKind.describe('Kind of reply.'),
     probabilities: z
       .record(z.string(), z.number())
       .describe('The probability of each kind, from 0 to 1. Kinds that are left out have none.'),
@@ -84,11 +84,11 @@ export const classification = z
       .describe('The probability that the sender wants no more mail, from 0 to 1.'),
     autoReplyCategory: autoReplyCategory
       .nullable()
-      .describe('What an automatic reply says; null if the reply is not automatic.'),
+      .describe('Category of an automatic reply; null if the reply is not automatic.'),
     returnDate: z.iso
       .date()
       .nullable()
-      .describe('The day on which the sender is back, if an out-of-office reply says so.'),
+      .describe('The day on which the sender is back, if an out-of-office reply names it.'),
     alternateContacts: z
       .array(z.string())
       .describe('Addresses that an automatic reply names as contacts instead.'),

@@ -122,7 +122,7 @@ export const webhookDeliveries = {
     path: '/v1/webhooks/{endpointId}/failed-deliveries/count',
     scope: 'read',
     summary: 'Count the events that a webhook endpoint gave up on.',
-    description: 'Those that are still retained and were not queued again.',
+    description: 'Counts events that are still retained and were not queued again.',
     refuses: ['webhook_endpoint_not_found', 'invalid_range'],
     params: endpointPath,
     query: z.strictObject({ since: since.optional(), until: until.optional() }),

@@ -63,7 +63,7 @@ const addressOrDomain = z
   )
   .meta({ maxLength: ADDRESS_CHARACTERS_MAX })
 
-/** Filters in a body. What is absent stays, null clears. */
+/** Filters in a body. An absent one stays, null clears. */
 export const webhookFiltersInput = z
   .strictObject({
     eventTypes: listOf(eventType).describe(described.eventTypes),

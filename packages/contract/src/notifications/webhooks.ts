@@ -76,7 +76,7 @@ const testBody = z
     }
   })
 
-/** What a target and filters are refused for. */
+/** Reasons for which a target and filters are refused. */
 const TARGET_REASONS = ['https_required', 'server_not_allowed'] as const
 const FILTER_REASONS = ['unknown_account', 'unknown_mailbox', 'mailbox_outside_accounts'] as const
 

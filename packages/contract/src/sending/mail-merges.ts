@@ -16,7 +16,7 @@ export const MERGE_INTERVAL_SECONDS_MAX = 3600
 /** As in a send, and room for 1,000 entries. */
 const MERGE_BODY_VALUES_MAX = RENDER_BODY_VALUES_MAX + 10 * MERGE_ENTRIES_MAX
 
-/** What may be wrong with a single entry. */
+/** Reasons for which a single entry is refused. */
 const ENTRY_REASONS = [
   'invalid_input',
   'params_too_large',
@@ -31,7 +31,7 @@ const recipient = z
     name: z.string().nullish().describe('The display name.'),
     address: z.string().meta({ format: 'idn-email' }),
   })
-  .describe('As in a send. What is wrong with it is an error of this entry alone.')
+  .describe('As in a send. A mistake in it is an error of this entry alone.')
 
 const mergeEntry = z
   .strictObject({

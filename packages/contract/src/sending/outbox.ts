@@ -88,7 +88,7 @@ export const outboxEntry = z
     nextAttemptAt: timestamp
       .nullable()
       .describe('When it is tried next. A sent message may still be tried for some of its recipients.'),
-    lastError: sendError.nullable().describe('What the last attempt met.'),
+    lastError: sendError.nullable().describe('Error of the last attempt.'),
     rejectedRecipients: z
       .array(
         z.object({

@@ -6,11 +6,11 @@ import { undoSendSeconds } from '../accounts/settings.ts'
 import { suppressionListId } from './suppressions.ts'
 import { templateFieldInputs, templateFormat, templateParams } from './templates.ts'
 
-/* What a message is made of. A send, a draft and a mail merge share it. */
+/* Fields of a message. A send, a draft and a mail merge share them. */
 
 /** Bound of a request that carries a message: 25 MiB of attachments in base64, and its texts. */
 export const SEND_BODY_BYTES_MAX = 48 * 1024 * 1024
-/** What the attachments of a message may take together, decoded. More is `attachments_too_large`. */
+/** Bytes of all attachments of a message together, decoded. More is `attachments_too_large`. */
 export const ATTACHED_BYTES_MAX = 25 * 1024 * 1024
 export const RECIPIENTS_MAX = 500
 export const ATTACHMENTS_MAX = 100
@@ -158,7 +158,7 @@ export const contentFields = {
     .describe('Whether to append the identity’s signature. Default: `signByDefault` of the mail settings.'),
 }
 
-/** What is decided when a message is sent, not when it is written. */
+/** Fields that are decided when a message is sent, not when it is written. */
 export const sendingFields = {
   sendAt: timestampInput.nullish().describe('When to send, at most 365 days ahead. Default: now.'),
   undoSendSeconds: undoSendSeconds.optional().describe('Default: `undoSendSeconds` of the account.'),

@@ -16,7 +16,7 @@ const templateSource = z
   .enum(['handlebars', 'react-email'])
   .describe('`react-email`: rendered in code and uploaded under its name.')
 
-/** What a template, or a send without one, is rendered from. */
+/** Fields from which a template, or a send without one, is rendered. */
 export const templateFieldInputs = {
   subject: text({ max: LINE_LENGTH_MAX }).nullish(),
   html: text({ max: CONTENT_LENGTH_MAX }).nullish(),
@@ -25,7 +25,7 @@ export const templateFieldInputs = {
     .describe('Default: with the format `markdown` the Markdown, else the text of `html`.'),
   previewText: text({ max: LINE_LENGTH_MAX })
     .nullish()
-    .describe('What mail programs show beside the subject. It is put at the top of the HTML, hidden.'),
+    .describe('Text that mail programs show beside the subject. It is put at the top of the HTML, hidden.'),
 }
 
 export const templateParams = z

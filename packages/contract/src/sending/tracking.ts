@@ -32,7 +32,7 @@ export const sendTracking = z
       ...counts,
       links: z
         .array(z.object({ url: z.string(), count: z.int().describe('Clicks of people.') }))
-        .describe(`Those with most clicks first, at most ${TRACKED_LINKS_SHOWN_MAX}.`),
+        .describe(`Links with most clicks first, at most ${TRACKED_LINKS_SHOWN_MAX}.`),
     }),
     items: z
       .array(
@@ -50,7 +50,7 @@ export const sendTracking = z
   .meta({ id: 'SendTracking' })
 export type SendTracking = z.infer<typeof sendTracking>
 
-/** What events of opens and clicks have in common. */
+/** Fields that events of opens and clicks have in common. */
 export const trackedFacts = {
   isMachine,
   machineReason: machineReason.nullable(),

@@ -11,7 +11,7 @@ import {
   uuidInput,
 } from '../shapes.ts'
 
-/** Who makes a change. `invitee` uses a public booking page, `operator` the command line. */
+/** Actors of changes. `invitee` uses a public booking page, `operator` the command line. */
 export const ACTOR_TYPES = [
   'user',
   'apiKey',

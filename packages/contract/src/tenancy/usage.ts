@@ -17,8 +17,10 @@ export const planLimits = z
     bodyStorageAllowed: z.boolean().describe('Whether `bodyStorage` may be `cache` or `full`.'),
     apiCallsPerMinute: limit.describe('Requests of the tenant in one minute; null: unlimited.'),
     apiCallsPerMinutePerKey: limit.describe('Requests of one credential in one minute; null: unlimited.'),
-    modules: z.array(planModule).describe('What the plan includes besides mail.'),
-    included: z.null().describe('What a base fee covers. Null: the operator does not bill by the service.'),
+    modules: z.array(planModule).describe('Modules that the plan includes besides mail.'),
+    included: z
+      .null()
+      .describe('Usage that a base fee covers. Null: the operator does not bill by the service.'),
     pricing: z.null().describe('Prices. Null: the operator does not bill by the service.'),
   })
   .meta({ id: 'PlanLimits' })

@@ -1,32 +1,25 @@
 import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import { InvalidInput, parseInput } from '../world/invalid-input.ts'
-import { type Seed, SeedSchema } from '../world/seed.ts'
+import { type SeededProvider, seedSchema, userSchema, type WorldSeed } from '../world/seed.ts'
 import type { World } from '../world/world.ts'
 import { callRoutes } from './calls.ts'
-import { clientRoutes } from './clients.ts'
-import type { ControlEnv } from './control-env.ts'
+import { clockRoutes } from './clock.ts'
 import { faultRoutes } from './faults.ts'
-import { grantRoutes } from './grants.ts'
-import { keyRoutes } from './keys.ts'
 import { readJson } from './read-json.ts'
+import type { ControlApp } from './routes.ts'
 import { userRoutes } from './users.ts'
-import { worldRoutes } from './world.ts'
 
-export interface Controlled {
-  current(): World
-  /** Begins again with this seed, or with the one that the sandbox was started with. */
-  reset(seed: Seed | null): void
-}
+/** Begins again with this seed, or with the one that the sandbox was started with. */
+export type Reset = (seed: WorldSeed | null) => void
 
-/** The control API: for tests and people, on loopback only. */
-export function controlApp({ current, reset }: Controlled): Hono<ControlEnv> {
-  const app = new Hono<ControlEnv>()
+/** The control API of a world: for tests and people, on loopback only. */
+export function controlApp(world: World, providers: readonly SeededProvider[], reset: Reset): ControlApp {
+  const app: ControlApp = new Hono()
   app.use(async (context, next) => {
     if (!isLocal(context.env, context.req.header('host'), context.req.header('origin'))) {
       return context.json({ error: 'The control API answers local programs only.' }, 403)
     }
-    context.set('world', current())
     return next()
   })
   app.onError((error, context) => {
@@ -36,22 +29,20 @@ export function controlApp({ current, reset }: Controlled): Hono<ControlEnv> {
   app.notFound(context =>
     context.json({ error: `There is no ${context.req.method} ${context.req.path}.` }, 404),
   )
-  app.get('/hosts', context => context.json(current().origins))
+  app.get('/hosts', context => context.json(world.origins))
   app.post('/reset', async context => {
     const given = await readJson(context)
-    reset(given === undefined ? null : parseInput(SeedSchema, given))
+    reset(given === undefined ? null : parseInput(seedSchema(providers), given))
     return context.body(null, 204)
   })
   for (const routes of [
-    userRoutes,
-    clientRoutes,
-    grantRoutes,
-    keyRoutes,
-    faultRoutes,
-    callRoutes,
-    worldRoutes,
+    userRoutes(world, userSchema(providers)),
+    faultRoutes(world.faults),
+    callRoutes(world.calls),
+    clockRoutes(world.clock),
+    ...[...world.providers.values()].map(({ controls }) => controls),
   ]) {
-    app.route('/', routes())
+    app.route('/', routes)
   }
   return app
 }

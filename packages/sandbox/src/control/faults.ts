@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { FAULT_KINDS } from '../world/faults.ts'
+import { FAULT_KINDS, type Faults } from '../world/faults.ts'
 import { parseInput } from '../world/invalid-input.ts'
-import type { ControlEnv } from './control-env.ts'
 import { readJson } from './read-json.ts'
+import type { ControlApp } from './routes.ts'
 
 const Rule = z.strictObject({
   does: z.enum(FAULT_KINDS),
@@ -17,19 +17,19 @@ const Rule = z.strictObject({
   milliseconds: z.int().min(0).max(3_600_000).optional(),
 })
 
-export function faultRoutes(): Hono<ControlEnv> {
-  const app = new Hono<ControlEnv>()
-  app.get('/faults', context => context.json({ items: context.var.world.faults.list() }))
+export function faultRoutes(faults: Faults): ControlApp {
+  const app: ControlApp = new Hono()
+  app.get('/faults', context => context.json({ items: faults.list() }))
   app.post('/faults', async context => {
     const rule = parseInput(Rule, await readJson(context))
-    return context.json(context.var.world.faults.add(rule), 201)
+    return context.json(faults.add(rule), 201)
   })
   app.delete('/faults', context => {
-    context.var.world.faults.clear()
+    faults.clear()
     return context.body(null, 204)
   })
   app.delete('/faults/:id', context => {
-    const isFound = context.var.world.faults.remove(Number(context.req.param('id')))
+    const isFound = faults.remove(Number(context.req.param('id')))
     return context.body(null, isFound ? 204 : 404)
   })
   return app

@@ -1,11 +1,12 @@
+import type { Accounts } from '../google/accounts.ts'
 import { authenticate } from '../google/authenticate.ts'
 import type { Call } from '../world/calls.ts'
 import type { Random } from '../world/random.ts'
 import { answered } from './api/serve.ts'
 import { invalidArgument } from './api/refusal.ts'
 import { parseParameters } from './mail/headers.ts'
-import type { GmailState } from './state.ts'
-import { partsBetween, splitHead } from './uploads.ts'
+import type { GmailParts } from './parts.ts'
+import { partsBetween, splitHead } from './uploads/multipart.ts'
 
 const PARTS_MAX = 100
 
@@ -14,7 +15,8 @@ export type ServePart = (request: Request) => Promise<Response>
 
 /** Answers a batch: up to 100 calls in one, each with its own answer, in any order. */
 export async function serveBatch(
-  state: GmailState,
+  { settings, random }: GmailParts,
+  accounts: Accounts,
   request: Request,
   call: Call,
   servePart: ServePart,
@@ -28,7 +30,7 @@ export async function serveBatch(
       throw invalidArgument(`The batch request exceeds the limit of ${PARTS_MAX} calls.`)
     const token = request.headers.get('authorization')
     if (token !== null) {
-      const caller = authenticate(state.ground.accounts, request, call)
+      const caller = authenticate(accounts, request, call)
       if (caller instanceof Response) return caller
     }
     const answers: string[] = []
@@ -36,8 +38,8 @@ export async function serveBatch(
       const { contentId, inner } = innerRequest(part, request, token)
       answers.push(await partText(contentId, await servePart(inner)))
     }
-    if (state.settings.shuffledBatches) shuffle(answers, state.ground.random)
-    const name = `batch_${state.ground.random.letters(28)}`
+    if (settings.shuffledBatches) shuffle(answers, random)
+    const name = `batch_${random.letters(28)}`
     const body = `${answers.map(answer => `--${name}\r\n${answer}\r\n`).join('')}--${name}--\r\n`
     return new Response(body, { headers: { 'content-type': `multipart/mixed; boundary=${name}` } })
   })

@@ -1,25 +1,26 @@
 import { Hono } from 'hono'
-import { z } from 'zod'
-import type { Accounts } from '../google/accounts.ts'
 import { googleFault } from '../google/faults.ts'
+import type { GoogleGround } from '../google/ground.ts'
 import { answerPart } from '../hosting/answer-call.ts'
 import type { HostApp, HostEnv } from '../hosting/host-app.ts'
 import { InvalidInput, parseInput } from '../world/invalid-input.ts'
+import type { Mail } from '../world/post-office.ts'
 import type { User } from '../world/users.ts'
-import type { Ground } from '../world/world.ts'
+import type { Admission } from './api/admission.ts'
 import { serveMethod } from './api/serve.ts'
 import { serveBatch } from './batch.ts'
 import { expireHistory } from './mailbox/history.ts'
 import { newMailbox, type Mailbox } from './mailbox/mailbox.ts'
+import type { GmailParts } from './parts.ts'
 import { openPushes } from './pushes.ts'
 import { openQuota } from './quota.ts'
 import { fillMailbox } from './seed/fill.ts'
-import { receive } from './sending/send.ts'
-import { DEFAULT_SETTINGS, type GmailSettings } from './settings.ts'
-import type { GmailState } from './state.ts'
-import { openUploads, serveUpload } from './uploads.ts'
+import { mailboxOf, receive } from './sending/receive.ts'
+import { DEFAULT_SETTINGS, type GmailSettings, SettingsSchema } from './settings.ts'
+import { serveUpload } from './uploads/serve-upload.ts'
+import { openSessions, type Sessions } from './uploads/sessions.ts'
 
-/** The mail of all users as Gmail keeps and serves it. */
+/** The mail of all users of Google as Gmail keeps and serves it. */
 export interface Gmail {
   /** Answers gmail.googleapis.com. */
   readonly app: HostApp
@@ -27,8 +28,9 @@ export interface Gmail {
   addUser(user: User, messages: number): void
   /** The mailbox of a user, for programs in this process that save and restore it. */
   mailboxOf(user: User): Mailbox
-  /** Takes a message from outside, by SMTP or by the control API. */
-  deliver(user: User, message: Uint8Array): { id: string; threadId: string }
+  /** Finds the user of an alias, or of an address with a tag behind a plus. */
+  findByAlias(address: string): User | null
+  receive(user: User, mail: Mail): { id: string; threadId: string }
   /** Makes every history id of before now too old, for one user or all. */
   expireHistory(user: User | null): void
   /** Changes how pushes behave; returns the settings. Throws `InvalidInput` for settings that are wrong. */
@@ -38,71 +40,56 @@ export interface Gmail {
   close(): void
 }
 
-const SettingsSchema = z
-  .strictObject({
-    quota: z.enum(['standard', 'classic', 'off']),
-    unitsPerMinute: z.int().min(1).nullable(),
-    projectUnitsPerMinute: z.int().min(1),
-    quotaAnswer: z.union([z.literal(403), z.literal(429), z.literal('mixed')]),
-    emptyHistoryPages: z.boolean(),
-    repeatedHistory: z.boolean(),
-    overwriteMessageIds: z.boolean(),
-    shuffledBatches: z.boolean(),
-    disorderedLists: z.boolean(),
-  })
-  .partial()
-
-export function openGmail(ground: Ground & { accounts: Accounts }): Gmail {
+export function openGmail(ground: GoogleGround): Gmail {
+  const { accounts, clock, users } = ground
   const random = ground.random.stream('gmail')
   const settings: GmailSettings = { ...DEFAULT_SETTINGS }
-  const state: GmailState = {
-    ground: { ...ground, random },
-    settings,
-    mailboxes: new Map(),
-    quota: openQuota(settings, ground.clock.now, random),
-    uploads: openUploads(),
-    pushes: openPushes(ground.keys, ground.random.stream('pushes')),
-  }
+  const pushes = openPushes(ground.keys, ground.random.stream('pushes'))
+  const mailboxes = new Map<string, Mailbox>()
+  const parts: GmailParts = { settings, random, pushes, post: ground.post }
+  const admission: Admission = { accounts, mailboxes, quota: openQuota(settings, clock.now, random) }
   return {
-    app: routes(state),
+    app: routes(parts, admission, openSessions(clock, random), ground),
     addUser(user, messages) {
-      const mailbox = newMailbox(user.email, user.name, ground.clock.now)
-      state.mailboxes.set(user.email, mailbox)
+      const mailbox = newMailbox(user.email, user.name, clock.now)
+      mailboxes.set(user.email, mailbox)
       fillMailbox(mailbox, user.name, messages, ground.random.stream(`mail of ${user.email}`))
-      mailbox.changed = labels => state.pushes.notify(mailbox, labels)
+      mailbox.changed = labels => pushes.notify(mailbox, labels)
     },
-    mailboxOf: user => requireMailbox(state, user),
-    deliver(user, message) {
-      const { id, threadId } = receive(requireMailbox(state, user), Buffer.from(message))
+    mailboxOf: user => requireMailbox(mailboxes, user),
+    findByAlias(address) {
+      const mailbox = mailboxOf(mailboxes, address)
+      return mailbox ? users.find(mailbox.email) : null
+    },
+    receive(user, mail) {
+      const { id, threadId } = receive(requireMailbox(mailboxes, user), mail)
       return { id, threadId }
     },
     expireHistory(user) {
-      const mailboxes = user ? [requireMailbox(state, user)] : state.mailboxes.values()
-      for (const mailbox of mailboxes) expireHistory(mailbox.history)
+      for (const mailbox of user ? [requireMailbox(mailboxes, user)] : mailboxes.values())
+        expireHistory(mailbox.history)
     },
-    configurePushes: given => state.pushes.configure(given),
+    configurePushes: pushes.configure,
     configure: given => ({ ...Object.assign(settings, parseInput(SettingsSchema, given)) }),
-    close: () => state.pushes.close(),
+    close: pushes.close,
   }
 }
 
-function requireMailbox(state: GmailState, user: User): Mailbox {
-  const mailbox = state.mailboxes.get(user.email)
+function requireMailbox(mailboxes: ReadonlyMap<string, Mailbox>, user: User): Mailbox {
+  const mailbox = mailboxes.get(user.email)
   if (!mailbox) throw new InvalidInput(`${user.email} has no mailbox.`)
   return mailbox
 }
 
-function routes(state: GmailState): HostApp {
+function routes(parts: GmailParts, admission: Admission, sessions: Sessions, ground: GoogleGround): HostApp {
   const app: HostApp = new Hono<HostEnv>()
-  app.all('/gmail/v1/users/*', context => serveMethod(state, context.req.raw, context.env.call))
-  app.all('/upload/gmail/v1/users/*', context => serveUpload(state, context.req.raw, context.env.call))
-  app.all('/resumable/upload/gmail/v1/users/*', context =>
-    serveUpload(state, context.req.raw, context.env.call),
-  )
+  app.all('/gmail/v1/users/*', ({ req, env }) => serveMethod(parts, admission, req.raw, env.call))
+  for (const path of ['/upload/gmail/v1/users/*', '/resumable/upload/gmail/v1/users/*'])
+    app.all(path, ({ req, env }) => serveUpload(parts, admission, sessions, req.raw, env.call))
   for (const path of ['/batch/gmail/v1', '/batch']) {
     app.post(path, ({ req, env }) =>
-      serveBatch(state, req.raw, env.call, part =>
-        answerPart(state.ground, app, part, env.call, googleFault),
+      serveBatch(parts, ground.accounts, req.raw, env.call, part =>
+        answerPart(ground, app, part, env.call, googleFault),
       ),
     )
   }

@@ -2,7 +2,7 @@ import type { Random } from '../world/random.ts'
 import { isAttachment, parseMessage, partBytes, partsOf, type Part } from './mail/mime.ts'
 import { snippetOf } from './mail/snippet.ts'
 import { historyId } from './mailbox/history.ts'
-import type { Message } from './mailbox/mailbox.ts'
+import type { Message } from './mailbox/message.ts'
 
 export const FORMATS = ['full', 'minimal', 'metadata', 'raw'] as const
 export type Format = (typeof FORMATS)[number]

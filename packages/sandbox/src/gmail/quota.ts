@@ -35,7 +35,7 @@ const CLASSIC: Readonly<Record<string, number>> = {
   watch: 100,
 }
 
-/** What costs more in newer projects. */
+/** Units of each method in newer projects, where some cost more. */
 const STANDARD: Readonly<Record<string, number>> = {
   ...CLASSIC,
   'messages.get': 20,

@@ -1,8 +1,10 @@
+import { z } from 'zod'
+
 /** How this Gmail behaves where the real one varies. Changed by `PATCH /gmail` of the control API. */
 export interface GmailSettings {
   /** `standard` is the table of projects made since May 2026, `classic` that of older ones. */
   quota: 'standard' | 'classic' | 'off'
-  /** Units that one user may use in a minute; null for what the table says. */
+  /** Units that one user may use in a minute; null: the number of the table. */
   unitsPerMinute: number | null
   /** Units that one project may use in a minute, over all users. */
   projectUnitsPerMinute: number
@@ -31,3 +33,17 @@ export const DEFAULT_SETTINGS: Readonly<GmailSettings> = {
   shuffledBatches: true,
   disorderedLists: false,
 }
+
+export const SettingsSchema = z
+  .strictObject({
+    quota: z.enum(['standard', 'classic', 'off']),
+    unitsPerMinute: z.int().min(1).nullable(),
+    projectUnitsPerMinute: z.int().min(1),
+    quotaAnswer: z.union([z.literal(403), z.literal(429), z.literal('mixed')]),
+    emptyHistoryPages: z.boolean(),
+    repeatedHistory: z.boolean(),
+    overwriteMessageIds: z.boolean(),
+    shuffledBatches: z.boolean(),
+    disorderedLists: z.boolean(),
+  })
+  .partial()

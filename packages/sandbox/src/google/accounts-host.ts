@@ -1,17 +1,17 @@
 import { type Context, Hono } from 'hono'
 import type { HostApp, HostEnv } from '../hosting/host-app.ts'
-import type { World } from '../world/world.ts'
 import type { User } from '../world/users.ts'
 import { allow, type Authorization, deny, needsConsent, readAuthorization } from './authorization.ts'
 import { discoveryDocument } from './discovery.ts'
+import type { GoogleGround } from './ground.ts'
 import { blockedPage, chooserPage, consentPage } from './pages.ts'
 import { revoke } from './revoke.ts'
 
 type HostContext = Context<HostEnv>
 
 /** Plays accounts.google.com: the pages where a person signs in and consents. They keep no session. */
-export function accountsHost(world: World): HostApp {
-  const { accounts, users } = world
+export function accountsHost(ground: GoogleGround): HostApp {
+  const { accounts, users } = ground
   const app = new Hono<HostEnv>()
 
   app.use(async (context, next) => {
@@ -19,24 +19,26 @@ export function accountsHost(world: World): HostApp {
     context.res.headers.set('x-frame-options', 'DENY')
     context.res.headers.set('cache-control', 'no-store')
   })
-  app.get('/.well-known/openid-configuration', context => context.json(discoveryDocument(world.origins)))
+  app.get('/.well-known/openid-configuration', context => context.json(discoveryDocument(ground.origins)))
   app.on('GET', ['/o/oauth2/v2/auth', '/o/oauth2/auth'], context =>
-    start(context, world, new URL(context.req.url).search.slice(1)),
+    start(context, ground, new URL(context.req.url).search.slice(1)),
   )
   app.post('/signin/oauth/account', async context => {
     const form = await readForm(context)
     const user = users.find(form.get('user') ?? '')
-    return resume(context, world, form, authorization =>
-      user ? proceed(context, world, authorization, user, form) : choose(context, world, authorization, form),
+    return resume(context, ground, form, authorization =>
+      user
+        ? proceed(context, ground, authorization, user, form)
+        : choose(context, ground, authorization, form),
     )
   })
   app.post('/signin/oauth/consent', async context => {
     const form = await readForm(context)
-    return resume(context, world, form, authorization => {
+    return resume(context, ground, form, authorization => {
       const user = users.find(form.get('user') ?? '')
       const answer = form.get('answer')
       if (answer === 'deny') return context.redirect(deny(authorization))
-      if (answer !== 'allow' || !user || user.suspended) return choose(context, world, authorization, form)
+      if (answer !== 'allow' || !user || user.suspended) return choose(context, ground, authorization, form)
       return context.redirect(allow(accounts, authorization, user, form.getAll('scope')))
     })
   })
@@ -48,30 +50,31 @@ export function accountsHost(world: World): HostApp {
 }
 
 /** Shows the first page that is needed: a `login_hint` that is known goes without the choice of an account. */
-function start(context: HostContext, world: World, query: string): Response | Promise<Response> {
+function start(context: HostContext, ground: GoogleGround, query: string): Response | Promise<Response> {
   const form = new URLSearchParams({ request: query })
-  return resume(context, world, form, authorization => {
+  return resume(context, ground, form, authorization => {
     const { prompts, loginHint } = authorization
-    const user = loginHint === null ? null : (world.users.find(loginHint) ?? world.users.findById(loginHint))
+    const user =
+      loginHint === null ? null : (ground.users.find(loginHint) ?? ground.users.findById(loginHint))
     if (prompts.has('none')) {
       if (!user) return context.redirect(deny(authorization, 'login_required'))
-      if (needsConsent(world.accounts, authorization, user)) {
+      if (needsConsent(ground.accounts, authorization, user)) {
         return context.redirect(deny(authorization, 'interaction_required'))
       }
     }
-    if (!user || prompts.has('select_account')) return choose(context, world, authorization, form)
-    return proceed(context, world, authorization, user, form)
+    if (!user || prompts.has('select_account')) return choose(context, ground, authorization, form)
+    return proceed(context, ground, authorization, user, form)
   })
 }
 
 /** Reads the authorization request again, which each form carries along. */
 function resume(
   context: HostContext,
-  world: World,
+  ground: GoogleGround,
   form: URLSearchParams,
   then: (authorization: Authorization) => Response | Promise<Response>,
 ): Response | Promise<Response> {
-  const read = readAuthorization(world.accounts, new URLSearchParams(form.get('request') ?? ''))
+  const read = readAuthorization(ground.accounts, new URLSearchParams(form.get('request') ?? ''))
   if ('error' in read) return context.html(blockedPage(read), read.status as 400 | 401)
   context.env.call.clientId = read.client.clientId
   return then(read)
@@ -79,26 +82,26 @@ function resume(
 
 function choose(
   context: HostContext,
-  world: World,
+  ground: GoogleGround,
   authorization: Authorization,
   form: URLSearchParams,
 ): Response | Promise<Response> {
-  const users = world.users.list().filter(user => !user.suspended)
+  const users = ground.users.list().filter(user => !user.suspended)
   return context.html(chooserPage(authorization, users, form.get('request') ?? ''))
 }
 
 function proceed(
   context: HostContext,
-  world: World,
+  ground: GoogleGround,
   authorization: Authorization,
   user: User,
   form: URLSearchParams,
 ): Response | Promise<Response> {
   context.env.call.user = user.email
-  if (user.suspended) return choose(context, world, authorization, form)
-  return needsConsent(world.accounts, authorization, user)
+  if (user.suspended) return choose(context, ground, authorization, form)
+  return needsConsent(ground.accounts, authorization, user)
     ? context.html(consentPage(authorization, user, form.get('request') ?? ''))
-    : context.redirect(allow(world.accounts, authorization, user, authorization.scopes))
+    : context.redirect(allow(ground.accounts, authorization, user, authorization.scopes))
 }
 
 async function readForm(context: HostContext): Promise<URLSearchParams> {

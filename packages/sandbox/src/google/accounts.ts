@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { Seed, SeedClient, SeedServiceAccount } from '../world/seed.ts'
-import type { Ground } from '../world/world.ts'
-import type { Caller } from './authenticate.ts'
+import type { Ground } from '../world/ground.ts'
+import type { Caller } from './caller.ts'
 import type { Client, ServiceAccount } from './clients.ts'
 import { type Codes, openCodes } from './codes.ts'
 import { type Grants, openGrants } from './grants.ts'
+import type { GoogleSeed, SeedClient, SeedServiceAccount } from './seed.ts'
 
-/** What Google's sign-in knows: clients, service accounts, grants and their tokens. */
+/** State of Google's sign-in: clients, service accounts, grants and their tokens. */
 export interface Accounts {
   readonly clients: ReadonlyMap<string, Client>
   readonly serviceAccounts: ReadonlyMap<string, ServiceAccount>
@@ -15,13 +15,13 @@ export interface Accounts {
   /** Adds a client, or changes the one with its id. */
   addClient(client: SeedClient): Client
   addServiceAccount(account: SeedServiceAccount): ServiceAccount
-  /** Who calls with this access token; null if it is no good. */
+  /** User, client and scopes of an access token; null if it is no good. */
   findCaller(accessToken: string): Caller | null
 }
 
 const SERVICE_ACCOUNT_KEY_BITS = 2048
 
-export function openAccounts(ground: Ground, seed: Seed): Accounts {
+export function openAccounts(ground: Ground, seed: GoogleSeed): Accounts {
   const random = ground.random.stream('accounts')
   const clients = new Map<string, Client>()
   const serviceAccounts = new Map<string, ServiceAccount>()

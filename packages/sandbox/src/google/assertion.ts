@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto'
 import { decodeJwt, type JWTPayload, jwtVerify } from 'jose'
 import type { Call } from '../world/calls.ts'
-import type { World } from '../world/world.ts'
 import type { ServiceAccount } from './clients.ts'
 import { oauthError } from './errors.ts'
+import type { GoogleGround } from './ground.ts'
 import { ACCESS_TOKEN_SECONDS } from './grants.ts'
 
 const AUDIENCES: readonly string[] = [
@@ -17,14 +17,18 @@ const CLOCK_SKEW_SECONDS = 300
 const invalidGrant = (description: string) => oauthError(400, 'invalid_grant', description)
 
 /** Gives an access token for the signed assertion of a service account that acts for a user (RFC 7523). */
-export async function redeemAssertion(world: World, form: URLSearchParams, call: Call): Promise<Response> {
+export async function redeemAssertion(
+  ground: GoogleGround,
+  form: URLSearchParams,
+  call: Call,
+): Promise<Response> {
   const assertion = form.get('assertion')
   if (!assertion) return oauthError(400, 'invalid_request', 'Missing required parameter: assertion')
   const claims = readClaims(assertion)
   if (!claims) return invalidGrant('Invalid JWT: Invalid JWT format.')
-  const account = world.accounts.serviceAccounts.get(claims.iss ?? '')
+  const account = ground.accounts.serviceAccounts.get(claims.iss ?? '')
   if (!account) return invalidGrant('Invalid grant: account not found')
-  const fault = (await signatureFault(assertion, account)) ?? timeFault(claims, world.clock.now())
+  const fault = (await signatureFault(assertion, account)) ?? timeFault(claims, ground.clock.now())
   if (fault !== null) return invalidGrant(fault)
   if (!AUDIENCES.some(audience => claims.aud === audience)) {
     return invalidGrant(`Invalid JWT: Failed audience check. The right audience is ${AUDIENCES[0]}`)
@@ -35,18 +39,18 @@ export async function redeemAssertion(world: World, form: URLSearchParams, call:
   if (scopes.length === 0) {
     return oauthError(400, 'invalid_scope', 'Invalid OAuth scope or ID token audience provided.')
   }
-  return actFor(world, account, claims.sub ?? '', scopes, call)
+  return actFor(ground, account, claims.sub ?? '', scopes, call)
 }
 
 function actFor(
-  world: World,
+  ground: GoogleGround,
   account: ServiceAccount,
   subject: string,
   scopes: readonly string[],
   call: Call,
 ): Response {
   call.clientId = account.clientId
-  const user = world.users.find(subject)
+  const user = ground.users.find(subject)
   if (!user) return invalidGrant('Invalid email or User ID')
   if (user.organization !== account.domain || scopes.some(scope => !account.scopes.includes(scope))) {
     return oauthError(
@@ -57,7 +61,7 @@ function actFor(
   }
   call.user = user.email
   if (user.suspended) return invalidGrant('Account has been deleted')
-  const { token } = world.accounts.grants.issueAccessToken(user, null, scopes)
+  const { token } = ground.accounts.grants.issueAccessToken(user, null, scopes)
   return Response.json({ access_token: token, expires_in: ACCESS_TOKEN_SECONDS, token_type: 'Bearer' })
 }
 

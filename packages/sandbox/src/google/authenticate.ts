@@ -1,16 +1,7 @@
 import type { Call } from '../world/calls.ts'
-import type { User } from '../world/users.ts'
 import type { Accounts } from './accounts.ts'
-import type { Client } from './clients.ts'
+import type { Caller } from './caller.ts'
 import { apiError, errorInfo } from './errors.ts'
-
-/** Who calls an API, and what they may do. */
-export interface Caller {
-  readonly user: User
-  /** Null for a service account that acts for the user. */
-  readonly client: Client | null
-  readonly scopes: readonly string[]
-}
 
 const REALM = 'Bearer realm="https://accounts.google.com/"'
 const EXPECTED = `Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.`

@@ -18,7 +18,7 @@ export interface Authorization {
   readonly loginHint: string | null
 }
 
-/** What is wrong with a request: Google shows it on a page and sends nobody back. */
+/** The error of a wrong request: Google shows it on a page and sends nobody back. */
 export interface Blocked {
   readonly status: number
   readonly error: string

@@ -6,7 +6,7 @@ import type { Grant } from './grants.ts'
 const CODE_SECONDS = 600
 const CODES_KEPT = 10_000
 
-/** What an authorization code stands for. */
+/** Grant and parameters of the authorization request that a code redeems. */
 export interface CodeMeaning {
   readonly client: Client
   readonly redirectUri: string

@@ -11,7 +11,7 @@ const TESTING_SECONDS = 7 * 24 * 3600
 const ACCESS_TOKENS_KEPT = 10_000
 const DEAD_TOKENS_KEPT = 10_000
 
-/** What a user allowed a client, with every token that stands on it. */
+/** The consent of a user to a client, on which tokens stand. */
 export interface Grant {
   readonly user: User
   readonly client: Client

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { World } from '../world/world.ts'
 import type { User } from '../world/users.ts'
+import type { GoogleGround } from './ground.ts'
 import { EMAIL_SCOPE, PROFILE_SCOPE } from './scopes.ts'
 
 export const ISSUER = 'https://accounts.google.com'
@@ -15,10 +15,10 @@ export interface IdTokenRequest {
 }
 
 /** Signs an ID token (OpenID Connect Core section 2) with Google's claims. */
-export function signIdToken(world: World, request: IdTokenRequest): Promise<string> {
+export function signIdToken(ground: GoogleGround, request: IdTokenRequest): Promise<string> {
   const { user, clientId, scopes, nonce, accessToken } = request
-  const issuedAt = Math.floor(world.clock.now() / 1000)
-  return world.keys.sign({
+  const issuedAt = Math.floor(ground.clock.now() / 1000)
+  return ground.keys.sign({
     iss: ISSUER,
     azp: clientId,
     aud: clientId,

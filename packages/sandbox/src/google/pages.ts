@@ -83,7 +83,7 @@ export function consentPage({ client, scopes }: Authorization, user: User, query
   )
 }
 
-/** What Google shows instead of sending the browser back. */
+/** The page of an error that Google shows instead of sending the browser back. */
 export function blockedPage({ status, error, message }: Blocked): Markup {
   return page(
     `Error ${status} (${error})`,

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { Call } from '../world/calls.ts'
-import type { World } from '../world/world.ts'
 import type { Client } from './clients.ts'
 import type { CodeMeaning } from './codes.ts'
 import { oauthError } from './errors.ts'
 import { type AccessToken, ACCESS_TOKEN_SECONDS, type RefreshToken } from './grants.ts'
+import type { GoogleGround } from './ground.ts'
 import { signIdToken } from './id-token.ts'
 
 /** Redeems an authorization code (RFC 6749 section 4.1.3, RFC 7636 section 4.5). */
 export async function redeemCode(
-  world: World,
+  ground: GoogleGround,
   client: Client,
   form: URLSearchParams,
   call: Call,
 ): Promise<Response> {
   const code = form.get('code')
   if (!code) return oauthError(400, 'invalid_request', 'Missing required parameter: code')
-  const { accounts } = world
+  const { accounts } = ground
   // Some send it encoded twice, which Google takes.
   const meaning = accounts.codes.redeem(code) ?? accounts.codes.redeem(decodeSafely(code))
   if (!meaning || meaning.client.clientId !== client.clientId) {
@@ -37,19 +37,19 @@ export async function redeemCode(
   }
   const refreshToken = meaning.givesRefreshToken ? accounts.grants.issueRefreshToken(grant, scopes) : null
   const accessToken = accounts.grants.issueAccessToken(grant.user, grant, scopes)
-  return answerTokens(world, client, accessToken, refreshToken, meaning.nonce)
+  return answerTokens(ground, client, accessToken, refreshToken, meaning.nonce)
 }
 
 /** Gives a new access token for a refresh token (RFC 6749 section 6). */
 export async function refresh(
-  world: World,
+  ground: GoogleGround,
   client: Client,
   form: URLSearchParams,
   call: Call,
 ): Promise<Response> {
   const token = form.get('refresh_token')
   if (!token) return oauthError(400, 'invalid_request', 'Missing required parameter: refresh_token')
-  const { grants } = world.accounts
+  const { grants } = ground.accounts
   const found = grants.findRefreshToken(token)
   if (!found) {
     const description = grants.wasRefreshToken(token) ? 'Token has been expired or revoked.' : 'Bad Request'
@@ -64,7 +64,7 @@ export async function refresh(
   if (!scopes) return oauthError(400, 'invalid_scope', 'Some requested scopes were invalid.')
   const next = client.singleUseRefreshTokens ? grants.issueRefreshToken(found.grant, found.scopes) : null
   if (next) grants.endRefreshToken(token)
-  return answerTokens(world, client, grants.issueAccessToken(user, found.grant, scopes), next, null)
+  return answerTokens(ground, client, grants.issueAccessToken(user, found.grant, scopes), next, null)
 }
 
 function narrowedScopes({ scopes }: RefreshToken, asked: string | null): readonly string[] | null {
@@ -74,7 +74,7 @@ function narrowedScopes({ scopes }: RefreshToken, asked: string | null): readonl
 }
 
 async function answerTokens(
-  world: World,
+  ground: GoogleGround,
   client: Client,
   accessToken: AccessToken,
   refreshToken: RefreshToken | null,
@@ -83,7 +83,7 @@ async function answerTokens(
   const { user, scopes, token } = accessToken
   const expiresAt = refreshToken?.expiresAt ?? null
   const idToken = scopes.includes('openid')
-    ? await signIdToken(world, { user, clientId: client.clientId, scopes, nonce, accessToken: token })
+    ? await signIdToken(ground, { user, clientId: client.clientId, scopes, nonce, accessToken: token })
     : null
   return Response.json(
     {
@@ -91,7 +91,7 @@ async function answerTokens(
       expires_in: ACCESS_TOKEN_SECONDS,
       ...(refreshToken && { refresh_token: refreshToken.token }),
       ...(expiresAt !== null && {
-        refresh_token_expires_in: Math.floor((expiresAt - world.clock.now()) / 1000),
+        refresh_token_expires_in: Math.floor((expiresAt - ground.clock.now()) / 1000),
       }),
       scope: scopes.join(' '),
       token_type: 'Bearer',

@@ -1,32 +1,32 @@
 import { Hono } from 'hono'
 import type { HostApp, HostEnv } from '../hosting/host-app.ts'
-import type { World } from '../world/world.ts'
+import type { GoogleGround } from './ground.ts'
 import { tokenInfo } from './token-info.ts'
 import { userInfo } from './user-info.ts'
 
 const CERTS_SECONDS = 3600
 
 /** Plays www.googleapis.com: the keys of ID tokens, older addresses of sign-in, and Gmail's paths. */
-export function wwwHost(world: World): HostApp {
+export function wwwHost(ground: GoogleGround, gmail: HostApp): HostApp {
   const app = new Hono<HostEnv>()
   const caching = { 'cache-control': `public, max-age=${CERTS_SECONDS}, must-revalidate` }
   app.get('/oauth2/v3/certs', context =>
-    context.json({ keys: world.keys.published().map(({ jwk }) => jwk) }, 200, caching),
+    context.json({ keys: ground.keys.published().map(({ jwk }) => jwk) }, 200, caching),
   )
   app.get('/oauth2/v1/certs', context =>
     context.json(
-      Object.fromEntries(world.keys.published().map(({ keyId, pem }) => [keyId, pem])),
+      Object.fromEntries(ground.keys.published().map(({ keyId, pem }) => [keyId, pem])),
       200,
       caching,
     ),
   )
-  app.get('/oauth2/v3/userinfo', context => userInfo(world, context.req.raw, context.env.call))
+  app.get('/oauth2/v3/userinfo', context => userInfo(ground, context.req.raw, context.env.call))
   app.on(['GET', 'POST'], '/oauth2/v3/tokeninfo', context =>
-    tokenInfo(world, {
+    tokenInfo(ground, {
       accessToken: context.req.query('access_token') ?? null,
       idToken: context.req.query('id_token') ?? null,
     }),
   )
-  app.route('/', world.gmail.app)
+  app.route('/', gmail)
   return app
 }

@@ -2,9 +2,9 @@ import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Call } from '../world/calls.ts'
 import type { Fault, FaultKind } from '../world/faults.ts'
-import type { World } from '../world/world.ts'
+import type { Ground } from '../world/ground.ts'
+import type { Host } from '../world/provider.ts'
 import type { HostApp } from './host-app.ts'
-import type { Host } from './hosts.ts'
 
 /** Faults that refuse a call before it takes effect; a part of a batch can have no others. */
 const REFUSALS: readonly FaultKind[] = ['rate_limit', 'quota', 'unauthorized', 'error']
@@ -14,16 +14,19 @@ const PAUSE_MILLISECONDS = 1000
 
 const SECRET_VALUE = /((?:^|&)(?:access_token|refresh_token|id_token|token|code|client_secret)=)[^&]*/g
 
+/** The log of calls, and the faults that strike them. */
+type Logged = Pick<Ground, 'calls' | 'faults'>
+
 /** Answers one HTTP request to a host: logs it, and lets a fault strike it. */
 export async function answerCall(
-  world: World,
+  ground: Logged,
   host: Host,
   app: HostApp,
   request: Request,
   env: HttpBindings,
 ): Promise<Response> {
-  const call = beginCall(world, host.name, request, null)
-  const fault = world.faults.strike(call)
+  const call = beginCall(ground, host.name, request, null)
+  const fault = ground.faults.strike(call)
   call.fault = fault?.does ?? null
   const { does } = fault ?? {}
   if (does === 'hang') return hang(env)
@@ -37,21 +40,21 @@ export async function answerCall(
 
 /** Answers one part of a batch: a call of its own in the log, which a fault may refuse. */
 export async function answerPart(
-  world: Pick<World, 'calls' | 'faults'>,
+  ground: Logged,
   app: HostApp,
   request: Request,
   batch: Call,
   refuse: Host['refuse'],
 ): Promise<Response> {
-  const call = beginCall(world, batch.host, request, batch.id)
-  const fault = world.faults.strike(call, REFUSALS)
+  const call = beginCall(ground, batch.host, request, batch.id)
+  const fault = ground.faults.strike(call, REFUSALS)
   call.fault = fault?.does ?? null
   return finish(call, fault ? refuse(fault, batch.host) : await app.fetch(request, { call }))
 }
 
-function beginCall(world: Pick<World, 'calls'>, host: string, request: Request, partOf: number | null): Call {
+function beginCall({ calls }: Logged, host: string, request: Request, partOf: number | null): Call {
   const { pathname, search } = new URL(request.url)
-  return world.calls.begin({
+  return calls.begin({
     host,
     method: request.method,
     path: pathname,
@@ -79,7 +82,7 @@ function pause(fault: Fault, env: HttpBindings): Promise<void> {
   })
 }
 
-/** Says nothing until the client goes. */
+/** Sends no answer until the client disconnects. */
 function hang(env: HttpBindings): Promise<Response> {
   return new Promise(resolve => env.outgoing.once('close', () => resolve(RESPONSE_ALREADY_SENT)))
 }

@@ -26,7 +26,7 @@ export async function openSmtpDoor(current: () => World, port: number, host: str
       const world = current()
       for (const address of recipients) {
         const user = world.users.find(address)
-        if (user) world.gmail.deliver(user, message)
+        if (user) world.post.deliver(user, { message, from: null })
       }
       return done(null, '2.0.0 Delivered')
     } catch {

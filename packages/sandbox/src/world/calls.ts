@@ -19,7 +19,7 @@ export interface Call {
   units: number
   /** Null while it is under way, and if no answer was sent. */
   status: number | null
-  /** What the fault that struck it did. */
+  /** Kind of the fault that struck it. */
   fault: string | null
 }
 

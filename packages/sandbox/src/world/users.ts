@@ -1,43 +1,51 @@
-import type { Random } from './random.ts'
-
-/** Addresses of these domains belong to persons; all others to the organization of their domain. */
-const PERSONAL_DOMAINS: ReadonlySet<string> = new Set(['gmail.test', 'gmail.com', 'googlemail.com'])
+import { InvalidInput } from './invalid-input.ts'
 
 export interface User {
-  /** 21 digits, the `sub` of ID tokens. */
+  /** In the form of the provider's ids, such as the `sub` of ID tokens. */
   readonly id: string
   readonly email: string
   readonly name: string
-  /** The organization's domain (`hd`); null for a person's own account. */
+  /** Name of the provider that has the mailbox. */
+  readonly provider: string
+  /** The organization's domain; null for a person's own account. */
   readonly organization: string | null
   suspended: boolean
 }
 
 export interface Users {
-  add(email: string, name?: string): User
   /** Addresses are compared without regard to case. */
   find(email: string): User | null
   findById(id: string): User | null
   list(): User[]
 }
 
-export function openUsers(random: Random): Users {
+/** The users of all providers. No two of them have the same address. */
+export interface AllUsers extends Users {
+  add(user: User): void
+  /** The users of one provider. */
+  of(provider: string): Users
+}
+
+export function openUsers(): AllUsers {
   const byEmail = new Map<string, User>()
-  return {
-    add(email, name) {
-      const [local = '', domain = ''] = email.toLowerCase().split('@')
-      const user: User = {
-        id: random.digits(21),
-        email: email.toLowerCase(),
-        name: name ?? local.charAt(0).toUpperCase() + local.slice(1),
-        organization: PERSONAL_DOMAINS.has(domain) ? null : domain,
-        suspended: false,
-      }
-      byEmail.set(user.email, user)
-      return user
+  const lookup = (isOne: (user: User) => boolean): Users => ({
+    find(email) {
+      const user = byEmail.get(email.toLowerCase())
+      return user && isOne(user) ? user : null
     },
-    find: email => byEmail.get(email.toLowerCase()) ?? null,
-    findById: id => [...byEmail.values()].find(user => user.id === id) ?? null,
-    list: () => [...byEmail.values()],
+    findById: id => [...byEmail.values()].find(user => user.id === id && isOne(user)) ?? null,
+    list: () => [...byEmail.values()].filter(isOne),
+  })
+  return {
+    ...lookup(() => true),
+    add: user => void byEmail.set(user.email, user),
+    of: provider => lookup(user => user.provider === provider),
   }
+}
+
+/** Finds a user. Throws `InvalidInput` if there is none. */
+export function requireUser(users: Users, email: string): User {
+  const user = users.find(email)
+  if (!user) throw new InvalidInput(`There is no user ${email}.`)
+  return user
 }

@@ -1,63 +1,93 @@
-import { openGmail, type Gmail } from '../gmail/gmail.ts'
-import { type Accounts, openAccounts } from '../google/accounts.ts'
-import type { SigningKeys } from '../google/keys.ts'
-import { type CallLog, openCallLog } from './calls.ts'
-import { type Clock, openClock } from './clock.ts'
-import { type Faults, openFaults } from './faults.ts'
-import { openRandom, type Random } from './random.ts'
-import type { Seed } from './seed.ts'
-import { openUsers, type User, type Users } from './users.ts'
+import { openCallLog } from './calls.ts'
+import { openClock } from './clock.ts'
+import { openFaults } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { openPostOffice } from './post-office.ts'
+import type { BeginProvider, PlayedProvider, Provider } from './provider.ts'
+import { openRandom } from './random.ts'
+import type { SeedUser, WorldSeed } from './seed.ts'
+import { type AllUsers, openUsers, type User } from './users.ts'
 
-/** What lies outside the world and stays when it begins again. */
-export interface Surroundings {
-  /** Origin of each host, such as `http://127.0.0.1:8045` of `gmail.googleapis.com`. */
-  readonly origins: Readonly<Record<string, string>>
-  readonly keys: SigningKeys
+/** A provider that has started, and can begin in any world. */
+export interface StartedProvider {
+  readonly provider: Provider
+  readonly begin: BeginProvider
 }
 
-/** Everything that a sandbox knows. `POST /reset` opens a new world and forgets the old one. */
-export interface World extends Surroundings {
-  readonly clock: Clock
-  readonly random: Random
-  readonly users: Users
-  readonly calls: CallLog
-  readonly faults: Faults
-  /** Google's sign-in: clients, grants, tokens. */
-  readonly accounts: Accounts
-  readonly gmail: Gmail
-  /** Adds a user with a mailbox. */
-  addUser(user: { email: string; name?: string; messages?: number }): User
+/** The state of a sandbox. `POST /reset` opens a new world and forgets the old one. */
+export interface World extends Ground {
+  readonly users: AllUsers
+  /** Each provider in this world, by its name. */
+  readonly providers: ReadonlyMap<string, PlayedProvider>
+  /** Adds a user with a mailbox, by default at the first provider. */
+  addUser(user: SeedUser): User
+  /** The hosts that take the mail of a domain, as its MX records would name them; none without users there. */
+  mailHosts(domain: string): readonly string[]
   /** Ends the work that goes on by itself, such as pushes. */
   close(): void
 }
 
-/** What the parts of a world are made with. */
-export type Ground = Surroundings & Pick<World, 'clock' | 'random' | 'users' | 'calls' | 'faults'>
-
-export function openWorld(seed: Seed, surroundings: Surroundings): World {
+export function openWorld(
+  seed: WorldSeed,
+  started: readonly StartedProvider[],
+  origins: Ground['origins'],
+): World {
   const clock = openClock(seed.now === undefined ? undefined : Date.parse(seed.now))
   const random = openRandom(seed.random ?? 1)
+  const users = openUsers()
+  const providers = new Map<string, PlayedProvider>()
   const ground: Ground = {
-    ...surroundings,
+    origins,
     clock,
     random,
-    users: openUsers(random.stream('users')),
     calls: openCallLog(clock.now),
     faults: openFaults(random.stream('faults')),
+    post: openPostOffice(users, providers),
   }
-  const accounts = openAccounts(ground, seed)
-  const gmail = openGmail({ ...ground, accounts })
+  for (const { provider, begin } of started)
+    providers.set(provider.name, begin(ground, users.of(provider.name), seed))
+  const userIds = random.stream('users')
+  const requireProvider = (name = started[0]?.provider.name) => {
+    const found = started.find(({ provider }) => provider.name === name)?.provider
+    if (!found) throw new Error(`the provider ${name} is not played`)
+    return found
+  }
   const world: World = {
     ...ground,
-    accounts,
-    gmail,
-    addUser({ email, name, messages = 0 }) {
-      const user = ground.users.add(email, name)
-      gmail.addUser(user, messages)
+    users,
+    providers,
+    addUser({ email, name, messages = 0, provider }) {
+      const user = newUser(requireProvider(provider), email.toLowerCase(), name, userIds)
+      users.add(user)
+      providers.get(user.provider)?.addUser(user, messages)
       return user
     },
-    close: () => gmail.close(),
+    mailHosts(domain) {
+      const ending = `@${domain.toLowerCase()}`
+      const user = users.list().find(({ email }) => email.endsWith(ending))
+      return user ? requireProvider(user.provider).users.mailHosts : []
+    },
+    close() {
+      for (const provider of providers.values()) provider.close()
+    },
   }
   for (const user of seed.users ?? []) world.addUser(user)
   return world
+}
+
+function newUser(
+  { name: provider, users }: Provider,
+  email: string,
+  name: string | undefined,
+  random: Ground['random'],
+): User {
+  const [local = '', domain = ''] = email.split('@')
+  return {
+    id: users.newId(random),
+    email,
+    name: name ?? local.charAt(0).toUpperCase() + local.slice(1),
+    provider,
+    organization: users.personalDomains.has(domain) ? null : domain,
+    suspended: false,
+  }
 }

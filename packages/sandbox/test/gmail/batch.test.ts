@@ -87,7 +87,7 @@ test('refuses more than a hundred calls, and none', async () => {
 })
 
 test('charges each call, and refuses those over the quota one by one', async () => {
-  gmail.sandbox.world.gmail.configure({
+  gmail.google.gmail.configure({
     quota: 'standard',
     unitsPerMinute: 105,
     quotaAnswer: 429,

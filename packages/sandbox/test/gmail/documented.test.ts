@@ -25,7 +25,7 @@ function publishedRoutes(): Map<string, string> {
   return routes
 }
 
-/** The scopes of each method in the examples of Google's own client. Those of add-ons are left out. */
+/** The scopes of each method in the examples of Google's own client. Scopes of add-ons are left out. */
 function publishedScopes(): Map<string, string[]> {
   const scopes = new Map<string, string[]>()
   for (const [, list = '', id = ''] of declarations.matchAll(

@@ -76,11 +76,7 @@ async function apply(
   else if (step.kind === 'draft') await gmail.ask(token, 'POST', 'drafts', { message: { raw } })
   else if (step.kind === 'send') await gmail.ask(token, 'POST', 'messages/send', { raw })
   else if (step.kind === 'insert') await gmail.ask(token, 'POST', 'messages', { raw, labelIds: ['UNREAD'] })
-  else
-    gmail.sandbox.world.gmail.deliver(
-      gmail.sandbox.world.users.find('small@gmail.test')!,
-      Buffer.from(raw, 'base64url'),
-    )
+  else gmail.deliver('small@gmail.test', Buffer.from(raw, 'base64url'))
 }
 
 test.each([
@@ -89,7 +85,7 @@ test.each([
 ])('leads from any listing to the mailbox as it is, with%s %j', async (query, settings) => {
   gmail.sandbox.world.addUser({ email: 'small@gmail.test', messages: 12 })
   const token = await gmail.token('small@gmail.test')
-  gmail.sandbox.world.gmail.configure(settings)
+  gmail.google.gmail.configure(settings)
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 12 }), async steps => {
       const before = await listed(token)
@@ -130,7 +126,7 @@ test('expires on demand and after a week, for cursors of before only', async () 
     (await gmail.ask(token, 'GET', `history?startHistoryId=${from}`)).status
   const first = await cursor()
   expect(await status(first)).toBe(200)
-  gmail.sandbox.world.gmail.expireHistory(null)
+  gmail.google.gmail.expireHistory(null)
   expect(await status(first)).toBe(404)
   const second = await cursor()
   expect(await status(second)).toBe(200)
@@ -158,7 +154,7 @@ test('expires for one user, and leaves that of others', async () => {
   const cursors = await Promise.all(
     tokens.map(async token => (await gmail.ask(token, 'GET', 'profile')).data.historyId as string),
   )
-  world.gmail.expireHistory(world.users.find(ada))
+  gmail.google.gmail.expireHistory(world.users.find(ada))
   const statuses = await Promise.all(
     tokens.map(async (token, at) => {
       const { status } = await gmail.ask(token, 'GET', `history?startHistoryId=${cursors[at]}`)
@@ -185,8 +181,8 @@ test('comes in pages of the size that is asked for, with empty and repeated ones
     }
   }
   expect(await pages()).toEqual([2, 1])
-  gmail.sandbox.world.gmail.configure({ emptyHistoryPages: true })
+  gmail.google.gmail.configure({ emptyHistoryPages: true })
   expect(await pages()).toEqual([0, 2, 0, 1])
-  gmail.sandbox.world.gmail.configure({ emptyHistoryPages: false, repeatedHistory: true })
+  gmail.google.gmail.configure({ emptyHistoryPages: false, repeatedHistory: true })
   expect(await pages()).toEqual([4, 2])
 })

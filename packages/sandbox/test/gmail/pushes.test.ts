@@ -46,11 +46,10 @@ afterEach(async () => {
   await new Promise(resolve => void server.close(resolve))
 })
 
-const configure = (settings: object): object => gmail.sandbox.world.gmail.configurePushes(settings)
+const configure = (settings: object): object => gmail.google.gmail.configurePushes(settings)
 const watch = async (body: object = { topicName: TOPIC }, user = 'ada@gmail.test') =>
   gmail.ask(await gmail.token(user), 'POST', 'watch', body)
-const deliver = (user = 'ada@gmail.test') =>
-  gmail.sandbox.world.gmail.deliver(gmail.sandbox.world.users.find(user)!, letter({ Subject: 'x' }))
+const deliver = (user = 'ada@gmail.test') => gmail.deliver(user, letter({ Subject: 'x' }))
 const arrived = async (count: number): Promise<void> =>
   void (await vi.waitUntil(() => notices.length >= count, { timeout: 120_000 }))
 
@@ -61,7 +60,7 @@ test('signs its notices as Google does, with the address and the history id', as
   )
   deliver()
   await arrived(2)
-  const keys = createLocalJWKSet({ keys: gmail.sandbox.world.keys.published().map(({ jwk }) => jwk) })
+  const keys = createLocalJWKSet({ keys: gmail.google.keys.published().map(({ jwk }) => jwk) })
   for (const { authorization, body } of notices) {
     const { payload } = await jwtVerify(authorization.replace('Bearer ', ''), keys, {
       audience: endpoint,

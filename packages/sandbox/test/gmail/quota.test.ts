@@ -68,7 +68,7 @@ test.each([
   const unitsPerMinute = (quota === 'standard' ? 6_000 : 15_000) / 10
   const token = await gmail.token('ada@gmail.test')
   const { data } = await gmail.ask(token, 'GET', 'messages?maxResults=1')
-  gmail.sandbox.world.gmail.configure({ quota, unitsPerMinute, quotaAnswer: 403 })
+  gmail.google.gmail.configure({ quota, unitsPerMinute, quotaAnswer: 403 })
   const { count, answer } = await untilRefused(token, `messages/${data.messages[0].id}?format=minimal`)
   expect(count).toBe(allowed / 10)
   expect(answer.data.error).toMatchObject({
@@ -83,7 +83,7 @@ test.each([
 ] as const)(
   'allows a user of the %s table %i calls of 100 units a minute, if nothing else is set',
   async (quota, allowed) => {
-    gmail.sandbox.world.gmail.configure({ quota })
+    gmail.google.gmail.configure({ quota })
     const token = await gmail.token('ada@gmail.test')
     const statuses = []
     for (let count = 0; count < allowed + 20; count += 1)
@@ -96,7 +96,7 @@ test.each([
 )
 
 test('counts a minute that moves on, and each user apart', async () => {
-  gmail.sandbox.world.gmail.configure({ quota: 'standard', unitsPerMinute: 10, quotaAnswer: 429 })
+  gmail.google.gmail.configure({ quota: 'standard', unitsPerMinute: 10, quotaAnswer: 429 })
   const token = await gmail.token('ada@gmail.test')
   const { clock } = gmail.sandbox.world
   const ask = async () => (await gmail.ask(token, 'GET', 'profile')).status
@@ -117,8 +117,7 @@ test('counts a minute that moves on, and each user apart', async () => {
 })
 
 test('limits a project over all of its users, and each project apart', async () => {
-  const { world } = gmail.sandbox
-  world.gmail.configure({ quota: 'standard', projectUnitsPerMinute: 3 })
+  gmail.google.gmail.configure({ quota: 'standard', projectUnitsPerMinute: 3 })
   const ask = async (token: string) => gmail.ask(token, 'GET', 'profile')
   const tokens = await Promise.all(['ada@gmail.test', 'ben@gmail.test'].map(async user => gmail.token(user)))
   const answers = []
@@ -133,7 +132,7 @@ test('limits a project over all of its users, and each project apart', async () 
 })
 
 test.each(['classic', 'standard'] as const)('charges each method what the %s table says', async quota => {
-  gmail.sandbox.world.gmail.configure({ quota, unitsPerMinute: 1_000_000 })
+  gmail.google.gmail.configure({ quota, unitsPerMinute: 1_000_000 })
   const token = await gmail.token('ada@gmail.test', [
     MAIL,
     ...['settings.basic', 'settings.sharing'].map(gmailScope),
@@ -142,7 +141,7 @@ test.each(['classic', 'standard'] as const)('charges each method what the %s tab
   for (const { id, http, path } of METHODS) {
     const { calls } = gmail.sandbox.world
     calls.clear()
-    // What it is about does not exist: each call is charged all the same.
+    // No call finds its message or label: each is charged all the same.
     await gmail.ask(token, http, path.replaceAll(/\{\w+\}/g, 'none'), http === 'GET' ? undefined : {})
     charged.push([id, calls.list({}).map(({ units }) => units)])
   }
@@ -155,7 +154,7 @@ test.each(['classic', 'standard'] as const)('charges each method what the %s tab
 })
 
 test('notes the units of each call', async () => {
-  gmail.sandbox.world.gmail.configure({ quota: 'standard' })
+  gmail.google.gmail.configure({ quota: 'standard' })
   const token = await gmail.token('ada@gmail.test')
   for (const path of ['profile', 'labels', 'messages', 'history?startHistoryId=1', 'nothing'])
     await gmail.ask(token, 'GET', path)

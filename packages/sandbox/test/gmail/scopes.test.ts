@@ -7,7 +7,7 @@ const raw = rawOf(letter({ To: 'ben@gmail.test', Subject: 'x' }))
 const READING = ['profile', 'read', 'metadata', 'search', 'sendAs']
 const MODIFYING = [...READING, 'modify', 'trash', 'send', 'insert', 'draft', 'label']
 
-/** What each scope opens, of the calls below. */
+/** Calls below that each scope allows. */
 const OPENS: Record<string, string[]> = {
   [MAIL]: [...MODIFYING, 'delete'],
   [gmailScope('modify')]: MODIFYING,

@@ -67,7 +67,7 @@ test('keeps a Message-ID, or gives another one by a switch', async () => {
   const headers = { To: 'ben@gmail.test', 'Message-ID': '<mine@example.test>', Subject: 'Zebra' }
   await send('ada@gmail.test', headers)
   expect(await found('ada@gmail.test', 'rfc822msgid:mine@example.test')).toHaveLength(1)
-  gmail.sandbox.world.gmail.configure({ overwriteMessageIds: true })
+  gmail.google.gmail.configure({ overwriteMessageIds: true })
   await send('ada@gmail.test', { ...headers, 'Message-ID': '<second@example.test>' })
   expect(await found('ada@gmail.test', 'rfc822msgid:second@example.test')).toHaveLength(0)
   expect(await found('ada@gmail.test', 'subject:zebra')).toHaveLength(2)

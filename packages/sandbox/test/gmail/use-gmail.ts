@@ -1,6 +1,8 @@
 import { auth, gmail, type gmail_v1 } from '@googleapis/gmail'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { type Google, googleIn } from '../../src/google/google.ts'
 import { openSandbox, type Sandbox } from '../../src/open-sandbox.ts'
+import { requireUser } from '../../src/world/users.ts'
 import type { Answers } from './answers.ts'
 import { openValidation, type Validate } from './schemas.ts'
 
@@ -10,12 +12,15 @@ export const gmailScope = (name: string): string => `https://www.googleapis.com/
 /** Google's own client, and plain calls, on the Gmail of a sandbox. */
 export interface TestGmail {
   readonly sandbox: Sandbox
+  readonly google: Google
   readonly origin: string
   token(user: string, scopes?: string[], clientId?: string): Promise<string>
   /** Google's client for a user. */
   client(user: string, scopes?: string[]): Promise<gmail_v1.Gmail>
-  /** What each call of the client needs, so that it talks to the sandbox. */
+  /** Options of each call of the client, by which it reaches the sandbox. */
   readonly options: { rootUrl: string; retry: false; validateStatus: () => true }
+  /** Delivers a message from outside. */
+  deliver(user: string, message: Buffer): { id: string; threadId: string }
   /** A call without a client. */
   ask(
     token: string,
@@ -52,6 +57,9 @@ export function useGmail(): TestGmail {
     get sandbox() {
       return sandbox()
     },
+    get google() {
+      return googleIn(sandbox().world)
+    },
     get origin() {
       return sandbox().hosts['gmail.googleapis.com'] ?? ''
     },
@@ -70,6 +78,10 @@ export function useGmail(): TestGmail {
       const signedIn = new auth.OAuth2()
       signedIn.setCredentials({ access_token: await used.token(user, scopes) })
       return gmail({ version: 'v1', auth: signedIn })
+    },
+    deliver(user, message) {
+      const found = requireUser(sandbox().world.users, user)
+      return used.google.gmail.receive(found, { message, from: null })
     },
     async ask(token, method, path, body, headers = {}) {
       const response = await fetch(new URL(path.startsWith('/') ? path : ME + path, used.origin), {
@@ -94,7 +106,7 @@ export function useGmail(): TestGmail {
   })
   beforeEach(async () => {
     await fetch(`${sandbox().controlUrl}/reset`, { method: 'POST' })
-    sandbox().world.gmail.configure({ quota: 'off' })
+    used.google.gmail.configure({ quota: 'off' })
   })
   afterAll(async () => open?.[Symbol.asyncDispose]())
   return used

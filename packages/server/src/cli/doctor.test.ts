@@ -470,7 +470,7 @@ describe('waxwing doctor --connect', () => {
     expect(listener.count()).toBe(1)
   })
 
-  test('says why a connection failed', async () => {
+  test('reports the reason why a connection failed', async () => {
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path, WAXWING_EGRESS_ALLOW: '127.0.0.1' }
     expect((await examine(env, '--connect', '127.0.0.1:1')).of('egress')).toMatchObject([

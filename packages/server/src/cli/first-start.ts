@@ -71,7 +71,7 @@ async function openFile({ folder, log }: { folder: string; log: Logger }) {
   }
 }
 
-/** What the first start tells the operator. */
+/** Text of the first start for the operator. */
 function welcome(key: string, baseUrl: string): string {
   return `
 Waxwing is ready at ${baseUrl}

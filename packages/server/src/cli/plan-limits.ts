@@ -24,7 +24,7 @@ const NUMBERS = {
 
 type NumberName = keyof typeof NUMBERS
 
-/** What the command line says of limits, as far as it names them. Commander would make '' of null. */
+/** Limits that the command line names. Commander would make '' of null. */
 export interface LimitOptions extends Partial<Record<NumberName, number | 'unlimited'>> {
   modules?: Module[] | 'all'
   bodyStorage?: boolean

@@ -168,7 +168,7 @@ describe('waxwing plan', () => {
     ])
   })
 
-  test('says that a payment of a tenant is overdue, and that it is settled', async () => {
+  test('records that a payment of a tenant is overdue, and that it is settled', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'acme')
     await line.run('tenant', 'past-due', 'acme')

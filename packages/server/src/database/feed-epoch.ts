@@ -1,4 +1,4 @@
-import type { Place, Session, StoredPlace } from './place.ts'
+import type { DatabaseIdentity, Session, StoredIdentity } from './identity.ts'
 import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'
@@ -67,7 +67,7 @@ export async function recordRestore(db: Db): Promise<void> {
 export async function recordRestoreHere(session: Session): Promise<void> {
   await session.query(restored({ isComplete: false }))
   await session.query('update feed_epoch set place = $1', [
-    JSON.stringify(await readPlace(session, noFolder)),
+    JSON.stringify(await readIdentity(session, noFolder)),
   ])
 }
 
@@ -99,12 +99,12 @@ export function watchForRestore({
   let known = ''
   let noted: StandbyState | null = null
   async function look(session: Session) {
-    const place = await readPlace(session, findFolder)
-    const text = JSON.stringify(place)
+    const identity = await readIdentity(session, findFolder)
+    const text = JSON.stringify(identity)
     if (text === known) return
     const recovery = isSynchronous ? await readRecovery(session) : null
-    const restore = await notePlace(session, place, (before, stored) =>
-      recovery === null ? false : hasEveryCommit({ before, now: place, notes: [stored, noted], recovery }),
+    const restore = await noteIdentity(session, identity, (before, stored) =>
+      recovery === null ? false : hasEveryCommit({ before, now: identity, notes: [stored, noted], recovery }),
     )
     known = text
     if (restore) onRestored(restore)
@@ -128,16 +128,16 @@ export function watchForRestore({
 }
 
 /** Throws on a standby: a connection opened before its promotion would survive the promotion unnoticed. */
-async function readPlace(session: Session, findFolder: FindFolder): Promise<Place> {
-  const { isStandby, ...inside } = await askForPlace(session)
+async function readIdentity(session: Session, findFolder: FindFolder): Promise<DatabaseIdentity> {
+  const { isStandby, ...inside } = await askForIdentity(session)
   if (isStandby) throw new Error('The database is a standby, or is still recovering')
   const { inode, birth } = (await findFolder()) ?? { inode: null, birth: null }
   return { ...inside, inode, birth }
 }
 
-type Inside = Omit<Place, keyof FolderIdentity> & { isStandby: boolean }
+type Inside = Omit<DatabaseIdentity, keyof FolderIdentity> & { isStandby: boolean }
 
-async function askForPlace(session: Session): Promise<Inside> {
+async function askForIdentity(session: Session): Promise<Inside> {
   for (const question of QUESTIONS) {
     try {
       return requireRow((await session.query<Inside>(question)).rows)
@@ -150,23 +150,23 @@ async function askForPlace(session: Session): Promise<Inside> {
 
 /**
  * Compares with the stored identity, in one process at a time. Returns null unless the database was restored.
- * @param isComplete whether no commit is lost, by the place before and the note of its standby
+ * @param isComplete whether no commit is lost, by the identity before and the note of its standby
  */
-async function notePlace(
+async function noteIdentity(
   session: Session,
-  place: Place,
-  isComplete: (before: StoredPlace, standby: string | null) => boolean,
+  identity: DatabaseIdentity,
+  isComplete: (before: StoredIdentity, standby: string | null) => boolean,
 ): Promise<{ isComplete: boolean } | null> {
   await session.query('begin')
   try {
-    const { rows } = await session.query<{ place: StoredPlace | null; standby: string | null }>(
+    const { rows } = await session.query<{ place: StoredIdentity | null; standby: string | null }>(
       'select place, standby from feed_epoch for update',
     )
     const { place: before, standby } = requireRow(rows)
-    const isRestored = before !== null && isElsewhere(before, place)
+    const isRestored = before !== null && differs(before, identity)
     const restore = isRestored ? { isComplete: isComplete(before, standby) } : null
     if (restore) await session.query(restored(restore))
-    await session.query('update feed_epoch set place = $1', [JSON.stringify(place)])
+    await session.query('update feed_epoch set place = $1', [JSON.stringify(identity)])
     await session.query('commit')
     return restore
   } catch (error) {
@@ -176,8 +176,8 @@ async function notePlace(
 }
 
 /** Values that were unknown then or are unknown now are not compared. */
-function isElsewhere(before: StoredPlace, now: Place): boolean {
-  const keys = Object.keys(now) as (keyof Place)[] // of a literal shape
+function differs(before: StoredIdentity, now: DatabaseIdentity): boolean {
+  const keys = Object.keys(now) as (keyof DatabaseIdentity)[] // of a literal shape
   return keys.some(key => (before[key] ?? null) !== null && now[key] !== null && before[key] !== now[key])
 }
 

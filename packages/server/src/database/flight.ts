@@ -19,7 +19,7 @@ export function sendFlight(client: PoolClient, statements: readonly Statement[])
   const { promise, resolve, reject } = Promise.withResolvers<QueryResult[]>()
   const flight = new Flight(statements)
   flight.callback = error => (error ? reject(error) : resolve(flight.results))
-  // Both types know only a part of what `pg` calls.
+  // Both types have only a part of the methods that `pg` calls.
   client.query(flight as unknown as Submittable)
   return promise
 }
@@ -35,9 +35,9 @@ interface Wire {
   sync(): void
 }
 
-/** What a client of `pg` calls on a query, which its types leave out. */
+/** Members of a query that a client of `pg` uses, and that its types leave out. */
 declare class SentQuery {
-  /** What the client takes to be prepared when the server says that something is. */
+  /** Name of the statement that counts as prepared when the server reports one prepared. */
   name: string | undefined
   text: string
   queryMode: 'extended' | undefined
@@ -141,7 +141,7 @@ class Flight extends PgQuery {
   override handleError(error: Error, connection: Wire): void {
     // The server, or the connection, ended after the last of them was done: a commit has taken effect.
     if (this.#isCompleted) return this.handleReadyForQuery(connection)
-    // What the server left out it has not prepared either.
+    // The statements that the server left out are not prepared either.
     for (const { name } of this.#queries.slice(this.#at))
       if (name !== undefined) delete connection.submittedNamedStatements[name]
     this.callback(this.#failure ?? error)

@@ -180,7 +180,7 @@ describe('migrate', () => {
     expect((await sql`select to_regclass('b') as b`.execute(db)).rows).toEqual([{ b: null }])
   })
 
-  test('has times of its own for statements and pauses, whatever the database says', async () => {
+  test('has times of its own for statements and pauses, whatever the settings of the database', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     const { rows: names } = await sql<{ name: string }>`select current_database() as name`.execute(db)

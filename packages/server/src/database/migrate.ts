@@ -63,7 +63,7 @@ export async function findMissing(database: Pick<Pool, 'query'>): Promise<string
   return findMissingOf(database, await readMigrations())
 }
 
-/** The newest migration of a database that this release does not know; null if it knows all. */
+/** The newest migration of a database that this release lacks; null if it has all. */
 export async function findNewer(database: Pick<Pool, 'query'>): Promise<string | null> {
   const known = new Set((await readMigrations()).map(({ version }) => version))
   const newer = [...(await readApplied(database)).values()].filter(({ version }) => !known.has(version))
@@ -80,7 +80,10 @@ async function findMissingOf(database: Pick<Pool, 'query'>, ours: Migration[]): 
   return listMissing(applied, ours).map(({ name }) => name)
 }
 
-/** The role may have been given a shorter time for statements. What a lost process leaves behind must end nevertheless. */
+/**
+ * The role may have been given a shorter time for statements. A statement that a lost process leaves behind must end
+ * nevertheless.
+ */
 async function limitMigration(client: Client) {
   await limitSession(client, {
     statementSeconds: 0,
@@ -89,7 +92,7 @@ async function limitMigration(client: Client) {
   await client
     .query(`set client_connection_check_interval = '${CONNECTION_CHECK_SECONDS}s'`)
     .catch((error: unknown) => {
-      // Not every platform of a server can tell during a statement that its client is gone.
+      // Not every platform of a server can notice during a statement that its client is gone.
       if (!(error instanceof DatabaseError) || error.code !== '22023') throw error
     })
 }

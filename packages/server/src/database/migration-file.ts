@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 
-/** A change of the schema, as its file says it. A release is named by the newest migration that it has. */
+/** A change of the schema, with the contents of its file. A release is named by the newest migration that it has. */
 export interface Migration {
   version: number
   name: string

@@ -28,8 +28,8 @@ interface Outage {
 }
 
 /**
- * Logs an outage of the database as a whole: a warning when it begins, one every minute, and one when it is over. What
- * failed because of it, such as each request, is counted by its message. Its own line is written at level debug only.
+ * Logs an outage of the database as a whole: a warning when it begins, one every minute, and one when it is over. A
+ * failure because of it, such as that of each request, is counted by its message. Its own line is at level debug.
  */
 export class OutageLog implements Disposable {
   /** Writes to the given log, but for what fails in an outage. */
@@ -88,7 +88,7 @@ export class OutageLog implements Disposable {
     this.#timer = setTimeout(() => void this.#look(seen), this.#lookSeconds * 1000).unref()
   }
 
-  /** @param seen failures at the last look. While there are more, the outage is not over, whatever the database says */
+  /** @param seen failures at the last look. While there are more, the outage is not over, even if the database answers */
   async #look(seen: number): Promise<void> {
     const isBack = await this.#options.ask().then(
       () => true,

@@ -11,7 +11,7 @@ export function describeOutage(error: unknown): string | null {
 const RETRY_MILLISECONDS = 100
 
 /**
- * Asks again while the database cannot be reached, at most for so many seconds. What is asked may take effect more than
+ * Asks again while the database cannot be reached, at most for so many seconds. A question may take effect more than
  * once.
  */
 export async function askThroughOutage<Answer>(ask: () => Promise<Answer>, seconds: number): Promise<Answer> {

@@ -39,7 +39,7 @@ async function changeInBatches(client: Client, statement: string, pauseMilliseco
   }
 }
 
-/** What an interruption leaves is an index that PostgreSQL maintains and never uses. */
+/** Creates an index, in place of one that an interruption left: PostgreSQL maintains such a one and never uses it. */
 async function makeIndex(client: Client, name: string, statement: string) {
   const found = await findIndex(client, name)
   if (found?.isValid) return

@@ -49,7 +49,7 @@ const CONNECT_TIMEOUT_SECONDS = 10
 const IDLE_SECONDS = 90
 const STATEMENT_TIMEOUT_SECONDS = 30
 /**
- * A working server ends every statement within its own timeout and reports it. One that is silent for longer is frozen
+ * A working server ends every statement within its own timeout and reports it. A server that is silent for longer is frozen
  * or gone. The limit is not shorter for requests, because the server would continue with an abandoned statement while
  * it is repeated.
  */

@@ -7,14 +7,14 @@ import { HELD, UNAWAITED } from './unawaited.ts'
 
 const TRANSACTION_BEGINS = /^(?:begin|start transaction)/
 const TRANSACTION_ENDS = /^(?:commit|rollback)$/
-/** What a statement that nobody waits for comes to. */
+/** Result of a statement that nobody waits for. */
 const UNANSWERED = { command: '', rowCount: null, rows: [] }
 
 /**
  * A view of a client of the pool for Kysely: statements with parameters are prepared once per connection, under a name.
  * Nobody waits for the begin of a transaction, nor for statements with the parameter `UNAWAITED`: they are sent with the
- * next statement, which fails with their error. Those with the parameter `HELD` are sent with it as well; outside of a
- * transaction each is one of its own. What a rollback finds unsent is never sent.
+ * next statement, which fails with their error. Statements with the parameter `HELD` are sent with it as well; outside of a
+ * transaction each is one of its own. A statement that a rollback finds unsent is never sent.
  */
 export function preparingClient(
   client: PoolClient,
@@ -69,10 +69,10 @@ export function preparingClient(
     return results[at]!
   }
 
-  /** Sends nothing if the server does not know of the transaction. */
+  /** Sends nothing if the transaction has not begun on the server. */
   async function rollBack() {
     const isUnknown = unsent.statements.some(({ text }) => TRANSACTION_BEGINS.test(text))
-    // Whoever reads the answer of one of them would wait for ever.
+    // A caller that reads the answer of one of them would wait for ever.
     unsent.sent.promise.catch(() => {})
     unsent.sent.reject(new Error('The transaction was rolled back before the statement was sent'))
     unsent = newFlight()

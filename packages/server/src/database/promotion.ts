@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import type { Place, Session, StoredPlace } from './place.ts'
+import type { DatabaseIdentity, Session, StoredIdentity } from './identity.ts'
 import type { Db } from './pool.ts'
 import { isWithheld } from './withheld.ts'
 
 /*
- * Whether a promoted standby has every commit of the database before it. PostgreSQL does not say so afterwards, so three
+ * Whether a promoted standby has every commit of the database before it. PostgreSQL keeps no record of it, so three
  * things must agree: the operator promises it, the processes had noted that commits waited for a standby, and the server
  * was such a standby, not a recovery of an archive.
  */
@@ -15,7 +15,7 @@ import { isWithheld } from './withheld.ts'
  */
 export type StandbyState = 'sync' | 'quorum' | 'potential' | 'async' | 'none' | 'hidden' | 'unawaited'
 
-/** What a server says about the recovery that it came from. */
+/** The recovery that a server came from. */
 export interface Recovery {
   /** Whether a recovery target is set, as for a recovery to a point in time. */
   hasTarget: boolean
@@ -27,8 +27,8 @@ export interface Recovery {
 }
 
 export interface Promotion {
-  before: StoredPlace
-  now: Place
+  before: StoredIdentity
+  now: DatabaseIdentity
   /** The last note in the database, and the last one that this process had confirmed; null: none. */
   notes: readonly [stored: string | null, own: string | null]
   recovery: Recovery
@@ -41,7 +41,7 @@ export function hasEveryCommit({ before, now, notes: [stored, own], recovery }: 
 }
 
 /** Whether it is the same cluster on the timeline that follows. */
-function isNextTimeline(before: StoredPlace, now: Place): boolean {
+function isNextTimeline(before: StoredIdentity, now: DatabaseIdentity): boolean {
   if (before.system == null || before.timeline == null || now.timeline === null) return false
   const isSame =
     before.system === now.system && before.database === now.database && before.table === now.table

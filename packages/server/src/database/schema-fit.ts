@@ -9,7 +9,7 @@ export interface AppliedMigration {
   version: number
   name: string
   checksum: string
-  /** As in `Migration`. Null also if it was applied before releases said so. */
+  /** As in `Migration`. Null also if it was applied before releases recorded it. */
   serves: number | null
   /** The product version that applied it, if it is known. */
   release: string | null
@@ -89,8 +89,8 @@ export function processName(as: 'service' | 'command', newest: number): string {
 }
 
 /**
- * Refuses to apply migrations while processes run that the schema would no longer serve. Those of releases that did not
- * say their schema count as older.
+ * Refuses to apply migrations while processes run that the schema would no longer serve. Processes of releases that did not
+ * record their schema count as older.
  */
 export async function requireNoneLeftBehind(
   database: Queryable,

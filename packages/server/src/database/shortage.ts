@@ -11,7 +11,7 @@ export interface Shortage {
 }
 
 const DATABASE = 'the database'
-/** The error of a write to an open file does not say which file it was. */
+/** The error of a write to an open file does not name the file. */
 const FILES = "the service's files"
 const CAUSES_MAX = 5
 

@@ -970,7 +970,7 @@ export interface Tables {
 }
 
 /**
- * The columns that this release knows. It selects these and not `*`: the result of a prepared `*` changes when a newer
+ * Columns of this release's schema. It selects these and not `*`: the result of a prepared `*` changes when a newer
  * release adds a column, and PostgreSQL refuses to run it.
  */
 export const COLUMNS = {

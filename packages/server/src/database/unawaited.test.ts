@@ -84,7 +84,7 @@ describe('a statement that nobody waits for', () => {
   })
 })
 
-describe('what is sent with the next statement', () => {
+describe('a statement that is sent with the next one', () => {
   let single: Awaited<ReturnType<typeof openTestDatabase>>
   let answers = 0
   beforeAll(async () => {

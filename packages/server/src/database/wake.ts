@@ -70,7 +70,7 @@ export class NoticeSender implements AsyncDisposable {
   }
 }
 
-/** Tells the listeners of all processes that an account has work. */
+/** Notifies the listeners of all processes that an account has work. */
 export interface Waker extends AsyncDisposable {
   /**
    * Wakes those who listen to the channel: by default the owner of the account. Returns at once and never throws. If a

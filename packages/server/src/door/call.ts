@@ -15,7 +15,7 @@ export interface Call {
   /** The credential presented, or null. Hosted operations take `params.token` instead. */
   credential: string | null
   params: Record<string, string>
-  /** What the state of the resource must match; null without a condition. */
+  /** Condition on the state of the resource, from `If-Match`; null without one. */
   ifMatch: string | null
   /** The header `Last-Event-ID`, with which a client takes up an event stream again. */
   lastEventId: string | null

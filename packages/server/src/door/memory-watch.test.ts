@@ -6,7 +6,7 @@ import { MemoryWatch } from './memory-watch.ts'
 const CLASSES: LoadClass[] = ['costly', 'read', 'write']
 const LOOK_MILLISECONDS = 500
 
-/** A watch of a memory of 100 bytes, of which a test says how many are used. */
+/** A watch of a memory of 100 bytes. The test sets how many are used. */
 function openWatch() {
   const lines: string[] = []
   const log = openLog({

@@ -18,8 +18,8 @@ export interface MemoryWatchOptions {
 }
 
 /**
- * Decides which requests are refused because memory runs short. Refusing helps only if requests hold the memory. What
- * is still used after a minute is taken for granted, and only the rest is divided among the classes, so that a process
+ * Decides which requests are refused because memory runs short. Refusing helps only if requests hold the memory. Memory
+ * that is still used after a minute is taken for granted, and only the rest is divided among the classes, so that a process
  * whose accounts need 85 % of its memory serves its callers nevertheless.
  */
 export class MemoryWatch {
@@ -34,7 +34,7 @@ export class MemoryWatch {
     this.#options = options
   }
 
-  /** What was used at the last look. */
+  /** Memory that was used at the last look. */
   get logFields(): LogFields {
     return { reason: this.#use?.of, bytes: this.#use?.bytes, limit: this.#use?.bytesMax }
   }

@@ -93,7 +93,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
       const sharing = door.shares.enter(identity.tenantId) ?? refuseTooMany(TENANT_IS_FULL)
       end = sharing.end
       const forbidden = findForbidden(meta, identity.credential, call.params['accountId'])
-      // What is forbidden counts as in progress, but on no window.
+      // A forbidden call counts as in progress, but on no window.
       const begun = await door.calls.begin(identity.credential.id, forbidden ? [] : windowsOf(identity))
       end = () => {
         begun.end()

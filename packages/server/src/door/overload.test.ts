@@ -107,7 +107,7 @@ test('a service whose memory comes near its limit refuses requests until it has 
     waitUntil(`the answers ${expected.join()}`, async () => isDeepStrictEqual(await ask(), expected))
   await answersBecome([200, 200, 200])
 
-  // What follows depends little on the garbage that there is already.
+  // The garbage that there is already has little effect on what follows.
   collectGarbage()
   bytesMax = (process.memoryUsage.rss() + 150 * MEGABYTE) / 0.85
   // Pieces of this size are given back to the system one by one.

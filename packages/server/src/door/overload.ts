@@ -67,7 +67,7 @@ export function watchOverload({ poolWaitMilliseconds, readMemory, log }: Overloa
   }
   const timer = setInterval(look, LOOK_MILLISECONDS).unref()
 
-  /** What this class has too little of: memory, with how much is used, or time, with how late it is. Null if nothing. */
+  /** The shortage of this class: of memory, with how much is used, or of time, with how late it is. Null without one. */
   function findShortage(loadClass: LoadClass): LogFields | null {
     if (memory.isShort(loadClass)) return memory.logFields
     const patience = PATIENCE[loadClass]

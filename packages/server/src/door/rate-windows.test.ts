@@ -11,7 +11,7 @@ const LIMIT = 37
 const limitHeaders = ({ headers }: Response) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => headers.get(name))
 
-/** Stops the clock some seconds before the end of a minute, so that a test knows its window. */
+/** Stops the clock some seconds before the end of a minute, so that the window of a test is certain. */
 function standBeforeMinuteEnd(door: TestDoor, seconds: number) {
   door.stopClock()
   door.pass(60 - ((door.clock.now() / 1000) % 60) + 60 - seconds)

@@ -91,7 +91,7 @@ test('an operation of a module is refused to tenants whose plan lacks it, after 
       '400 invalid_input',
       '400 invalid_input',
     ])
-    // What was answered before is answered again; a refusal is kept as well.
+    // An earlier answer is given again; a refusal is kept as well.
     expect(await post(module, { idempotencyKey: `${module}-1` })).toBe('200 ok')
     expect(await post(module, { idempotencyKey: `${module}-2` })).toBe(MISSING)
 

@@ -10,7 +10,7 @@ import type { Database, Db } from '../database/pool.ts'
 import { openWakes } from '../database/wake.ts'
 import { Pulse } from '../processes/pulse.ts'
 import { openLog } from '../kit/log.ts'
-import { EventFollower, type Following } from './follow.ts'
+import { EventFollower, type EventSubscription } from './follow.ts'
 import { openNews } from './news.ts'
 import { deleteOldEvents } from './retention.ts'
 import { inTransaction } from './unit-of-work.ts'
@@ -36,7 +36,7 @@ async function openNotebook(db: Db) {
     create table noted (number bigserial, tenant_id uuid not null, event_id bigint not null)
   `.execute(db)
   return {
-    following: (before: () => Promise<void> = async () => {}): Following<Followed> => ({
+    subscription: (before: () => Promise<void> = async () => {}): EventSubscription<Followed> => ({
       name: 'notebook',
       types: ['account.deleted', 'account.purged'],
       async handle(unit, events) {
@@ -99,7 +99,7 @@ describe('EventFollower', () => {
       }
       await using heard = openTestNews(database)
       const { news } = heard
-      const start = () => new EventFollower({ db, log, news, following: notebook.following(failing) })
+      const start = () => new EventFollower({ db, log, news, subscription: notebook.subscription(failing) })
       const followers = [start(), start()]
 
       const writers = Array.from({ length: 6 }, async (_, writer) => {
@@ -148,7 +148,7 @@ describe('EventFollower', () => {
     await append(db, old.id, 2, 'account.deleted')
     await append(db, fresh.id, 1, 'account.deleted')
     await using heard = openTestNews(database)
-    await using _follower = new EventFollower({ db, log, ...heard, following: notebook.following() })
+    await using _follower = new EventFollower({ db, log, ...heard, subscription: notebook.subscription() })
     await waitUntil('both tenants', async () => (await notebook.read(fresh.id)).length > 0)
     await waitUntil('the old one', async () => (await notebook.read(old.id)).length > 0)
     expect(await notebook.read(old.id)).toEqual((await wanted(db, old.id)).slice(1))
@@ -168,7 +168,7 @@ describe('EventFollower', () => {
     `.execute(db)
     await append(db, id, 1, 'account.purged')
     await using heard = openTestNews(database)
-    await using _follower = new EventFollower({ db, log, ...heard, following: notebook.following() })
+    await using _follower = new EventFollower({ db, log, ...heard, subscription: notebook.subscription() })
     await waitUntil('the last one', async () => (await notebook.read(id)).length >= 61)
     const { rows } = await sql<{ id: string }>`
       select id from event where tenant_id = ${id} and type <> 'account.updated' and data::text <> '{}' order by id
@@ -186,8 +186,8 @@ describe('EventFollower', () => {
     await using heard = openTestNews(database)
     let batches = 0
     const reach = async () => void batches++
-    const following = { ...notebook.following(), isWanted }
-    await using _follower = new EventFollower({ db, log, news: heard.news, following, reach })
+    const subscription = { ...notebook.subscription(), isWanted }
+    await using _follower = new EventFollower({ db, log, news: heard.news, subscription, reach })
     const begunAt = performance.now()
     for (let number = 0; number < 40; number++) {
       await append(db, id, number, 'account.deleted')
@@ -215,17 +215,17 @@ describe('EventFollower', () => {
     await append(db, bad.id, 1, 'account.deleted')
     const held = Promise.withResolvers<void>()
     const entered = Promise.withResolvers<void>()
-    const following = notebook.following()
+    const subscription = notebook.subscription()
     await using heard = openTestNews(database)
     await using _follower = new EventFollower({
       db,
       log,
       news: heard.news,
-      following: {
-        ...following,
+      subscription: {
+        ...subscription,
         async handle(unit, events) {
           if (unit.tenantId === bad.id) throw new Error('a fault of the test')
-          await following.handle(unit, events)
+          await subscription.handle(unit, events)
           entered.resolve()
           await held.promise
         },

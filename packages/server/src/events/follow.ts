@@ -14,8 +14,8 @@ export type FollowedEvent<T extends EventType = EventType> = {
   [K in T]: { id: string; type: K; accountId: string | null; createdAt: Date; data: EventData<K> }
 }[T]
 
-/** What follows the event log of every tenant. */
-export interface Following<T extends EventType> {
+/** A named subscription of the event log of every tenant. */
+export interface EventSubscription<T extends EventType> {
   /** Lower-case words with underscores. Stored with each position, so it stays the same in every release. */
   name: string
   types: readonly T[]
@@ -36,7 +36,7 @@ export interface EventFollowerOptions<T extends EventType> {
   db: Db
   log: Logger
   news: News
-  following: Following<T>
+  subscription: EventSubscription<T>
   /** Called after each batch, once it is committed. */
   onHandled?(): void
   reach?: ReachPoint
@@ -66,7 +66,7 @@ export class EventFollower<T extends EventType> implements AsyncDisposable {
   #told = new Set<string>()
   /** Tenants whose last events nobody wanted. */
   readonly #unwanted = new Set<string>()
-  /** Those of them with news, and what ends their pause. */
+  /** Unwanted tenants with news, and the timer of their pause. */
   readonly #toldLater = new Set<string>()
   #later: NodeJS.Timeout | null = null
   /** When every tenant is looked at, by `performance.now()`. */
@@ -74,15 +74,15 @@ export class EventFollower<T extends EventType> implements AsyncDisposable {
 
   constructor(options: EventFollowerOptions<T>) {
     this.#options = options
-    const { log, news, following } = options
+    const { log, news, subscription } = options
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
-      failure: `Could not follow events (${following.name})`,
+      failure: `Could not follow events (${subscription.name})`,
       log,
     })
     this.#listening = news.listen({
       onNews: (tenantId, types) => {
-        if (following.types.some(type => types.has(type))) this.#hear(tenantId)
+        if (subscription.types.some(type => types.has(type))) this.#hear(tenantId)
       },
       onUnsure: () => this.lookAtAll(),
     })
@@ -149,10 +149,10 @@ export class EventFollower<T extends EventType> implements AsyncDisposable {
 
   /** Handles a batch. @returns whether there is more; null if its position could not be held */
   async #follow(tenant: BehindTenant): Promise<boolean | null> {
-    const { db, log, following } = this.#options
+    const { db, log, subscription } = this.#options
     const { tenantId } = tenant
     try {
-      if (tenant.isNew) await addPosition(db, following.name, tenantId)
+      if (tenant.isNew) await addPosition(db, subscription.name, tenantId)
       const handled = await inTransaction(db, tenantId, unit => handleBatch(unit, this.#options))
       if (handled === null) return null
       if (handled.isWanted) this.#unwanted.delete(tenantId)
@@ -160,8 +160,8 @@ export class EventFollower<T extends EventType> implements AsyncDisposable {
       this.#options.onHandled?.()
       return handled.hasMore
     } catch (error) {
-      log.warn({ error, tenantId, kind: following.name }, 'Events could not be handled; they are retried')
-      const retrySeconds = await recordFailure(db, following.name, tenantId)
+      log.warn({ error, tenantId, kind: subscription.name }, 'Events could not be handled; they are retried')
+      const retrySeconds = await recordFailure(db, subscription.name, tenantId)
       this.#lookAt = Math.min(this.#lookAt, performance.now() + retrySeconds * 1_000)
       return false
     }
@@ -176,14 +176,14 @@ interface BehindTenant {
 
 /** Tenants with events after their position, the longest waiting first. @param tenantIds null: all tenants */
 async function listBehind<T extends EventType>(
-  { db, following }: EventFollowerOptions<T>,
+  { db, subscription }: EventFollowerOptions<T>,
   tenantIds: readonly string[] | null,
 ): Promise<BehindTenant[]> {
   if (tenantIds?.length === 0) return []
   const { rows } = await sql<BehindTenant>`
     select tenant.id as "tenantId", follower.name is null as "isNew"
     from tenant left join event_follower as follower
-      on follower.tenant_id = tenant.id and follower.name = ${following.name}
+      on follower.tenant_id = tenant.id and follower.name = ${subscription.name}
     where coalesce(follower.due_at <= clock_timestamp(), true)
       ${tenantIds === null ? sql`` : sql`and tenant.id = any(${[...tenantIds]}::uuid[])`}
       and exists (
@@ -203,16 +203,16 @@ async function addPosition(db: Db, name: string, tenantId: string): Promise<void
 /** @returns null if the tenant's position is not there, held by another process, or not due */
 async function handleBatch<T extends EventType>(
   unit: UnitOfWork,
-  { following, reach = passPoints }: EventFollowerOptions<T>,
+  { subscription, reach = passPoints }: EventFollowerOptions<T>,
 ): Promise<Pick<EventBatch<T>, 'hasMore' | 'isWanted'> | null> {
-  const { name, handle } = following
-  const batch = await holdAndRead(unit, following)
+  const { name, handle } = subscription
+  const batch = await holdAndRead(unit, subscription)
   if (batch?.readUpTo == null) return batch
   const moving = sql`
     update event_follower set after_id = ${batch.readUpTo}, failures = 0, due_at = null
     where name = ${name} and tenant_id = ${unit.tenantId}`
   await executeUnawaited(unit.sql, moving)
-  if (batch.events.length > 0) await handle.call(following, unit, batch.events)
+  if (batch.events.length > 0) await handle.call(subscription, unit, batch.events)
   await reach('events_handled', unit.tenantId)
   return batch
 }
@@ -233,7 +233,7 @@ interface EventBatch<T extends EventType> {
  */
 async function holdAndRead<T extends EventType>(
   { sql: tx, tenantId }: UnitOfWork,
-  { name, types, isWanted }: Following<T>,
+  { name, types, isWanted }: EventSubscription<T>,
 ): Promise<EventBatch<T> | null> {
   const own = sql`name = ${name} and tenant_id = ${tenantId}`
   const holding = sql`

@@ -37,7 +37,7 @@ type TypesByTenant = Map<string, Set<string>>
 const publishers = new WeakMap<Db, Set<(tenantId: string, types: ReadonlySet<string>) => void>>()
 
 /**
- * Tells everyone who listens, in all processes, that a transaction through this pool has committed events. Called by
+ * Notifies the listeners in all processes that a transaction through this pool has committed events. Called by
  * `inTransaction` alone. Costs the caller nothing: listeners take a note, and other processes are told together.
  */
 export function publishNews(db: Db, tenantId: string, types: ReadonlySet<string>): void {

@@ -172,7 +172,7 @@ async function isOver(db: Db, partition: Partition, retentionDays: number): Prom
   return ageDays > retentionDays && !(await hasUnhandled(db, partition))
 }
 
-/** Whether a follower has not handled an event of the range. One that has a position follows all tenants. */
+/** Whether a follower has not handled an event of the range. A follower with a position follows all tenants. */
 async function hasUnhandled(db: Db, { name }: Partition): Promise<boolean> {
   const { rows } = await sql<{ has: boolean }>`
     select exists (

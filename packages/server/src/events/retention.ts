@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 
 const BATCH_ROWS = 2000
-/** What a follower has not handled is kept longer, but no longer than this. */
+/** Events that a follower has not handled are kept longer, but no longer than this. */
 export const UNHANDLED_DAYS_MAX = 7
 
 /**

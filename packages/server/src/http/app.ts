@@ -44,9 +44,9 @@ export interface AppOptions extends Door {
   /** Whether requests can be served: the database answers and the service is not shutting down. */
   isReady: () => Promise<boolean>
   overload: Overload
-  /** What people and their mail programs call, without a credential. */
+  /** Routes for people and their mail programs, without a credential. */
   publicRoutes?: readonly PublicRoute[]
-  /** What takes the pushes of providers. */
+  /** Receivers of the pushes of providers. */
   pushes?: readonly PushReceiver[]
   /** The host that serves links and nothing else; null if there is none. */
   linksHost?: string | null
@@ -128,7 +128,7 @@ export function createApp(options: AppOptions): App {
     }
     app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), context => {
       const { method } = context.req.raw
-      // What asks whether it may write comes before a write.
+      // A request that asks whether it may write comes before a write.
       const unknown = method === 'OPTIONS' ? 'write' : 'read'
       const loadClass = methods[method === 'HEAD' ? 'GET' : method]?.loadClass ?? unknown
       return exchangeApi(context, path, { loadClass, serve })

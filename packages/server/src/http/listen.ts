@@ -37,7 +37,7 @@ export interface ListenOptions {
 }
 
 export interface CloseOptions {
-  /** Time for requests to be answered. Those that are not are disconnected. */
+  /** Time for requests to be answered. Clients without an answer are disconnected then. */
   deadlineMilliseconds?: number
   /** Time for answers that have begun by then, such as downloads. By default they have no more than the others. */
   begunMilliseconds?: number

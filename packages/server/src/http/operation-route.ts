@@ -84,7 +84,7 @@ async function answerAdmitted(
   const answer = await admitted.run({
     readInput() {
       const { body } = read
-      // What was parsed is kept until the end of the call, its text is not.
+      // The parsed body is kept until the end of the call, its text is not.
       read.body = null
       return readInput(request.url, body)
     },

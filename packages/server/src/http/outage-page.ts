@@ -1,7 +1,7 @@
 import { html } from '../kit/html.ts'
 import { renderPublicPage } from '../pages/public-page.ts'
 
-/** Says that a page cannot be shown for the moment. Its link opens the same address by GET. */
+/** The page of an outage, in place of one that cannot be shown for the moment. Its link opens the same address by GET. */
 export function outagePage(): string {
   return renderPublicPage({
     heading: 'Please try again in a moment',

@@ -7,7 +7,7 @@ const { openDoor } = useTestDoors()
 
 const seen: PublicRequest[] = []
 
-/** Knows the token `known`, and shows what it was given. */
+/** Page of the token `known`, which shows its input. */
 const page: PublicRoute = {
   path: '/u/{token}',
   isLink: true,
@@ -161,7 +161,7 @@ test('a host that is only that of the links serves nothing else', async () => {
   expect(await statuses('mail.example.com')).toEqual([200, 200, 200, 200, 200, 302, 200, 404])
 })
 
-test('a route tells who asks, and with which program', async () => {
+test('a route gets the address and the program of the client', async () => {
   await using door = await openDoor({ publicRoutes })
   seen.length = 0
   await fetch(`${door.address}/u/known?name=Ada&unknown=1`, { headers: { 'user-agent': 'x'.repeat(600) } })

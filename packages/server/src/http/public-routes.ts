@@ -32,7 +32,7 @@ export interface PublicExchange {
 
 export type ServePublic = (exchange: PublicExchange) => Promise<Response>
 
-/** For a page without a form or a script. One that has them answers with a policy of its own. */
+/** For a page without a form or a script. A page that has them answers with a policy of its own. */
 const PUBLIC_HEADERS: AnswerHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': PUBLIC_PAGE_POLICY,
@@ -158,7 +158,7 @@ function readCookie(header: string, name: string): string | null {
   return pair?.slice(name.length + 1) ?? null
 }
 
-/** Says 503 also if it is not known whether a form was saved: every form may be sent again. */
+/** Answers 503 also if it is not known whether a form was saved: every form may be sent again. */
 function outageAnswer(): PublicAnswer {
   return { status: 503, headers: { 'retry-after': String(overloadRetrySeconds()) }, body: outagePage() }
 }
@@ -179,7 +179,7 @@ function answerPlain(headers: AnswerHeaders, status: number, text: string): Resp
   return new Response(`${text}\n`, { status, headers: { ...headers, ...PUBLIC_HEADERS, ...PLAIN } })
 }
 
-/** Null if the body is too large. What is no form, or ends early, has no fields. */
+/** Null if the body is too large. A body that is no form, or ends early, has no fields. */
 async function readForm(
   { request, incoming, outgoing }: PublicExchange,
   { bytesMax }: PublicForm,

@@ -11,7 +11,7 @@ export interface PushExchange {
   outgoing: ServerResponse
 }
 
-/** What the provider hears. It tries again after everything but a success. */
+/** Statuses of the answers. The provider tries again after all but a success. */
 const STATUSES: Record<PushOutcome, number> = { taken: 204, forged: 401, unavailable: 503 }
 
 /** Answers the pushes of a provider, without a word of why one was refused. */

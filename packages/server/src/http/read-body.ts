@@ -71,7 +71,7 @@ export async function readBody(
   }
 }
 
-/** RFC 9112 section 6.3: a request has a body only if one of these two headers says so. */
+/** RFC 9112 section 6.3: a request has a body only if it has one of these two headers. */
 function hasBody(headers: Headers): boolean {
   return headers.has('content-length') || headers.has('transfer-encoding')
 }

@@ -28,7 +28,7 @@ export function streamPieces(pieces: Pieces): ReadableStream<Uint8Array> {
           }
           controller.enqueue(value)
           stall = setTimeout(() => {
-            // What fails while the content is given up is nobody's any more.
+            // Nobody waits for an error of content that is given up.
             iterator.return?.().catch(() => {})
             breakOff(new Error('The client takes nothing'))
           }, stallMillisecondsMax)

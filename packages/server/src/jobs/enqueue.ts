@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { newId } from '../kit/ids.ts'
 
-/** Larger sets belong in a table of their own, whose rows say what is due. */
+/** Larger sets belong in a table of their own, with a row for each thing to do. */
 const JOBS_AT_ONCE_MAX = 100
 const PAYLOAD_CHARACTERS_MAX = 65_536
 

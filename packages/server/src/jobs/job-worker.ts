@@ -88,7 +88,7 @@ export class JobWorker implements AsyncDisposable {
     this.#loop.wake()
   }
 
-  /** Tells running jobs to stop and waits for them. */
+  /** Signals running jobs to stop, and waits for them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]()
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))

@@ -60,7 +60,7 @@ export class RecurringTasks implements AsyncDisposable {
     this.#loop.wake()
   }
 
-  /** Tells running tasks to stop, and waits for them. */
+  /** Signals running tasks to stop, and waits for them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]()
     const ended = new AbortController()

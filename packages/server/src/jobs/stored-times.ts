@@ -17,7 +17,7 @@ export interface StoredTimes {
   among?: RawBuilder<boolean>
   /** Columns with the time until which something waits. A time that was set in the future counts again from now on. */
   waits?: Readonly<Record<string, Wait>>
-  /** Columns with the time at which something happened. One that lies ahead counts as now. */
+  /** Columns with the time at which something happened. A time ahead counts as now. */
   past?: readonly string[]
   /**
    * The same, for columns from which on something is looked for: one that lies ahead counts as this many seconds before
@@ -28,7 +28,7 @@ export interface StoredTimes {
 
 /**
  * How to tell when a time was set: by a column that holds it, or since each is set this far ahead.
- * Where `unless` holds, the time is kept, whatever the clock says.
+ * Where `unless` holds, the time is kept, whatever the clock shows.
  */
 export type Wait = { setAt: string; unless?: RawBuilder<boolean> } | { seconds: number }
 
@@ -124,7 +124,7 @@ async function voidBatch(db: Db, stored: StoredTimes): Promise<{ found: number; 
 interface Column {
   name: string
   isVoid: RawBuilder<boolean>
-  /** What a void time becomes. */
+  /** Value that replaces a void time. */
   value: RawBuilder<unknown>
 }
 
@@ -135,7 +135,7 @@ function columnsOf({ waits = {}, past = [], since = {} }: StoredTimes): Column[]
   const setAt = new Set(waiting.flatMap(([, wait]) => ('setAt' in wait ? [wait.setAt] : [])))
   return [
     ...waiting.map(([name, wait]) => waitingColumn(name, wait)),
-    // What is set from now on is set now.
+    // A time of setting that lies ahead becomes the present.
     ...[...new Set([...past, ...setAt])].map(name => ({
       name,
       isVoid: sql<boolean>`${sql.ref(name)} > ${NOW}`,

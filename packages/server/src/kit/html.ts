@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-/** What a template takes: markup as it is, text to escape, nothing (null and false), or a list of these. */
+/** Part of a template: markup as it is, text to escape, nothing (null and false), or a list of these. */
 export type HtmlPart = Html | string | number | null | false | readonly HtmlPart[]
 
 /** Makes markup of a template. Each part is escaped, in text and within quoted attributes. */

@@ -82,7 +82,7 @@ export interface KeyedGroupOptions<Item, Result> extends Omit<GroupOptions<Item,
   more?: { isAwaited(key: string, count: number): boolean; milliseconds: number }
 }
 
-/** The same with groups for each key. Those of different keys do not wait for each other. */
+/** The same with groups for each key. Groups of different keys do not wait for each other. */
 export function inGroupsByKey<Item, Result>({
   keyOf,
   work,

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 
-/** What a link is for. A token of one kind is unknown to the others. */
+/** Purpose of a link. A token of one kind is unknown to the others. */
 export type LinkKind = 'open' | 'click' | 'unsubscribe'
 
 /** Makes and opens the tokens in links of messages: unguessable, authenticated, readable by anyone. */

@@ -1,6 +1,6 @@
 export interface MemoryRoomOptions {
   bytesMax: number
-  /** What one tenant may hold, so that its slow clients and servers do not keep others waiting. */
+  /** Bytes that one tenant may hold, so that its slow clients and servers do not keep others waiting. */
   tenantBytesMax: number
   waitSeconds: number
 }

@@ -7,7 +7,7 @@ import { ownMemory, readMemoryLimit } from './own-memory.ts'
 const V1 = 'sys/fs/cgroup/memory'
 const V2 = 'sys/fs/cgroup'
 const GROUPS_V1 = '5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n0::/\n'
-/** What version 1 has without a limit. */
+/** Content of the file of version 1 without a limit. */
 const NO_LIMIT_V1 = '9223372036854771712\n'
 
 test.each<[name: string, files: Record<string, string>, limit: number | null]>([

@@ -60,7 +60,7 @@ test('when the other one is gone, the table counts to the end of the next minute
   expect(await one.left()).toBe(9)
 })
 
-test('what the table counts while its last minute ends counts in the next one, too', async () => {
+test('requests that the table counts while its last minute ends count in the next one, too', async () => {
   await using processes = await openProcesses()
   const one = processes.start()
   one.given.others = 1

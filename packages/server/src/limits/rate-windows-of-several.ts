@@ -18,7 +18,7 @@ export interface SeveralOptions {
 /**
  * Counts in memory while no other process answers requests, otherwise in the table. When the first other one comes, the
  * counts of the current minute move to the table; when the last one is gone, the table counts for a whole minute more,
- * so that no minute is divided. What the table is counting as that minute ends may belong to the next one, so it counts
+ * so that no minute is divided. Requests that the table is counting as that minute ends may belong to the next one, so they count
  * in both.
  */
 export function createRateWindowsOfSeveral({ memory, table, live, clock, log }: SeveralOptions): Windows {

@@ -3,9 +3,9 @@ import type { Window } from './windows.ts'
 /** Beyond this, the one that was spent first is forgotten, and its store is asked again. */
 const WINDOWS_MAX = 100_000
 
-/** What a store answered. */
+/** Answer of a store. */
 interface Told {
-  /** What was left of each window before the count. */
+  /** Requests left of each window before the count. */
   left: readonly number[]
   isAccepted: boolean
   resetMilliseconds: number

@@ -8,7 +8,7 @@ const ATTEMPTS_MAX = 3
 
 interface Counted {
   resetMilliseconds: number
-  /** What was left of each window, in the order in which they were asked for. */
+  /** Requests left of each window, in the order in which the windows were asked for. */
   left: number[]
   rowsFound: number
 }

@@ -1,6 +1,6 @@
 /** Requests at work at a time in a process that tenants share. */
 const AT_WORK_MAX = 256
-/** What one tenant may hold of them while others ask. */
+/** Number of them that one tenant may hold while others ask. */
 export const TENANT_AT_WORK_MAX = AT_WORK_MAX / 2
 /** Another tenant asks if a request of it has begun in this time. */
 const ASKING_MILLISECONDS = 60_000

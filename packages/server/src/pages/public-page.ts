@@ -6,7 +6,7 @@ export interface PublicPage {
   heading: string
   /** The title of the window, if it says more than the heading. */
   title?: string
-  /** What follows the heading. */
+  /** Content below the heading. */
   content: HtmlPart
 }
 

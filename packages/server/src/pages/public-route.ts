@@ -4,7 +4,7 @@ export interface PublicRequest {
   method: 'GET' | 'HEAD' | 'POST'
   /** The id of its answer, which the audit log names. */
   requestId: string
-  /** What stands in the path at the place of the parameter, as it was sent. */
+  /** The segment of the path at the parameter, as it was sent. */
   token: string
   query: URLSearchParams
   /** Fields of the form that was posted, urlencoded or multipart, without files. Empty if it was no form. */
@@ -13,7 +13,7 @@ export interface PublicRequest {
   cookie(name: string): string | null
   /** Cut after 512 characters. */
   userAgent: string | null
-  /** What a browser that fetches in advance says of that: `Sec-Purpose`, or the older `Purpose`. */
+  /** `Sec-Purpose`, or the older `Purpose`, by which a browser marks a fetch in advance. */
   purpose: string | null
   client: {
     /** An IPv4 or IPv6 address; null if it is not known. */
@@ -42,7 +42,7 @@ export interface PublicRoute {
   /** With one parameter, in the last segment: `/u/{token}`, `/t/o/{id}.gif`. */
   path: string
   /**
-   * Whether it is part of the links in messages. Those are served on a host of their own if there is one, and never
+   * Whether it is part of the links in messages. Links are served on a host of their own if there is one, and never
    * refused if their token is known, since proxies of mail share an address among many people. All other routes are
    * pages for people, who make at most 300 requests a minute.
    */

@@ -1,4 +1,4 @@
-/** What the clock of the database showed, between two moments of this process's monotonic clock; in milliseconds. */
+/** The time on the clock of the database, between two moments of this process's monotonic clock; in milliseconds. */
 export interface ClockReading {
   shown: number
   before: number

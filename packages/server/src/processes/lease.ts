@@ -35,7 +35,7 @@ export interface ProcessFacts {
   version: string
 }
 
-/** What a process that follows accounts has to do. The others decide by it which accounts are theirs. */
+/** Work of a process that follows accounts. The others decide by it which accounts are theirs. */
 export interface Load {
   accounts: number
   weight: number

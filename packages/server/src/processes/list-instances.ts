@@ -9,7 +9,7 @@ export interface ListedInstance {
   version: string | null
   roles: string[]
   started_at: Date
-  /** Null: its release does not tell. */
+  /** Null for a release that does not write it. */
   heartbeat_at: Date | null
   heartbeat_seconds: number | null
   is_live: boolean

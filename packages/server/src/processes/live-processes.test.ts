@@ -29,7 +29,7 @@ async function openProcesses() {
   return { db, start, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
 }
 
-test('each process knows how many there are, with which roles, as they come and go', async () => {
+test('each process counts the live ones, with their roles, as they come and go', async () => {
   await using processes = await openProcesses()
   await using first = await processes.start('api')
   expect([first.live.count, first.live.countOthers('api'), first.live.shareFor('sync')(10)]).toEqual([

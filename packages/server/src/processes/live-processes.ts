@@ -86,7 +86,7 @@ export class LiveProcesses implements Sharing, AsyncDisposable {
     return this.#processes.some(({ id }) => id === this.#ownId)
   }
 
-  /** Those without a lease come last. */
+  /** Processes without a lease come last. */
   get #rank(): number {
     const rank = this.#processes.findIndex(({ id }) => id === this.#ownId)
     return rank < 0 ? this.#processes.length : rank

@@ -9,7 +9,7 @@ const PULSE_SECONDS = 1
 /** Clocks are kept right in small steps: nothing waits noticeably longer for those. */
 const SET_BACK_MILLISECONDS_MIN = 500
 
-/** What a loop asks the database: whether it has something to do. */
+/** The question of a loop to the database: whether it has something to do. */
 export interface Question {
   /** A condition that costs next to nothing if it does not hold; null: there is nothing to ask now. */
   isDue(): RawBuilder<boolean> | null

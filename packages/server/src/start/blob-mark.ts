@@ -12,7 +12,7 @@ const MARK_BYTES_MAX = 1000
 /** Stored messages that are looked for in a store without a mark. */
 const SAMPLE_BLOBS = 20
 
-/** This store is not that of the installation. The message says what to do. */
+/** This store is not that of the installation. The message has the remedy. */
 export class MarkRefused extends Error {
   override name = 'MarkRefused'
 }

@@ -39,7 +39,7 @@ export interface InstallationOptions {
   migrations?: Migration[] | undefined
 }
 
-/** Opens the database, embedded or external, and migrates it to this release's schema. Its errors say what to do. */
+/** Opens the database, embedded or external, and migrates it to this release's schema. Its errors have the remedy. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   const { config, as, log } = options
   if (config.databaseUrl) {

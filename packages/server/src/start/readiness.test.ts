@@ -38,7 +38,7 @@ describe('createReadiness', () => {
     problem = null
     expect(await readiness.findProblems()).toEqual([])
   })
-  test('tells the log when its problems change, and a metric whether there are any', async () => {
+  test('logs each change of its problems, and has a metric for whether there are any', async () => {
     await using database = await openTestDatabase()
     const metrics = openMetrics()
     const lines: string[] = []

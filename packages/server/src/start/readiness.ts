@@ -25,7 +25,7 @@ export interface Readiness {
 const ANSWER_SECONDS_MAX = 2
 const SILENT = 'the database does not answer'
 
-/** What reports on readiness: its metric, and the log, which gets a line whenever the problems change. */
+/** Reports of readiness: its metric, and the log, which gets a line whenever the problems change. */
 export interface ReadinessReports {
   metrics: Registry
   log: Logger

@@ -33,7 +33,7 @@ import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
 
-/** What every role is started with. */
+/** Options with which every role is started. */
 export interface RoleOptions {
   config: Config
   installation: Installation

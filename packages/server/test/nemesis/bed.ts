@@ -17,14 +17,14 @@ import { startCapture } from './capture.ts'
 import { type DatabasePair, openDatabasePair } from './database-pair.ts'
 import { HANGING_HOSTS } from './hangers.ts'
 import type { History } from './history.ts'
-import { LAYOUTS, type Layout, openPlace, type Place } from './processes.ts'
+import { LAYOUTS, type Layout, openProcessSlot, type ProcessSlot } from './processes.ts'
 import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
 import { findClient, type SessionWatch, watchSessions } from './sessions.ts'
 import { openStores, type Stores, type StoresKind } from './stores.ts'
 
 /** Everything in which the service lives during a run, and what can be done to it. */
 export interface Bed extends AsyncDisposable {
-  places: readonly Place[]
+  slots: readonly ProcessSlot[]
   databases: DatabasePair
   /** Past all proxies, for what the run itself reads. */
   database: Database
@@ -74,8 +74,8 @@ export async function openBed(
   const endpoints = new Map(TEMPERS.map((temper, number) => [`e${number}-${temper}`, temper]))
   const receivers = opened.use(await startReceivers(endpoints, random.fork('receivers'), history))
 
-  const places: Array<Place & AsyncDisposable> = []
-  const namesOfProcesses = () => new Map(places.flatMap(({ names }) => [...names]))
+  const slots: Array<ProcessSlot & AsyncDisposable> = []
+  const namesOfProcesses = () => new Map(slots.flatMap(({ names }) => [...names]))
   const sessions = watchSessions(async connection => {
     const names = namesOfProcesses()
     const pid = await findClient(connection, [...names.keys()])
@@ -103,22 +103,22 @@ export async function openBed(
   for (const [number, roles] of LAYOUTS[layout].entries()) {
     const databaseProxy = opened.use(await startFaultProxy(databases.target))
     const name = PLACE_NAMES[number] ?? `${number}`
-    places.push(
-      opened.use(await openPlace({ ...program, name, roles, folder, databaseProxy, databaseUrl, env })),
+    slots.push(
+      opened.use(await openProcessSlot({ ...program, name, roles, folder, databaseProxy, databaseUrl, env })),
     )
   }
-  const [first, ...others] = places
+  const [first, ...others] = slots
   if (!first) throw new Error('A layout has processes')
   // The first one makes the key.
   await first.start()
   const { firstKey } = first
   if (firstKey === null) throw new Error('The first start printed no key')
-  await Promise.all(others.map(place => place.start()))
+  await Promise.all(others.map(slot => slot.start()))
 
   const { id: tenantId } = await database.db.selectFrom('tenant').select('id').executeTakeFirstOrThrow()
   const owned = opened.move()
   return {
-    places,
+    slots,
     databases,
     database,
     mail,
@@ -136,7 +136,7 @@ export async function openBed(
       DATABASE_URL: databaseUrl(ownProxy),
     },
     listStored: () => (stores ? stores.listObjects() : listFiles(join(folder.path, 'blobs'))),
-    addresses: () => places.flatMap(({ address }) => address ?? []),
+    addresses: () => slots.flatMap(({ address }) => address ?? []),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

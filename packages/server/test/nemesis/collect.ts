@@ -69,7 +69,7 @@ export async function collectEnd(
     from event where tenant_id = ${tenantId} order by event.id
   `.execute(db)
   const addressesOfLeavers = new Set(leavers.map(({ user }) => user.email))
-  const followers = bed.places.filter(({ roles }) => roles.includes('sync'))
+  const followers = bed.slots.filter(({ roles }) => roles.includes('sync'))
   return {
     events,
     feed: (await readFeed(caller)).events,
@@ -216,7 +216,7 @@ async function readResources(bed: Bed, countedKey: string): Promise<Resources> {
     activeAccounts: await count(
       `select count(*) from account where status = 'active' and deleted_at is null`,
     ),
-    processes: await Promise.all(bed.places.map(place => place.state())),
+    processes: await Promise.all(bed.slots.map(slot => slot.state())),
     inFlight,
     leftInRedis: await leastOf(async () => (await bed.stores?.countInProgress()) ?? 0),
   }
@@ -224,10 +224,10 @@ async function readResources(bed: Bed, countedKey: string): Promise<Resources> {
 
 /** Without Redis, each process counts the requests that it has in flight. */
 async function countAllInFlight(
-  { places, stores }: Bed,
+  { slots, stores }: Bed,
   keys: readonly string[],
 ): Promise<Resources['inFlight']> {
-  const answering = places.filter(({ address }) => address !== null)
+  const answering = slots.filter(({ address }) => address !== null)
   const counted: Resources['inFlight'] = []
   for (const { address, processName } of stores ? answering.slice(0, 1) : answering) {
     for (const key of keys)

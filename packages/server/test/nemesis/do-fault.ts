@@ -7,7 +7,7 @@ import { turnClock } from '../turned-clock.ts'
 import { type Bed, restartDatabase } from './bed.ts'
 import type { FaultKind, PlannedFault } from './fault-plan.ts'
 import type { History } from './history.ts'
-import type { Place } from './processes.ts'
+import type { ProcessSlot } from './processes.ts'
 import type { Stores } from './stores.ts'
 
 const CLOCK_AHEAD = '2 hours'
@@ -17,27 +17,27 @@ const RUDE_SHARE = 0.3
 
 interface Doing {
   bed: Bed
-  place: Place
+  slot: ProcessSlot
   random: Random
   /** Waits for as long as the fault lasts. */
   last: () => Promise<unknown>
 }
 
 const FAULTS: Record<FaultKind, (doing: Doing) => Promise<unknown>> = {
-  async kill_process({ place, last }) {
-    await place.kill()
+  async kill_process({ slot, last }) {
+    await slot.kill()
     await last()
-    await place.start()
+    await slot.start()
   },
-  async stop_process({ place, last }) {
-    place.stop()
+  async stop_process({ slot, last }) {
+    slot.stop()
     await last()
-    place.resume()
+    slot.resume()
   },
-  restart_process: ({ place }) => place.roll(),
-  cut_database: ({ place, last }) => withLink(place.databaseProxy, { stalled: 'both' }, last),
-  cut_database_one_way: ({ place, last, random }) =>
-    withLink(place.databaseProxy, { stalled: random.pick(['to_server', 'to_client'] as const) }, last),
+  restart_process: ({ slot }) => slot.roll(),
+  cut_database: ({ slot, last }) => withLink(slot.databaseProxy, { stalled: 'both' }, last),
+  cut_database_one_way: ({ slot, last, random }) =>
+    withLink(slot.databaseProxy, { stalled: random.pick(['to_server', 'to_client'] as const) }, last),
   database_fast: doing => restart(doing, () => doing.bed.databases.primary.stop('fast')),
   database_immediate: doing => restart(doing, () => doing.bed.databases.primary.stop('immediate')),
   database_kill: doing => restart(doing, () => doing.bed.databases.primary.kill()),
@@ -119,11 +119,11 @@ export async function doFault(
   history: History,
 ): Promise<void> {
   const { kind, seconds, process } = fault
-  const place = bed.places[process ?? 0]
-  if (!place) throw new Error(`There is no process ${process}`)
-  const name = process === null ? null : place.processName
+  const slot = bed.slots[process ?? 0]
+  if (!slot) throw new Error(`There is no process ${process}`)
+  const name = process === null ? null : slot.processName
   const from = Date.now()
-  await FAULTS[kind]({ bed, place, random, last: () => sleep(seconds * 1_000) })
+  await FAULTS[kind]({ bed, slot, random, last: () => sleep(seconds * 1_000) })
   history.add({ type: 'fault', kind, process: name, from, at: Date.now(), about: `${seconds.toFixed(1)} s` })
 }
 

@@ -34,7 +34,7 @@ export interface EndState {
   resources: Resources
   deleted: DeletedAccount[]
   windows: WindowsState
-  /** The only place whose processes follow accounts; null if there are several. */
+  /** The only slot whose processes follow accounts; null if there are several. */
   loneFollower: string | null
   /** Sends of a tenant while all that other tenants sent hung at the dot. */
   neighbours: NeighbourSend[]

@@ -86,12 +86,12 @@ async function connectHanger(
 }
 
 /** Sends until there are enough sends of the account that have not ended. */
-async function fillOne({ database: { db }, addresses, places }: Bed, key: string, accountId: string) {
+async function fillOne({ database: { db }, addresses, slots }: Bed, key: string, accountId: string) {
   const isFull = async () => {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from outbox where account_id = ${accountId} and status in ('queued', 'sending')
     `.execute(db)
-    const missing = SENDS_PER_PROCESS * places.length - (rows[0]?.count ?? 0)
+    const missing = SENDS_PER_PROCESS * slots.length - (rows[0]?.count ?? 0)
     const body = { to: [{ address: 'x@x.test' }], subject: 'hang', text: 'x' }
     for (let sent = 0; sent < missing; sent++)
       await callerOf(addresses()[0] ?? '', key)

@@ -15,8 +15,8 @@ export const LAYOUTS = {
 } as const satisfies Record<string, ReadonlyArray<readonly Role[]>>
 export type Layout = keyof typeof LAYOUTS
 
-/** A place for a process: one runs in it at a time, but for a moment in a rolling restart. */
-export interface Place {
+/** A slot for a process: one runs in it at a time, but for a moment in a rolling restart. */
+export interface ProcessSlot {
   /** What the names of its processes begin with. */
   readonly name: string
   readonly roles: readonly Role[]
@@ -58,7 +58,7 @@ interface Running {
   openFilesAtFirst: number
 }
 
-export interface PlaceOptions {
+export interface ProcessSlotOptions {
   name: string
   /** What runs the service, in place of the command line. */
   program?: string
@@ -70,7 +70,7 @@ export interface PlaceOptions {
   env: Record<string, string>
 }
 
-export async function openPlace(options: PlaceOptions): Promise<Place & AsyncDisposable> {
+export async function openProcessSlot(options: ProcessSlotOptions): Promise<ProcessSlot & AsyncDisposable> {
   const { name, program = PROGRAM, roles, folder, databaseProxy, databaseUrl, env } = options
   const all: Running[] = []
   let current: Running | null = null

@@ -102,7 +102,7 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
     })
     const faults = planFaults(random.fork('faults'), {
       seconds,
-      processes: bed.places.length,
+      processes: bed.slots.length,
       hasStores: bed.stores !== null,
       isShort,
       only: options.only,
@@ -145,8 +145,8 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
     report(result, say)
     return result
   } finally {
-    for (const [number, place] of bed.places.entries())
-      await writeFile(join(folder, `process-${number}.log`), place.output())
+    for (const [number, slot] of bed.slots.entries())
+      await writeFile(join(folder, `process-${number}.log`), slot.output())
   }
 }
 
@@ -192,7 +192,7 @@ async function doFaults({ bed, faults, seconds, random, history, say }: Doing): 
       await sleep(Math.max(0, fault.atSeconds - elapsed()) * 1_000)
       // What came before took longer than planned.
       if (elapsed() > seconds) return
-      const whose = fault.process === null ? '' : ` of ${bed.places[fault.process]?.processName}`
+      const whose = fault.process === null ? '' : ` of ${bed.slots[fault.process]?.processName}`
       say(`${fault.kind}${whose}, ${fault.seconds.toFixed(1)} s`)
       await doFault(bed, fault, random, history)
     }

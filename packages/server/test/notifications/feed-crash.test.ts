@@ -13,22 +13,22 @@ const KILLS = 3
 const RETRY_MILLISECONDS = 20
 
 /** Where the service answers at the moment, and the key. */
-interface Place {
+interface ApiAccess {
   address: string
   key: string | null
 }
-type Reader = (place: Place, ids: string[], signal: AbortSignal) => Promise<void>
+type Reader = (api: ApiAccess, ids: string[], signal: AbortSignal) => Promise<void>
 
-const authorization = (place: Place) => ({ authorization: `Bearer ${place.key}` })
+const authorization = (api: ApiAccess) => ({ authorization: `Bearer ${api.key}` })
 
 /** Reads the feed once, from behind the last id. Fails wherever the service is killed. */
 const READERS: Record<string, () => Reader> = {
   poller() {
     let cursor: string | null = null
-    return async (place, ids, signal) => {
+    return async (api, ids, signal) => {
       const query = cursor === null ? '' : `&waitSeconds=5&cursor=${encodeURIComponent(cursor)}`
-      const answer = await fetch(`${place.address}/v1/changes?limit=3${query}`, {
-        headers: authorization(place),
+      const answer = await fetch(`${api.address}/v1/changes?limit=3${query}`, {
+        headers: authorization(api),
         signal,
       })
       const page = (await answer.json()) as { items: { id: string }[]; nextCursor: string }
@@ -36,9 +36,9 @@ const READERS: Record<string, () => Reader> = {
       cursor = page.nextCursor
     }
   },
-  stream: () => async (place, ids, signal) => {
-    const answer = await fetch(`${place.address}/v1/changes/stream`, {
-      headers: { ...authorization(place), ...(ids.length > 0 && { 'last-event-id': ids.at(-1)! }) },
+  stream: () => async (api, ids, signal) => {
+    const answer = await fetch(`${api.address}/v1/changes/stream`, {
+      headers: { ...authorization(api), ...(ids.length > 0 && { 'last-event-id': ids.at(-1)! }) },
       signal,
     })
     let text = ''
@@ -68,10 +68,10 @@ test(
     }
     let service = await startServiceProcess(folder, options)
     opened.defer(() => service[Symbol.asyncDispose]())
-    const place: Place = { address: service.address, key: service.key }
+    const api: ApiAccess = { address: service.address, key: service.key }
     const { rows } = await sql<{ id: string }>`select id from tenant`.execute(db)
     const tenantId = rows[0]!.id
-    const { endpoint } = await createEndpoint(callerOf(place.address, place.key), 'http://127.0.0.1:9/')
+    const { endpoint } = await createEndpoint(callerOf(api.address, api.key), 'http://127.0.0.1:9/')
 
     const readers = Object.entries(READERS).flatMap(([kind, open]) =>
       [0, 1].map(() => ({ kind, read: open(), ids: [] as string[] })),
@@ -80,8 +80,7 @@ test(
     opened.defer(() => over.abort())
     for (const { read, ids } of readers) {
       void (async () => {
-        while (!over.signal.aborted)
-          await read(place, ids, over.signal).catch(() => sleep(RETRY_MILLISECONDS))
+        while (!over.signal.aborted) await read(api, ids, over.signal).catch(() => sleep(RETRY_MILLISECONDS))
       })()
     }
     const random = seeded('kills')
@@ -90,7 +89,7 @@ test(
       for (let nth = 0; nth < 30; nth++) {
         await Promise.all([
           happen({ db, tenantId }, random.between(1, 3)),
-          callerOf(place.address, place.key)
+          callerOf(api.address, api.key)
             .post(`/v1/webhooks/${endpoint.id}/test`, {})
             .catch(() => null),
         ])
@@ -98,7 +97,7 @@ test(
       }
       await service.ended
       service = await startServiceProcess(folder, options)
-      place.address = service.address
+      api.address = service.address
     }
     const [last = ''] = await happen({ db, tenantId })
     await waitUntil('every reader', async () => readers.every(({ ids }) => ids.includes(last)))

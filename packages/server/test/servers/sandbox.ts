@@ -1,3 +1,4 @@
+import { googleIn } from '../../../sandbox/src/google/google.ts'
 import { openSandbox, type SandboxOptions } from '../../../sandbox/src/open-sandbox.ts'
 import type { Call } from '../../../sandbox/src/world/calls.ts'
 
@@ -47,7 +48,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const sandbox = await openSandbox(options)
   return {
     ...driveSandbox(sandbox),
-    sign: claims => sandbox.world.keys.sign(claims),
+    sign: claims => googleIn(sandbox.world).keys.sign(claims),
     [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   }
 }

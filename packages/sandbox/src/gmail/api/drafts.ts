@@ -1,4 +1,5 @@
-import { addMessage, headersOf, removeMessage, type Mailbox, type Message } from '../mailbox/mailbox.ts'
+import { addMessage, headersOf, removeMessage, type Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
 import { presentIds, presentMessage } from '../payload.ts'
 import { sendMessage } from '../sending/send.ts'
@@ -67,16 +68,16 @@ function getDraft(call: MethodCall): object {
   const format = call.caller.scopes.includes(COMPOSE)
     ? formatIn({ ...call, caller: { ...call.caller, scopes: [MAIL] } })
     : formatIn(call)
-  return { id: call.params.id, message: presentMessage(message, format, [], call.state.ground.random) }
+  return { id: call.params.id, message: presentMessage(message, format, [], call.gmail.random) }
 }
 
 const presentDraft = (id: string, message: Message): object => ({ id, message: presentIds(message) })
 
 function createDraft(call: MethodCall): object {
-  const { mailbox, state } = call
+  const { mailbox, gmail } = call
   const message = objectIn(call.body, 'message')
   const raw = messageIn(call, message)
-  const id = `r${state.ground.random.digits(19)}`
+  const id = `r${gmail.random.digits(19)}`
   const threadId = threadFor(mailbox, headersOf(raw), requestedThread(call, message))
   return presentDraft(id, keepDraft(mailbox, id, raw, threadId))
 }
@@ -100,7 +101,7 @@ function keepDraft(mailbox: Mailbox, id: string, raw: Buffer, threadId: string |
 
 /** Sends a draft, in the form that the call gives it if it gives one. The message that is sent has another id. */
 function sendDraft(call: MethodCall): object {
-  const { mailbox, state, body } = call
+  const { mailbox, gmail, body } = call
   const id = stringIn(body, 'id')
   const message = objectIn(body, 'message')
   const given = call.media !== null || message.raw !== undefined
@@ -108,7 +109,7 @@ function sendDraft(call: MethodCall): object {
   const draft = id === undefined ? null : requireDraft(mailbox, id)
   const raw = given ? messageIn(call, message) : (draft as Message).raw
   const asked = requestedThread(call, message)
-  const sent = sendMessage(state, mailbox, raw, threadFor(mailbox, headersOf(raw), asked, draft ?? undefined))
+  const sent = sendMessage(gmail, mailbox, raw, threadFor(mailbox, headersOf(raw), asked, draft ?? undefined))
   if (draft && id !== undefined) discard(mailbox, id, draft)
   return presentIds(sent)
 }

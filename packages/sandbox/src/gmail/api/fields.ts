@@ -1,7 +1,7 @@
 import { invalidParameter } from './refusal.ts'
 import type { Shape } from './shapes.ts'
 
-/** What a `fields` parameter keeps: true for everything below, or the names to keep. */
+/** Fields that a `fields` parameter keeps: true for everything below, or the names to keep. */
 type Mask = true | Map<string, Mask>
 
 const DEPTH_MAX = 30

@@ -29,11 +29,11 @@ export const historyMethods: readonly GmailMethod[] = [
   },
 ]
 
-/** A page token says the history id to go on from, and whether the empty page before it was given. */
+/** A page token holds the history id to go on from, and whether the empty page before it was given. */
 const TOKEN = /^(\d{1,20})([01])$/
 
 function listHistory(call: MethodCall): object {
-  const { mailbox, query, state } = call
+  const { mailbox, query, gmail } = call
   const start = requireStart(query.get('startHistoryId'))
   const token = TOKEN.exec(query.get('pageToken') ?? `${start}0`)
   if (!token) throw invalidArgument('Invalid pageToken')
@@ -42,11 +42,11 @@ function listHistory(call: MethodCall): object {
   const found = (changesAfter(mailbox.history, after) ?? []).filter(wanted(mailbox, query))
   const present = { historyId: presentId(mailbox.history) }
   if (found.length === 0) return present
-  if (state.settings.emptyHistoryPages && wasEmpty === '0') return { nextPageToken: `${after}1`, ...present }
+  if (gmail.settings.emptyHistoryPages && wasEmpty === '0') return { nextPageToken: `${after}1`, ...present }
   const page = found.slice(0, integerIn(query, 'maxResults', PAGE_DEFAULT, PAGE_MAX))
   const records = page.map(change => presentChange(mailbox, change))
   return {
-    history: state.settings.repeatedHistory ? records.flatMap(record => [record, record]) : records,
+    history: gmail.settings.repeatedHistory ? records.flatMap(record => [record, record]) : records,
     ...(page.length < found.length && { nextPageToken: `${historyId((page.at(-1) as Change).number)}0` }),
     ...present,
   }

@@ -1,5 +1,6 @@
 import { headerOf, type Header } from '../mail/headers.ts'
-import { addMessage, headersOf, type Message } from '../mailbox/mailbox.ts'
+import { addMessage, headersOf } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
 import { presentIds } from '../payload.ts'
 import { sendMessage } from '../sending/send.ts'
@@ -39,7 +40,7 @@ export const messageArrivalMethods: readonly GmailMethod[] = [
 function send(call: MethodCall): object {
   const raw = messageIn(call, call.body)
   const threadId = threadFor(call.mailbox, headersOf(raw), requestedThread(call, call.body))
-  return presentIds(sendMessage(call.state, call.mailbox, raw, threadId))
+  return presentIds(sendMessage(call.gmail, call.mailbox, raw, threadId))
 }
 
 /** The thread that a message is to join, which exists. */

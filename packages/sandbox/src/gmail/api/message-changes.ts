@@ -1,5 +1,6 @@
 import { FIXED_LABELS } from '../mailbox/labels.ts'
-import { changeLabels, removeMessage, type Mailbox, type Message } from '../mailbox/mailbox.ts'
+import { changeLabels, removeMessage, type Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { presentIds } from '../payload.ts'
 import { labelChangesIn, stringsIn } from './input.ts'
 import { requireMessage } from './messages.ts'

@@ -1,4 +1,5 @@
-import type { Mailbox, Message } from '../mailbox/mailbox.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { FORMATS, presentAttachment, presentMessage, type Format } from '../payload.ts'
 import { wordIn } from './input.ts'
 import { METADATA_READERS, READERS, seesOnlyMetadata, type GmailMethod, type MethodCall } from './method.ts'
@@ -43,7 +44,7 @@ export function requireMessage(mailbox: Mailbox, id: string | undefined): Messag
 
 function listMessages(call: MethodCall): object {
   const { messages, ...page } = pageOf(call, [], 'message')
-  const shown = call.state.settings.disorderedLists ? disordered(messages) : messages
+  const shown = call.gmail.settings.disorderedLists ? disordered(messages) : messages
   return {
     ...(shown.length > 0 && { messages: shown.map(({ id, threadId }) => ({ id, threadId })) }),
     ...page,
@@ -68,10 +69,10 @@ export function formatIn(call: MethodCall): Format {
 }
 
 function getMessage(call: MethodCall): object {
-  const { mailbox, params, query, state } = call
+  const { mailbox, params, query, gmail } = call
   const format = formatIn(call)
   const message = requireMessage(mailbox, params.id)
-  return presentMessage(message, format, query.getAll('metadataHeaders'), state.ground.random)
+  return presentMessage(message, format, query.getAll('metadataHeaders'), gmail.random)
 }
 
 function getAttachment({ mailbox, params }: MethodCall): object {

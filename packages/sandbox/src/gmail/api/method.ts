@@ -1,6 +1,6 @@
-import type { Caller } from '../../google/authenticate.ts'
+import type { Caller } from '../../google/caller.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
-import type { GmailState } from '../state.ts'
+import type { GmailParts } from '../parts.ts'
 import type { Shape } from './shapes.ts'
 
 /** One method of the Gmail API, as the discovery document describes it. */
@@ -23,9 +23,9 @@ export interface GmailMethod {
   run(call: MethodCall): unknown
 }
 
-/** A call that was let in: who, on which mailbox, with what. */
+/** Parameters of a call that was let in. */
 export interface MethodCall {
-  state: GmailState
+  gmail: GmailParts
   mailbox: Mailbox
   caller: Caller
   /** Parts of the path, such as `id`. */

@@ -1,4 +1,5 @@
-import type { Mailbox, Message } from '../mailbox/mailbox.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { placeOf } from '../mailbox/mailbox.ts'
 import { searchIn } from '../search/match.ts'
 import { booleanIn, integerIn, requireLabels } from './input.ts'

@@ -1,39 +1,22 @@
-import { authenticate, refuseScopes, type Caller } from '../../google/authenticate.ts'
 import type { Call } from '../../world/calls.ts'
-import type { Mailbox } from '../mailbox/mailbox.ts'
-import type { GmailState } from '../state.ts'
+import type { GmailParts } from '../parts.ts'
+import { admit, type Admission, type Admitted } from './admission.ts'
 import { selectFields } from './fields.ts'
-import { decodeSegment, findMethod, type Match } from './methods.ts'
-import type { GmailMethod } from './method.ts'
-import { failedPrecondition, forbidden, invalidArgument, notFound, Refusal } from './refusal.ts'
+import { invalidArgument, Refusal } from './refusal.ts'
 import type { Shape } from './shapes.ts'
 
-/** Parameters that every method takes. */
-const STANDARD_QUERY = new Set(
-  'alt fields key access_token oauth_token prettyPrint quotaUser callback uploadType upload_protocol upload_id $.xgafv'.split(
-    ' ',
-  ),
-)
-
-/** What was uploaded with a call, if anything: a message, and its metadata. */
-export interface Upload {
-  media: Buffer
-  metadata: Record<string, unknown>
-}
-
-export interface Admitted extends Match {
-  caller: Caller
-  mailbox: Mailbox
-  url: URL
-}
-
 /** Answers a call of a method. */
-export async function serveMethod(state: GmailState, request: Request, call: Call): Promise<Response> {
+export async function serveMethod(
+  gmail: GmailParts,
+  admission: Admission,
+  request: Request,
+  call: Call,
+): Promise<Response> {
   return answered(async () => {
-    const admitted = admit(state, request, call, /^\/gmail\/v1\/users\/([^/]+)\/(.+)$/)
+    const admitted = admit(admission, request, call, /^\/gmail\/v1\/users\/([^/]+)\/(.+)$/)
     if (admitted instanceof Response) return admitted
     const body = admitted.method.body ? await jsonIn(request) : {}
-    return run(state, admitted, body, null)
+    return run(gmail, admitted, body, null)
   })
 }
 
@@ -47,50 +30,16 @@ export async function answered(work: () => Promise<Response>): Promise<Response>
   }
 }
 
-/** Finds the method, the caller and the mailbox of a call, and charges its units. Or answers why not. */
-export function admit(state: GmailState, request: Request, call: Call, pattern: RegExp): Admitted | Response {
-  const caller = authenticate(state.ground.accounts, request, call)
-  if (caller instanceof Response) return caller
-  const url = new URL(request.url)
-  const [, userId = '', path = ''] = pattern.exec(url.pathname) ?? []
-  const match = findMethod(request.method, path)
-  if (!match) throw notFound('Method not found.')
-  const refused = refuseScopes(caller, call.host, match.method.scopes)
-  if (refused) return refused
-  requireKnownQuery(match.method, url.searchParams)
-  const units = state.quota.unitsOf(match.method.id)
-  state.quota.charge(caller.user.email, caller.client?.clientId ?? 'service-account', units)
-  call.units = units
-  return { ...match, caller, url, mailbox: requireMailbox(state, caller, decodeSegment(userId)) }
-}
-
-function requireMailbox(state: GmailState, caller: Caller, userId: string): Mailbox {
-  const own = caller.user.email
-  if (userId !== 'me' && userId.toLowerCase() !== own) throw forbidden(`Delegation denied for ${own}`)
-  const mailbox = state.mailboxes.get(own)
-  if (!mailbox) throw failedPrecondition('Mail service not enabled')
-  return mailbox
-}
-
-function requireKnownQuery({ query = [] }: GmailMethod, given: URLSearchParams): void {
-  for (const name of given.keys()) {
-    if (STANDARD_QUERY.has(name) || query.includes(name)) continue
-    throw invalidArgument(
-      `Invalid JSON payload received. Unknown name "${name}": Cannot bind query parameter. Field '${name}' could not be found in request message.`,
-    )
-  }
-}
-
 /** Runs an admitted call. The body holds only fields that the method has. */
 export async function run(
-  state: GmailState,
+  gmail: GmailParts,
   { method, params, caller, mailbox, url }: Admitted,
   body: Record<string, unknown>,
   media: Buffer | null,
 ): Promise<Response> {
   if (method.body) requireKnownFields(body, method.body, '')
   const query = url.searchParams
-  const answer = await method.run({ state, mailbox, caller, params, query, body, media })
+  const answer = await method.run({ gmail, mailbox, caller, params, query, body, media })
   if (!method.answer) return new Response(null, { status: 204 })
   const fields = query.get('fields')
   return json(fields ? selectFields(answer, fields, method.answer) : answer)

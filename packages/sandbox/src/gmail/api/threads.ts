@@ -1,4 +1,5 @@
-import { changeLabels, type Mailbox, type Message } from '../mailbox/mailbox.ts'
+import { changeLabels, type Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { historyId } from '../mailbox/history.ts'
 import { parseMessage } from '../mail/mime.ts'
 import { snippetOf } from '../mail/snippet.ts'
@@ -94,7 +95,7 @@ function getThread(call: MethodCall): object {
   return {
     id: call.params.id,
     historyId: historyOf(messages),
-    messages: messages.map(message => presentMessage(message, format, headers, call.state.ground.random)),
+    messages: messages.map(message => presentMessage(message, format, headers, call.gmail.random)),
   }
 }
 

@@ -22,17 +22,17 @@ export const watchMethods: readonly GmailMethod[] = [
 
 /** Begins, or renews, the notices of a mailbox. Each client can have one topic. */
 function watch(call: MethodCall): object {
-  const { mailbox, state, body } = call
+  const { mailbox, gmail, body } = call
   const topic = stringIn(body, 'topicName') ?? ''
   const [, name = ''] = /^projects\/[^/]+\/topics\/([^/]+)$/.exec(topic) ?? []
   if (name === '') throw invalidArgument(`Invalid topicName does not match projects/*/topics/*`)
   const labelIds = stringsIn(body, 'labelIds')
   requireLabels(mailbox, labelIds)
-  if (!state.pushes.hasTopic(topic))
+  if (!gmail.pushes.hasTopic(topic))
     throw notFound(
       `Error sending test message to Cloud PubSub ${topic} : Resource not found (resource=${name}).`,
     )
-  const watches = state.pushes.watchesOf(mailbox)
+  const watches = gmail.pushes.watchesOf(mailbox)
   const client = clientOf(call)
   const known = watches.get(client)
   if (known && known.topic !== topic && known.expiresAt > mailbox.now())
@@ -49,12 +49,12 @@ function watch(call: MethodCall): object {
     expiresAt: mailbox.now() + LIFETIME_MS,
   })
   watches.set(client, renewed)
-  state.pushes.send(mailbox, renewed)
+  gmail.pushes.send(mailbox, renewed)
   return { historyId: presentId(mailbox.history), expiration: String(renewed.expiresAt) }
 }
 
 function stop(call: MethodCall): void {
-  call.state.pushes.watchesOf(call.mailbox).delete(clientOf(call))
+  call.gmail.pushes.watchesOf(call.mailbox).delete(clientOf(call))
 }
 
 const clientOf = ({ caller }: MethodCall): string => caller.client?.clientId ?? 'service-account'

@@ -1,4 +1,4 @@
-import type { Message } from './mailbox.ts'
+import type { Message } from './message.ts'
 
 export type ChangeKind = 'messageAdded' | 'messageDeleted' | 'labelAdded' | 'labelRemoved'
 

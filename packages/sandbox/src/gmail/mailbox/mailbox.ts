@@ -9,23 +9,7 @@ import {
 import { headerEnd } from '../mail/mime.ts'
 import { newHistory, recordChange, type History } from './history.ts'
 import { systemLabels, type Label } from './labels.ts'
-
-/** A message as it is kept: its exact bytes, and what is asked for at every call. */
-export interface Message {
-  readonly id: string
-  readonly threadId: string
-  readonly raw: Buffer
-  /** Milliseconds since 1970. */
-  readonly internalDate: number
-  readonly order: number
-  readonly messageId: string
-  readonly baseSubject: string
-  readonly labels: Set<string>
-  historyNumber: number
-  snippet?: string
-  /** Whether it was in the inbox when it was trashed. */
-  wasInInbox?: boolean
-}
+import type { Message } from './message.ts'
 
 export interface SendAs {
   sendAsEmail: string
@@ -140,7 +124,7 @@ export function removeMessage(mailbox: Mailbox, message: Message): void {
   mailbox.changed(message.labels)
 }
 
-/** Adds and removes labels. What is there already, or is not there, writes no history. */
+/** Adds and removes labels. A label that is there already, or is not there, writes no history. */
 export function changeLabels(mailbox: Mailbox, message: Message, add: string[], remove: string[]): void {
   const removed = remove.filter(label => message.labels.delete(label))
   const added = add.filter(label => !message.labels.has(label) && message.labels.add(label))

@@ -1,5 +1,6 @@
 import { baseSubject, headerOf, type Header } from '../mail/headers.ts'
-import { referencesOf, type Mailbox, type Message } from './mailbox.ts'
+import { referencesOf, type Mailbox } from './mailbox.ts'
+import type { Message } from './message.ts'
 
 /**
  * The thread that a message joins: the one asked for, if it fits; without one, that of a message it answers; for a

@@ -1,4 +1,5 @@
-import type { Mailbox, Message } from '../mailbox/mailbox.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 import { ageIn, dateIn, sizeIn } from './amounts.ts'
 import { parseQuery, type Query } from './parse.ts'
 import { searchTextOf, wordsOf } from './words.ts'
@@ -7,7 +8,7 @@ export interface Search {
   matches: (message: Message) => boolean
   /** Whether the search itself names spam, trash or anywhere. */
   everywhere: boolean
-  /** The only messages that can match, if an index tells. */
+  /** The only messages that can match; null without an index of them. */
   candidates: Message[] | null
 }
 
@@ -42,7 +43,7 @@ function words(text: string): Predicate {
   return wanted === ' ' ? () => true : message => searchTextOf(message).words.includes(wanted)
 }
 
-/** What each operator compares. An operator that Gmail does not have is searched for as words. */
+/** Returns the comparison of an operator. An operator that Gmail does not have is searched for as words. */
 function field(mailbox: Mailbox, name: string, value: string): Predicate {
   const lower = value.toLowerCase()
   const now = mailbox.now()

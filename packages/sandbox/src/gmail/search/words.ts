@@ -1,9 +1,9 @@
 import { addressesIn, headerOf, type Header } from '../mail/headers.ts'
 import { isAttachment, parseMessage, partsOf } from '../mail/mime.ts'
 import { textOf } from '../mail/snippet.ts'
-import type { Message } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
 
-/** What a search looks at in a message, in lower case. */
+/** Text of a message as a search sees it, in lower case. */
 export interface SearchText {
   /** Every word of headers, text and file names, each after one space. */
   words: string

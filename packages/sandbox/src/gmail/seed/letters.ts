@@ -1,7 +1,7 @@
 import type { Random } from '../../world/random.ts'
 import { sentence, type Person } from './words.ts'
 
-/** What is said in the headers of a seeded message. */
+/** Headers of a seeded message. */
 export interface Letter {
   from: Person
   to: Person

@@ -7,7 +7,7 @@ import { headersOf, recipientsIn, type Mailbox } from '../mailbox/mailbox.ts'
 export interface Outgoing {
   /** The sender's own copy, with Bcc. */
   sent: Buffer
-  /** What recipients get, without Bcc. */
+  /** The recipients' copy, without Bcc. */
   delivered: Buffer
   recipients: string[]
   from: string

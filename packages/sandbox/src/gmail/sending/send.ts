@@ -1,83 +1,51 @@
-import { headerOf } from '../mail/headers.ts'
+import type { PostOffice } from '../../world/post-office.ts'
 import { invalidArgument } from '../api/refusal.ts'
-import { addMessage, changeLabels, headersOf, type Mailbox, type Message } from '../mailbox/mailbox.ts'
-import { threadFor } from '../mailbox/threading.ts'
-import type { GmailState } from '../state.ts'
+import { headerOf } from '../mail/headers.ts'
+import { addMessage, changeLabels, headersOf, type Mailbox } from '../mailbox/mailbox.ts'
+import type { Message } from '../mailbox/message.ts'
+import type { GmailParts } from '../parts.ts'
 import { bounceOf } from './bounce.ts'
-import { dateText, outgoingOf, withHeaders, type Outgoing } from './outgoing.ts'
+import { outgoingOf, type Outgoing } from './outgoing.ts'
+import { receive } from './receive.ts'
 
 const RECIPIENTS_MAX = 500
 
 /**
- * Sends a message: the sender keeps a copy in SENT, each user who is named gets one. Unknown
- * addresses of the users' domains bounce; mail to other domains leaves the sandbox.
+ * Sends a message: the sender keeps a copy in SENT, and each user whom it names gets one. Unknown addresses of the
+ * users' domains bounce; mail to other domains leaves the sandbox.
  */
 export function sendMessage(
-  state: GmailState,
+  { settings, post }: GmailParts,
   mailbox: Mailbox,
   raw: Buffer,
   threadId: string | undefined,
 ): Message {
-  const outgoing = outgoingOf(mailbox, raw, state.settings.overwriteMessageIds)
+  const outgoing = outgoingOf(mailbox, raw, settings.overwriteMessageIds)
   if (outgoing.recipients.length === 0) throw invalidArgument('Recipient address required')
   if (outgoing.recipients.length > RECIPIENTS_MAX) throw invalidArgument('Too many recipients')
-  const headers = headersOf(outgoing.sent)
   const message = addMessage(mailbox, {
     raw: outgoing.sent,
     labels: ['SENT'],
     internalDate: mailbox.now(),
     threadId,
   })
-  const messageId = headerOf(headers, 'Message-ID')
-  for (const recipient of outgoing.recipients)
-    deliverTo(state, mailbox, message, outgoing, recipient, messageId)
+  for (const recipient of outgoing.recipients) deliverTo(post, mailbox, message, outgoing, recipient)
   return message
 }
 
 function deliverTo(
-  state: GmailState,
+  post: PostOffice,
   sender: Mailbox,
   sent: Message,
   outgoing: Outgoing,
   recipient: string,
-  messageId: string,
 ): void {
-  const mailbox = mailboxOf(state, recipient)
+  const user = post.findUser(recipient)
   // Gmail keeps one copy of what somebody sends to themselves.
-  if (mailbox === sender) changeLabels(sender, sent, ['INBOX', 'UNREAD'], [])
-  else if (mailbox) receive(mailbox, withTrace(mailbox, outgoing))
-  else if (isLocal(state, recipient)) receive(sender, bounceOf(outgoing, recipient, messageId, sender.now()))
+  if (user?.email === sender.email) changeLabels(sender, sent, ['INBOX', 'UNREAD'], [])
+  else if (user) post.deliver(user, { message: outgoing.delivered, from: outgoing.from })
+  else if (post.isLocal(recipient)) {
+    const messageId = headerOf(headersOf(outgoing.sent), 'Message-ID')
+    receive(sender, { message: bounceOf(outgoing, recipient, messageId, sender.now()), from: null })
+  }
 }
-
-function withTrace(mailbox: Mailbox, outgoing: Outgoing): Buffer {
-  const add = [
-    `Delivered-To: ${mailbox.email}`,
-    `Return-Path: <${outgoing.from}>`,
-    `Received: from mail-sor-f41.google.com by mx.google.com with SMTPS for <${mailbox.email}>; ${dateText(mailbox.now())}`,
-  ]
-  return withHeaders(outgoing.delivered, { remove: [], add })
-}
-
-/** The mailbox of an address: a user's own, one of their aliases, or with a tag behind a plus. */
-export function mailboxOf(state: GmailState, address: string): Mailbox | undefined {
-  const plain = address.toLowerCase().replace(/\+[^@]*@/, '@')
-  const own = state.mailboxes.get(plain)
-  return (
-    own ??
-    [...state.mailboxes.values()].find(({ sendAs }) => sendAs.get(plain)?.verificationStatus === 'accepted')
-  )
-}
-
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
-
-const isLocal = (state: GmailState, address: string): boolean =>
-  [...state.mailboxes.keys()].some(email => domainOf(email) === domainOf(address))
-
-/** Puts a message from outside into a mailbox, with the bytes as they came. */
-export const receive = (mailbox: Mailbox, raw: Buffer): Message =>
-  addMessage(mailbox, {
-    raw,
-    labels: ['UNREAD', 'CATEGORY_PERSONAL', 'INBOX'],
-    internalDate: mailbox.now(),
-    threadId: threadFor(mailbox, headersOf(raw)),
-  })

@@ -73,7 +73,7 @@ async function listTenantFolders(folder: string): Promise<string[]> {
 
 /**
  * New files are prepared beside the existing ones and then replace them at once. Disposing without `keep` moves
- * everything back. What cannot be moved back stays where it is, and `warn` says where.
+ * everything back. A file that cannot be moved back stays where it is, and `warn` names its place.
  */
 export async function openFolderStaging(blobDir: string, warn: (line: string) => void): Promise<Staging> {
   await makeFolder(blobDir, 0o700)

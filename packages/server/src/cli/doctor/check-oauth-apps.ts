@@ -31,11 +31,11 @@ const SET_AGAIN = 'Correct WAXWING_GOOGLE_CLIENT_ID and WAXWING_GOOGLE_CLIENT_SE
 interface Named {
   name: string
   client: OAuthClient
-  /** What to do if the provider does not accept it. */
+  /** The remedy if the provider does not accept it. */
   remedy: string
 }
 
-/** Whether the secrets of OAuth apps can be read, and whether the providers know the apps. */
+/** Whether the secrets of OAuth apps can be read, and whether the providers accept the apps. */
 export async function checkOAuthApps(config: Config, { db, pool }: Database): Promise<Finding[]> {
   try {
     if ((await findMissing(pool))?.length !== 0) return []

@@ -22,7 +22,7 @@ export interface Finding {
   check: (typeof CHECKS)[number]
   state: 'ok' | 'warning' | 'wrong'
   message: string
-  /** The remedy; null if there is nothing to do, or if the message says it. */
+  /** The remedy; null if there is nothing to do, or if the message has it. */
   remedy: string | null
 }
 

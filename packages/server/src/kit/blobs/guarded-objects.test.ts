@@ -9,7 +9,7 @@ import { ObjectMissing, StorageUnavailable } from './object-store.ts'
 import { openS3Objects } from './s3/s3-objects.ts'
 import { unrecorded } from './s3/s3-uploads.ts'
 
-/** A folder whose check succeeds or fails as the test says. */
+/** A folder whose check succeeds or fails as the test sets it. */
 async function openChecked() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-guarded-'))
   const objects = openFolderObjects(folder)

@@ -60,7 +60,7 @@ export class StorageUnavailable extends Error {
   }
 }
 
-/** Longest write of one object. Whatever is older and incomplete belongs to a process that has died. */
+/** Longest write of one object. An older, incomplete object belongs to a process that has died. */
 export const WRITE_HOURS_MAX = 1
 
 /** Objects on one page of a list. */

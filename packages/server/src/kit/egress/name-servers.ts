@@ -28,7 +28,7 @@ export function nameServerResolver(
     const addresses = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
     if (addresses.length > 0) return addresses
     const failures = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason as Error] : []))
-    // That a name has no IPv6 address says nothing where its IPv4 address could not be asked for.
+    // A name without an IPv6 address may still exist if its IPv4 address could not be asked for.
     throw failures.find(failure => !isAnswer(failure)) ?? failures[0]
   }
 }

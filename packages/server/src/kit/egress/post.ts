@@ -12,7 +12,7 @@ export interface Post {
   body: string
 }
 
-/** What came back. `error` is set exactly if there was no status. */
+/** Answer of the receiver. `error` is set exactly if there was no status. */
 export interface Posted {
   statusCode: number | null
   error: HttpError | null
@@ -34,7 +34,7 @@ export interface PosterOptions {
 
 const HEADER_BYTES_MAX = 16_384
 const CONTENT_BYTES_MAX = 4_096
-/** An idle connection is closed after this time, or as soon as the server said that it will close it. */
+/** An idle connection is closed after this time, or as soon as the server announced that it will close it. */
 const KEEP_ALIVE_SECONDS = 10
 /** A group of connections that nothing used is forgotten after this time. */
 const IDLE_SECONDS = 60

@@ -10,7 +10,7 @@ export interface Mailbox {
 
 /** RFC 5322 section 2.1.1 recommends 78 characters. */
 const LINE_LENGTH_MAX = 78
-/** What is longer than this without a blank is encoded, since no line may have more than 998 bytes. */
+/** A longer text without a blank is encoded, since no line may have more than 998 bytes. */
 const PIECE_LENGTH_MAX = 900
 /** A longer quoted string could not be folded safely. */
 const QUOTED_LENGTH_MAX = 60
@@ -36,7 +36,7 @@ function foldField(name: string, pieces: readonly string[]): string {
   return `${folded}\r\n`
 }
 
-/** Input with control characters is refused where it comes in. What gets here must not begin another field. */
+/** Input with control characters is refused where it comes in. A value that gets here must not begin another field. */
 function requireLine(value: string): void {
   if (/\p{Cc}/u.test(value)) throw new Error('A header field must not have control characters')
 }
@@ -50,7 +50,7 @@ export function textField(name: string, value: string): string {
   return foldField(name, isPlain ? pieces : spaced(encodeWords(trimmed, roomAfter(name))))
 }
 
-/** What fits on the first line, after the name. */
+/** Number of characters on the first line, after the name. */
 function roomAfter(name: string): number {
   return LINE_LENGTH_MAX - name.length - ': '.length
 }

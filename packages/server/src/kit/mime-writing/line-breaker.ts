@@ -2,7 +2,7 @@
 
 const LF = 10
 const CR = 13
-/** What is held of a line that has no end yet. A longer line comes in pieces. */
+/** Bytes that are held of a line without an end. A longer line comes in pieces. */
 const PIECE_BYTES_MAX = 64 * 1024
 
 /** The end of a line, or of a piece of one. `none`: the line goes on, or the content ended. */

@@ -16,10 +16,10 @@ const SOFT_BREAK = Buffer.from('=\r\n')
 const ENCODED_LF = Buffer.from('=\r\n=0A=\r\n')
 const ENCODED_CR = Buffer.from('=\r\n=0D=\r\n')
 const NUL = 0
-/** What is looked at before others get their turn. */
+/** Bytes that are examined before other work may run. */
 const SLICE_BYTES = 64 * 1024
 
-/** What a message has that SMTP may not carry. */
+/** Content of a message that SMTP may not carry. */
 export interface Survey {
   /** Numbers of the parts with a line that is too long, or with NUL, that can be encoded. */
   unfit: ReadonlySet<number>

@@ -84,7 +84,7 @@ function findTag(html: string, from: number): number {
   return TAG_START.exec(html)?.index ?? html.length
 }
 
-/** What `readTag` does not take to be text. */
+/** Start of everything that `readTag` does not take to be text. */
 const TAG_START = /<(?:[a-z0-9:!?]|\/[a-z0-9:!?])/gi
 
 /** The end of a piece of text, which is not within a reference of a character or between CR and LF. */
@@ -145,7 +145,7 @@ function prefix(quotes: number): string {
 }
 
 function breakLine(writing: Writing): void {
-  // What was due before comes first.
+  // A gap that was due before comes first.
   if (writing.gap > 0) put(writing, '')
   const isEmpty = writing.isLineEmpty && writing.line.length === 0
   writing.done.push(isEmpty ? prefix(writing.quotes).trimEnd() : writing.line.join(''))

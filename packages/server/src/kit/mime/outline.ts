@@ -7,7 +7,7 @@ import { cutText } from './text.ts'
 import { transferDecoder } from './transfer-decoder.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
 
-/* What a program says in a message: its fields, its text, and the parts of a report (RFC 6522). */
+/* Parts of a message that a program wrote: its fields, its text, and the parts of a report (RFC 6522). */
 
 const FIELDS_MAX = 1_000
 const NAME_LENGTH_MAX = 76

@@ -57,7 +57,7 @@ describe('summarize', () => {
     ['Return-Path:  < >', true],
     ['Return-Path: <news@example.org>', false],
     ['Subject: Undelivered mail', false],
-  ])('knows by "%s" whether the header is that of a report', (field, mayBeReport) => {
+  ])('decides by "%s" whether the header is that of a report', (field, mayBeReport) => {
     expect(read(field, '', '').mayBeReport).toBe(mayBeReport)
   })
 

@@ -26,9 +26,9 @@ export interface MessageSummary {
   replyTo: ParsedAddress[]
   sentAt: Date | null
   importance: 'high' | 'normal' | 'low'
-  /** The value of X-Waxwing-Draft, by which the service knows its own drafts. */
+  /** The value of X-Waxwing-Draft, by which the service finds its own drafts. */
   draftMark: string | null
-  /** Whether its header says that it reports on another message: a bounce, a complaint, a notice. */
+  /** Whether its header is that of a report on another message: a bounce, a complaint, a notice. */
   mayBeReport: boolean
   /** At most 200 characters of the first part with text, on one line. */
   snippet: string

@@ -61,7 +61,7 @@ function base64Decoder(): TransferDecoder {
 function quotedPrintableDecoder(): TransferDecoder {
   let held = ''
   /**
-   * Whether the last piece ended in more blanks than a line may have. Those are kept, and so are the following ones.
+   * Whether the last piece ended in more blanks than a line may have. Such blanks are kept, and so are the following ones.
    */
   let isInLongRun = false
   return {

@@ -119,7 +119,7 @@ describe('a document in PostgreSQL', () => {
         const query = parseQuery(q)
         if (!query) return
         const strict = await matches(document, query.strict)
-        // What matches strictly matches loosely.
+        // A document that matches strictly also matches loosely.
         if (strict && query.loose) expect(await matches(document, query.loose)).toBe(true)
         if (query.ranked) expect(typeof (await matches(document, query.ranked))).toBe('boolean')
         if (query.isLoose) expect(await matches(document, query.loose ?? '')).toBe(strict)

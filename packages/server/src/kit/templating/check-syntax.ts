@@ -6,7 +6,7 @@ const HELPERS = new Set([...BLOCK_HELPERS, 'lookup'])
 type Node = hbs.AST.Node
 type Call = Pick<hbs.AST.MustacheStatement, 'path' | 'params' | 'loc'> & { hash?: hbs.AST.Hash | undefined }
 
-/** Thrown if a template uses what is not allowed. The message says what, and where. */
+/** Thrown if a template uses what is not allowed. The message names it and its place. */
 export class SyntaxRefused extends Error {
   override name = 'SyntaxRefused'
 }

@@ -137,7 +137,7 @@ describe('a hostile template', () => {
     expect(await render({ html: text }, params)).toMatchObject(failure)
   })
 
-  // What takes longest in the parser and the compiler, each a megabyte.
+  // Templates that take longest in the parser and the compiler, each a megabyte.
   test.each([
     ['{{#each a}}', ''],
     ['{{#each a}}', '{{/each}}'],

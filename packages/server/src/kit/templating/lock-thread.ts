@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module'
 
-/** What code in a thread could reach the system or the network by, without a module. */
+/** Globals by which code in a thread could reach the system or the network, without a module. */
 const GLOBALS = [
   'process',
   'require',

@@ -1,6 +1,6 @@
 import { ITERATIONS_MAX, OUTPUT_BYTES_MAX, RENDER_MS_MAX } from './template.ts'
 
-/** Thrown when rendering exceeds a bound. The message says which. */
+/** Thrown when rendering exceeds a bound. The message names it. */
 export class BoundExceeded extends Error {
   override name = 'BoundExceeded'
 }

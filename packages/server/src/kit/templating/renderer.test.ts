@@ -14,7 +14,7 @@ const fieldsOf = (fields: Partial<TemplateFields>): TemplateFields => ({
 const variables = (params: object) => JSON.stringify({ params })
 const RENDERED = { subject: null, html: null, text: null, previewText: null }
 
-/** A thread that does what the variables say, in place of rendering. */
+/** A thread that follows the order in its variables, in place of rendering. */
 const script = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort, workerData } from 'node:worker_threads'
@@ -136,7 +136,7 @@ describe('the renderer', () => {
   })
 
   test('fails what is under way when it is closed', async () => {
-    // What hangs must not be given up before it is closed.
+    // A thread that hangs must not be given up before the renderer is closed.
     const renderer = openRenderer({ script, workMsMax: 600_000 })
     const failed = expect(act(renderer, 'a', 'hang')).rejects.toThrow(RendererBusy)
     await act(renderer, 'b', '')

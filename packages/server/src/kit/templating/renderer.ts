@@ -27,7 +27,7 @@ const START_MS_MAX = 30_000
  * this much processor time.
  */
 const WORK_MS_MAX = 1500
-/** What the renders of one call may take together of a thread's time; those left then fail. */
+/** A thread's time for all renders of one call; the others then fail. */
 const MANY_MS_MAX = 60_000
 /** Length of the variables that one message to a thread has, and their number. */
 const CHUNK_LENGTH_MAX = 1024 * 1024
@@ -102,7 +102,7 @@ export function openRenderer(options: RendererOptions = {}): Renderer {
         countMax = CHUNK_COUNT_MAX
         if (Array.isArray(answer)) results.push(...answer.filter(result => result !== null))
         else if (answer.entry === 0) results.push(tooLong(answer.field))
-        // Those before it were rendered, but their results are lost.
+        // Entries before it were rendered, but their results are lost.
         else countMax = answer.entry
       }
       return [...results, ...variables.slice(results.length).map(() => tooLong('html'))]

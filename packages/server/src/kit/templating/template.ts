@@ -13,7 +13,7 @@ export type Rendered = Record<TemplateField, string | null>
 export interface RenderFailure {
   failure: 'invalid' | 'bound'
   field: TemplateField
-  /** What is wrong with the field, for people. */
+  /** Description of the mistake in the field, for people. */
   message: string
 }
 

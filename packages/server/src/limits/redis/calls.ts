@@ -126,7 +126,7 @@ export class RedisCalls implements CallLimits, AsyncDisposable {
     })
   }
 
-  /** Redis knows of these ends. */
+  /** Redis recorded these completions. */
   #settle(name: string, ended: readonly string[]): void {
     const { owed } = this.#requestsOf(name)
     for (const request of ended) if (owed.delete(request)) this.#owedCount--

@@ -55,7 +55,7 @@ export async function connectRedis(
     password,
     database,
     RESP: 2,
-    // Commands that not every server knows.
+    // Commands that not every server has.
     disableClientInfo: true,
     maintNotifications: 'disabled',
     disableOfflineQueue: true,

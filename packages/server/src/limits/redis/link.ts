@@ -10,7 +10,7 @@ const STALL_SECONDS = 2
 const PROOF_INTERVAL_MILLISECONDS = 50
 /** Between two connections; half of it at random, so that the processes do not come together. */
 const RETRY_MILLISECONDS = 500
-/** The log says at most once in this time that the store is gone or back. */
+/** The log reports at most once in this time that the store is gone or back. */
 const REPORT_SECONDS = 60
 const PROOF_LIMIT = 1_000_000_000
 /** Errors of one call, which say nothing about the store. */
@@ -201,7 +201,7 @@ class TooSlow extends Error {
 }
 
 /**
- * Rejects with `TooSlow` after this time. What has arrived by then counts: when this process was busy itself, its timers run
+ * Rejects with `TooSlow` after this time. An answer that has arrived by then counts: when this process was busy itself, its timers run
  * before it has read its sockets, and `setImmediate` runs after.
  */
 function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** A Lua script, by the hash under which the server knows it once it has run. */
+/** A Lua script, by the hash under which the server has it once it has run. */
 export interface Script {
   text: string
   sha: string
@@ -12,7 +12,7 @@ function script(text: string): Script {
 
 /*
  * Only what Redis 7 and Valkey have in common. The clock is the server's. A window is a string, "<number of the window>
- * <count>", which expires a second after the window. What has another form counts as nothing, and what has another type
+ * <count>", which expires a second after the window. A value of another form counts as nothing, and a value of another type
  * is deleted, so that a value that somebody else wrote is worth a minute at most.
  */
 const PARTS = `

@@ -4,7 +4,7 @@ import { hasUid, lowerBound } from './compare.ts'
 import type { Selected } from './open-mailbox.ts'
 import { type ImapCursor, reachesBack, readCursor } from './cursor.ts'
 import { type FetchPlace, type FetchResult, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
-import { endOnAbort, type Following, isRenumbered, startCursor, toUids, wireNameOf } from './follow.ts'
+import { endOnAbort, type TrackedMailboxes, isRenumbered, startCursor, toUids, wireNameOf } from './follow.ts'
 import { countSince, SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
 
 /**
@@ -14,42 +14,42 @@ const NARROW_FROM = 50
 
 /** `MailProvider.arrivals` on IMAP. The next messages are fetched while the caller stores the last. */
 export async function* arrivals(
-  following: Following,
+  tracked: TrackedMailboxes,
   source: string,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep> {
-  using _guard = endOnAbort(following, options.signal)
-  yield* readAhead(bring(following, source, options))
+  using _guard = endOnAbort(tracked, options.signal)
+  yield* readAhead(bring(tracked, source, options))
 }
 
 async function* bring(
-  following: Following,
+  tracked: TrackedMailboxes,
   source: string,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep> {
-  const { connection } = following
-  const wireName = wireNameOf(following, source)
+  const { connection } = tracked
+  const wireName = wireNameOf(tracked, source)
   const opened = { ...(connection.findOpen(wireName) ?? (await connection.examine(wireName))) }
   const stored = readCursor(options.cursor)
   if (stored && isRenumbered(stored, opened))
     throw new ProviderFailure('unavailable', 'The mailbox was renumbered in the meantime.')
   const cursor = stored
     ? widen(stored, options.since)
-    : await startCursor(following, source, opened, options.since)
+    : await startCursor(tracked, source, opened, options.since)
   const place = {
     connection,
     mailboxKey: source,
     uidValidity: opened.uidValidity,
-    suspicions: following.suspicions,
+    suspicions: tracked.suspicions,
   }
-  const bringing: Bringing = { following, place, options, opened, cursor }
+  const bringing: Bringing = { tracked, place, options, opened, cursor }
   yield* bringRetries(bringing)
   yield* bringNew(bringing)
   yield* bringOlder(bringing)
 }
 
 interface Bringing {
-  following: Following
+  tracked: TrackedMailboxes
   place: FetchPlace
   options: FollowOptions
   opened: Selected
@@ -156,7 +156,7 @@ function within(messages: RemoteMessage[], since: Date | null): RemoteMessage[] 
  * Messages below the cursor that the index lacks, newest first, in chunks of sequence numbers, which only shift down.
  */
 async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
-  const { following, place, options, opened } = bringing
+  const { tracked, place, options, opened } = bringing
   const { connection } = place
   if (bringing.cursor.backfillBelow === null) return
   const known = (await options.known()).keys
@@ -166,7 +166,7 @@ async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
     : null
   let matched = 0
   let below = bringing.cursor.backfillBelow
-  let high = startOf(following.positions.get(place.mailboxKey), bringing.cursor, opened)
+  let high = startOf(tracked.positions.get(place.mailboxKey), bringing.cursor, opened)
   while (high > 0 && below > 1) {
     const low = Math.max(1, high - SEARCH_CHUNK + 1)
     const found = await searchSequence(connection, low, high, {
@@ -187,7 +187,7 @@ async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
     }
     below = Math.min(below, found[0] ?? below)
     high = Math.min(low - 1, connection.selected?.exists ?? 0)
-    following.positions.set(place.mailboxKey, { uidValidity: opened.uidValidity, below, high })
+    tracked.positions.set(place.mailboxKey, { uidValidity: opened.uidValidity, below, high })
   }
   await connection.reopenIfEmptied()
   bringing.cursor = { ...bringing.cursor, backfillBelow: null, widenedBefore: null }

@@ -14,7 +14,7 @@ import type { Selected } from './open-mailbox.ts'
 import { hasLowerUidNext, type ImapCursor, isRewound, readCursor } from './cursor.ts'
 import {
   endOnAbort,
-  type Following,
+  type TrackedMailboxes,
   isRenumbered,
   rememberChange,
   rememberCompared,
@@ -43,19 +43,19 @@ export function flagsIntervalMs(messages: number): number {
 
 /** `MailProvider.compare` on IMAP. */
 export async function* compareSource(
-  following: Following,
+  tracked: TrackedMailboxes,
   source: string,
   options: FollowOptions,
 ): AsyncGenerator<SourceStep> {
-  using _guard = endOnAbort(following, options.signal)
-  const { connection } = following
-  rememberChange(following)
-  const opened = { ...(await connection.examine(wireNameOf(following, source))) }
-  rememberCompared(following, source, opened)
+  using _guard = endOnAbort(tracked, options.signal)
+  const { connection } = tracked
+  rememberChange(tracked)
+  const opened = { ...(await connection.examine(wireNameOf(tracked, source))) }
+  rememberCompared(tracked, source, opened)
   const cursor = readCursor(options.cursor)
   if (cursor && !isRenumbered(cursor, opened) && isRewound(cursor, opened)) await options.onRewound?.()
   if (!cursor || isRenumbered(cursor, opened) || hasLowerUidNext(cursor, opened)) {
-    yield { type: 'reset', keys: 'void', cursor: await startCursor(following, source, opened, options.since) }
+    yield { type: 'reset', keys: 'void', cursor: await startCursor(tracked, source, opened, options.since) }
     return
   }
 
@@ -70,11 +70,11 @@ export async function* compareSource(
       yield {
         type: 'reset',
         keys: 'void',
-        cursor: await startCursor(following, source, opened, options.since),
+        cursor: await startCursor(tracked, source, opened, options.since),
       }
       return
     }
-    const gone = await findGone(following, cursor, present, known)
+    const gone = await findGone(tracked, cursor, present, known)
     next.exists = present
     if (gone.length > 0) yield { type: 'gone', keys: gone, certainty: 'hint', cursor: { ...next } }
   }
@@ -83,7 +83,7 @@ export async function* compareSource(
   // Messages were there that no look has counted.
   if (present > cursor.exists) next.backfillBelow ??= next.uidNext
 
-  yield* compareFlags(following, source, options, { cursor, next, opened })
+  yield* compareFlags(tracked, source, options, { cursor, next, opened })
   if (!isSame(next, cursor)) yield { type: 'states', changes: [], cursor: next }
 }
 
@@ -95,29 +95,29 @@ interface Comparison {
 }
 
 async function* compareFlags(
-  following: Following,
+  tracked: TrackedMailboxes,
   source: string,
   options: FollowOptions,
   { cursor, next, opened }: Comparison,
 ): AsyncGenerator<SourceStep> {
   const before = { ...next }
   if (isAhead(opened.highestModseq, cursor.highestModseq)) {
-    if (opened.highestModseq !== cursor.highestModseq) yield* changedFlags(following, cursor, before)
+    if (opened.highestModseq !== cursor.highestModseq) yield* changedFlags(tracked, cursor, before)
     next.highestModseq = opened.highestModseq
-    following.dirty.delete(source)
+    tracked.dirty.delete(source)
     return
   }
-  const now = following.now()
-  const listed = following.listedUnseen.get(source) ?? null
+  const now = tracked.now()
+  const listed = tracked.listedUnseen.get(source) ?? null
   const hasLostCount = opened.highestModseq !== null || cursor.highestModseq !== null
   const isLate = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
   const isDue = isLate || options.isThorough === true
   const isUnseenOther = listed !== null && cursor.unseen !== null && listed !== cursor.unseen
-  const isTold = following.dirty.has(source) || isUnseenOther
+  const isTold = tracked.dirty.has(source) || isUnseenOther
   next.unseen ??= listed
   if (!hasLostCount && !isDue && !(isTold && cursor.exists <= FLAGS_AT_ONCE)) return
-  yield* differingFlags(following, await options.known(), cursor.uidNext, before)
-  following.dirty.delete(source)
+  yield* differingFlags(tracked, await options.known(), cursor.uidNext, before)
+  tracked.dirty.delete(source)
   next.highestModseq = opened.highestModseq
   next.comparedAt = now
   next.unseen = listed ?? cursor.unseen
@@ -129,7 +129,7 @@ function isAhead(now: string | null, before: string | null): boolean {
 }
 
 async function* changedFlags(
-  { connection }: Following,
+  { connection }: TrackedMailboxes,
   cursor: ImapCursor,
   before: ImapCursor,
 ): AsyncGenerator<SourceStep> {
@@ -146,7 +146,7 @@ async function* changedFlags(
 }
 
 async function* differingFlags(
-  { connection }: Following,
+  { connection }: TrackedMailboxes,
   known: KnownMessages,
   below: number,
   before: ImapCursor,
@@ -167,18 +167,18 @@ async function* differingFlags(
 
 /** The indexed messages below the cursor that are not among the `present` ones. */
 async function findGone(
-  following: Following,
+  tracked: TrackedMailboxes,
   cursor: ImapCursor,
   present: number,
   known: KnownMessages,
 ): Promise<number[]> {
-  const { connection } = following
+  const { connection } = tracked
   const { keys } = known
   const lost = cursor.exists - present
   if (keys.length === 0) return []
-  if (following.hasQresync && cursor.highestModseq !== null && lost > 0 && lost <= VANISHED_MAX) {
+  if (tracked.hasQresync && cursor.highestModseq !== null && lost > 0 && lost <= VANISHED_MAX) {
     const uids: UidRange = [keys[0] ?? 1, cursor.uidNext - 1]
-    const vanished = knownWithin(keys, await askVanished(following, cursor.highestModseq, uids))
+    const vanished = knownWithin(keys, await askVanished(tracked, cursor.highestModseq, uids))
     const there = vanished.length < lost ? null : await searchPresent(connection, vanished)
     const absent = there ? vanished.filter(uid => !hasUid(there, uid)) : []
     // Each of them was counted and is not there: if they account for the loss, nothing else is missing.
@@ -203,7 +203,7 @@ async function findGone(
 
 /** RFC 7162 section 3.2.6. The set lists all numbers explicitly: Cyrus forgets some of `1:*`. */
 async function askVanished(
-  { connection }: Following,
+  { connection }: TrackedMailboxes,
   modseq: string,
   [from, to]: UidRange,
 ): Promise<UidRange[]> {

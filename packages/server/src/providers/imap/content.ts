@@ -4,7 +4,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { CommandArguments } from './command.ts'
 import { readCursor } from './cursor.ts'
 import { fetchItems } from './fetch.ts'
-import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
+import { type TrackedMailboxes, isRenumbered, toUids, wireNameOf } from './follow.ts'
 import type { Selected } from './open-mailbox.ts'
 import { hasMessageId, numbered, placeOf, recogniseMessages } from './same-messages.ts'
 import { readFetched } from './translate.ts'
@@ -19,7 +19,7 @@ const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
  * the header shows by itself whether it is of the wanted message; before others, that is asked.
  */
 export async function* openContent(
-  following: Following,
+  tracked: TrackedMailboxes,
   location: Location,
   range: ContentRange,
 ): AsyncGenerator<Buffer, ContentEnd, void> {
@@ -28,11 +28,11 @@ export async function* openContent(
   let isRecognised = isFromHeader
   for (let offset = range.offset; offset < end;) {
     const length = Math.min(CONTENT_BYTES_MAX, end - offset)
-    if (!isRecognised) await requireSame(following, location)
+    if (!isRecognised) await requireSame(tracked, location)
     isRecognised = true
-    const answer = await readPiece(following, location, { ...range, offset, length })
+    const answer = await readPiece(tracked, location, { ...range, offset, length })
     if (isFromHeader && offset === 0 && !isRecognisable(answer, location)) {
-      if (!(await requireSame(following, location))) throw gone()
+      if (!(await requireSame(tracked, location))) throw gone()
     }
     if (!answer) return 'nothing'
     if (answer.length === 0) return 'end'
@@ -52,11 +52,11 @@ function isRecognisable(beginning: Buffer | null, { known }: Location): boolean 
 }
 
 /** Throws if the server has another message under the number of this one. @returns false if it has none */
-async function requireSame(following: Following, location: Location): Promise<boolean> {
+async function requireSame(tracked: TrackedMailboxes, location: Location): Promise<boolean> {
   const { source, key, known } = location
   if (!known || typeof key !== 'number') return true
-  const opened = await openSource(following, location)
-  const place = placeOf(following, source, opened)
+  const opened = await openSource(tracked, location)
+  const place = placeOf(tracked, source, opened)
   const { same, others, unreadable } = await recogniseMessages(place, new Map([[key, known]]))
   if (others.length > 0)
     throw new ProviderFailure('not_found', 'The server has another message in its place.', { isOther: true })
@@ -75,13 +75,13 @@ interface PieceRange extends ContentRange {
 
 /** A piece of a message's source, or of one part of it. PEEK: reading by the interface does not mark as read. */
 async function readPiece(
-  following: Following,
+  tracked: TrackedMailboxes,
   location: Location,
   range: PieceRange,
 ): Promise<Buffer | null> {
-  const { connection } = following
-  const isOpen = connection.selected?.wireName === wireNameOf(following, location.source)
-  await openSource(following, location)
+  const { connection } = tracked
+  const isOpen = connection.selected?.wireName === wireNameOf(tracked, location.source)
+  await openSource(tracked, location)
   let fetched = await fetchContent(connection, location.key, range)
   if (!fetched && isOpen) {
     // The server may not have reported new messages to this session yet (RFC 9051 section 7.4.1).
@@ -94,7 +94,7 @@ async function readPiece(
 
 /** Null if there is no such message; null content if the server answers NIL, or without content. */
 async function fetchContent(
-  connection: Following['connection'],
+  connection: TrackedMailboxes['connection'],
   key: MessageKey,
   range: PieceRange,
 ): Promise<{ content: Buffer | null } | null> {
@@ -128,11 +128,11 @@ async function fetchContent(
  * affect the others.
  */
 export async function readSources(
-  following: Following,
+  tracked: TrackedMailboxes,
   at: SourceCursor & { keys: readonly MessageKey[]; known?: ReadonlyMap<MessageKey, KnownMessage> },
   bytesMax: number,
 ): Promise<Map<MessageKey, Buffer>> {
-  const opened = await openSource(following, at)
+  const opened = await openSource(tracked, at)
   const known = numbered(at.known ?? new Map())
   const wanted = new Set(at.keys)
   const sources = new Map<MessageKey, Buffer>()
@@ -142,7 +142,7 @@ export async function readSources(
     // One byte more than is accepted: a message that fills it is too long.
     { type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, CONTENT_BYTES_MAX + 1] },
   ]
-  await fetchItems(following.connection, toUids(at.keys), items, ({ uid, source }) => {
+  await fetchItems(tracked.connection, toUids(at.keys), items, ({ uid, source }) => {
     if (!source || !wanted.has(uid) || source.length > CONTENT_BYTES_MAX || source.length > left) return
     // Only the first answer for a message counts.
     wanted.delete(uid)
@@ -154,15 +154,15 @@ export async function readSources(
     return source && !hasMessageId(source.subarray(0, HEADER_BYTES), message)
   })
   if (unsure.length === 0) return sources
-  const { same } = await recogniseMessages(placeOf(following, at.source, opened), new Map(unsure))
+  const { same } = await recogniseMessages(placeOf(tracked, at.source, opened), new Map(unsure))
   for (const [uid] of unsure) if (!same.includes(uid)) sources.delete(uid)
   return sources
 }
 
 /** Opens a source that is numbered as its cursor says. What numbering keys are of without one is not known. */
-async function openSource(following: Following, at: SourceCursor): Promise<Selected> {
-  const { connection } = following
-  const wireName = wireNameOf(following, at.source)
+async function openSource(tracked: TrackedMailboxes, at: SourceCursor): Promise<Selected> {
+  const { connection } = tracked
+  const wireName = wireNameOf(tracked, at.source)
   const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   const cursor = readCursor(at.cursor)
   if (!cursor || isRenumbered(cursor, opened))

@@ -6,7 +6,7 @@ import type { SearchPlace, SearchPosition, SearchQuery } from '../search.ts'
 import type { ImapConnection } from './connection.ts'
 import { readCursor } from './cursor.ts'
 import { fetchItems } from './fetch.ts'
-import { type Following, isRenumbered, wireNameOf } from './follow.ts'
+import { type TrackedMailboxes, isRenumbered, wireNameOf } from './follow.ts'
 import type { Selected } from './open-mailbox.ts'
 import { searchText } from './search.ts'
 
@@ -41,7 +41,7 @@ export interface Span {
 
 /** One search in progress. */
 export interface Finding {
-  following: Following
+  tracked: TrackedMailboxes
   query: SearchQuery
   /**
    * The best candidates of the page in its order, and one more: all that is kept, however many hits there are.
@@ -66,9 +66,9 @@ export async function* findIn(
   place: SearchPlace,
   span: Span,
 ): AsyncGenerator<void, ProviderFailure | 'late' | null, void> {
-  const { following, query } = finding
+  const { tracked, query } = finding
   const messagesMax = span.from || span.to ? MESSAGES_MAX : MESSAGES_MAX_UNBOUNDED
-  const { connection } = following
+  const { connection } = tracked
   const opened = await openPlace(finding, place)
   if (opened instanceof ProviderFailure) return opened
   const wanted = { from: latest(query.after, span.from), to: earliest(query.before, span.to) }
@@ -97,9 +97,9 @@ export async function* findIn(
 }
 
 async function openPlace(finding: Finding, place: SearchPlace): Promise<Selected | ProviderFailure> {
-  const { connection } = finding.following
+  const { connection } = finding.tracked
   try {
-    const opened = await connection.examine(wireNameOf(finding.following, place.source))
+    const opened = await connection.examine(wireNameOf(finding.tracked, place.source))
     return requireSame(finding, place, opened)
   } catch (error) {
     const isShut = error instanceof ProviderFailure && SHUT.has(error.kind) && !connection.isClosed
@@ -110,8 +110,8 @@ async function openPlace(finding: Finding, place: SearchPlace): Promise<Selected
 
 /** Opens the mailbox again if another caller used the connection in between. */
 export async function reopen(finding: Finding, place: SearchPlace): Promise<Selected> {
-  const { connection } = finding.following
-  const wireName = wireNameOf(finding.following, place.source)
+  const { connection } = finding.tracked
+  const wireName = wireNameOf(finding.tracked, place.source)
   const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   return requireSame(finding, place, opened)
 }
@@ -142,12 +142,12 @@ async function offer(
   found: readonly number[],
   { isIndexed, wanted }: { isIndexed: boolean; wanted: Span },
 ): Promise<void> {
-  const { following, query } = finding
+  const { tracked, query } = finding
   const offered = new Set(finding.best.flatMap(({ placeId, key }) => (placeId === place.id ? [key] : [])))
   const uids = found.filter(uid => !offered.has(uid))
   const known: ReadonlyMap<MessageKey, Date> = isIndexed ? await query.known(place.id, uids) : new Map()
   const dates = await readDates(
-    following.connection,
+    tracked.connection,
     uids.filter(uid => !known.has(uid)),
   )
   for (const key of uids) {

@@ -11,7 +11,7 @@ import {
   reopen,
   type Span,
 } from './find-in-mailbox.ts'
-import type { Following } from './follow.ts'
+import type { TrackedMailboxes } from './follow.ts'
 
 /** Up to this many messages are searched at once, unless the server is slow; of more, the newest first. */
 const MESSAGES_WITHOUT_SPANS = 20_000
@@ -30,14 +30,14 @@ const ENDED_EARLY = ''
 
 /** `SearchProvider.search` on IMAP. */
 export async function* findMessages(
-  following: Following,
+  tracked: TrackedMailboxes,
   query: SearchQuery,
 ): AsyncGenerator<void, SearchPage, void> {
   // A line break would start another command; a text that fits no command line is not sent at all.
   if (/[\u0000\r\n]/.test(query.text))
     throw new ProviderFailure('rejected', 'The server cannot search for line breaks.')
   const finding: Finding = {
-    following,
+    tracked,
     query,
     best: [],
     uidValidities: new Map(),
@@ -167,8 +167,8 @@ async function* readUnknown(
   finding: Finding,
   page: readonly Candidate[],
 ): AsyncGenerator<void, Map<Candidate, RemoteMessage>, void> {
-  const { following, query } = finding
-  const { connection, suspicions } = following
+  const { tracked, query } = finding
+  const { connection, suspicions } = tracked
   const read = new Map<Candidate, RemoteMessage>()
   const unknown = Map.groupBy(
     page.filter(({ isKnown }) => !isKnown),

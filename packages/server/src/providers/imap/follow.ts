@@ -21,7 +21,7 @@ export interface BackfillPosition {
 export type Compared = Readonly<Pick<Selected, 'uidValidity' | 'uidNext' | 'exists' | 'highestModseq'>>
 
 /** The state that one connection keeps about the mailboxes of its account. */
-export interface Following {
+export interface TrackedMailboxes {
   connection: ImapConnection
   hasQresync: boolean
   suspicions: Suspicions
@@ -45,22 +45,22 @@ export interface Following {
   now(): number
 }
 
-export function wireNameOf(following: Following, source: string): string {
-  return following.wireNames.get(source) ?? encodeMailboxName(source)
+export function wireNameOf(tracked: TrackedMailboxes, source: string): string {
+  return tracked.wireNames.get(source) ?? encodeMailboxName(source)
 }
 
-export function rememberCompared({ compared }: Following, source: string, opened: Selected): void {
+export function rememberCompared({ compared }: TrackedMailboxes, source: string, opened: Selected): void {
   const { uidValidity, uidNext, exists, highestModseq } = opened
   compared.set(source, { uidValidity, uidNext, exists, highestModseq })
 }
 
 /** Keeps what the server reported about the open mailbox, in case it is left before anyone asks. */
-export function rememberChange(following: Following): void {
-  const { connection, wireNames, dirty, notifications } = following
+export function rememberChange(tracked: TrackedMailboxes): void {
+  const { connection, wireNames, dirty, notifications } = tracked
   const { selected } = connection
   if (!selected) return
   const { arrived, changed, gone } = connection.takeNotice()
-  const isWatched = selected.wireName === following.watched
+  const isWatched = selected.wireName === tracked.watched
   if (!isWatched && (arrived || changed || gone)) notifications.left(selected.wireName)
   if (!changed) return
   for (const [key, wireName] of wireNames) if (wireName === selected.wireName) dirty.add(key)
@@ -82,7 +82,7 @@ async function uidNextOf(connection: ImapConnection, opened: Selected): Promise<
 
 /** The cursor of a mailbox that was never followed, or was renumbered. */
 export async function startCursor(
-  { connection, listedUnseen, now }: Following,
+  { connection, listedUnseen, now }: TrackedMailboxes,
   source: string,
   opened: Selected,
   since: Date | null,
@@ -92,7 +92,7 @@ export async function startCursor(
 }
 
 /** Ends the connection when the signal aborts: an IMAP command cannot be cancelled. */
-export function endOnAbort({ connection }: Following, signal: AbortSignal): Disposable {
+export function endOnAbort({ connection }: TrackedMailboxes, signal: AbortSignal): Disposable {
   const close = () => connection.close()
   if (signal.aborted) close()
   else signal.addEventListener('abort', close, { once: true })

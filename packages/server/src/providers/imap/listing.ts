@@ -4,7 +4,7 @@ import type { Cursor, ListedMessage, ListedPage, ListOptions, SourceCursor } fro
 import { uidSets } from './compare.ts'
 import { FLAGS_AT_ONCE } from './compare-source.ts'
 import { readCursor } from './cursor.ts'
-import { endOnAbort, type Following, isRenumbered, rememberChange, wireNameOf } from './follow.ts'
+import { endOnAbort, type TrackedMailboxes, isRenumbered, rememberChange, wireNameOf } from './follow.ts'
 import { SEARCH_CHUNK, searchSequence } from './search.ts'
 import { type FetchedFlags, factsOf, streamFlags } from './stream.ts'
 
@@ -15,15 +15,15 @@ const position = z.object({ below: uint32, high: uint32 })
 
 /** `MailProvider.list` on IMAP: the messages of 10,000 sequence numbers, the newest first. */
 export async function listPage(
-  following: Following,
+  tracked: TrackedMailboxes,
   { source, cursor: stored }: SourceCursor,
   { since, after, signal }: ListOptions,
 ): Promise<ListedPage> {
-  using _guard = endOnAbort(following, signal)
-  const { connection } = following
-  const wireName = wireNameOf(following, source)
+  using _guard = endOnAbort(tracked, signal)
+  const { connection } = tracked
+  const wireName = wireNameOf(tracked, source)
   if (!connection.findOpen(wireName)) {
-    rememberChange(following)
+    rememberChange(tracked)
     await connection.examine(wireName)
   }
   const opened = connection.selected
@@ -37,7 +37,7 @@ export async function listPage(
   const low = Math.max(1, high - SEARCH_CHUNK + 1)
   const found = await searchSequence(connection, low, high, { uids: `1:${at.below - 1}`, since })
   const uids = found.filter(uid => uid < at.below)
-  const fetched = await fetchFlags(following, uids)
+  const fetched = await fetchFlags(tracked, uids)
   const messages = [...uids].map((uid): ListedMessage => {
     const { flags = null, receivedAt = null, size } = fetched.get(uid) ?? {}
     return { key: uid, flags, mailboxKeys: [source], receivedAt, ...(size !== undefined && { size }) }
@@ -47,7 +47,10 @@ export async function listPage(
   return { messages: messages.filter(message => isWithin(message, since)), next }
 }
 
-async function fetchFlags({ connection }: Following, uids: Uint32Array): Promise<Map<number, FetchedFlags>> {
+async function fetchFlags(
+  { connection }: TrackedMailboxes,
+  uids: Uint32Array,
+): Promise<Map<number, FetchedFlags>> {
   const fetched = new Map<number, FetchedFlags>()
   for (const { set } of uidSets(uids, FLAGS_AT_ONCE)) {
     for await (const batch of streamFlags(connection, factsOf(set)))

@@ -2,21 +2,21 @@ import type { Located, MessageKey, SourceCursor } from '../mail.ts'
 import { uidSets } from './compare.ts'
 import { FLAGS_AT_ONCE } from './compare-source.ts'
 import { readCursor } from './cursor.ts'
-import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
+import { type TrackedMailboxes, isRenumbered, toUids, wireNameOf } from './follow.ts'
 import { flagsOf, streamFlags } from './stream.ts'
 
 /** `MailProvider.locate` on IMAP. */
 export async function locate(
-  following: Following,
+  tracked: TrackedMailboxes,
   at: SourceCursor | null,
   keys: readonly MessageKey[],
 ): Promise<Located> {
   const found: Located['found'] = new Map()
   const nothing: Located = { found, gone: [...keys], unreadable: [] }
   if (!at) return nothing
-  const { connection } = following
+  const { connection } = tracked
   const { source, cursor: stored } = at
-  const opened = await connection.examine(wireNameOf(following, source))
+  const opened = await connection.examine(wireNameOf(tracked, source))
   const cursor = readCursor(stored)
   if (cursor && isRenumbered(cursor, opened)) return nothing
   const asked = new Set(toUids(keys))

@@ -20,7 +20,7 @@ import { ImapConnection } from './connection.ts'
 import { openContent, readSources } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
-import { type Following, rememberChange } from './follow.ts'
+import { type TrackedMailboxes, rememberChange } from './follow.ts'
 import { listPage } from './listing.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
@@ -65,7 +65,7 @@ export async function imapAccount(
   options: ImapAccountOptions,
 ): Promise<Offering<'mail' | 'content' | 'search' | 'changing'>> {
   const { connection, hasQresync } = await connect(options)
-  const following: Following = {
+  const tracked: TrackedMailboxes = {
     connection,
     hasQresync,
     suspicions: options.suspicions,
@@ -86,58 +86,58 @@ export async function imapAccount(
     pollMs: (options.pollSeconds ?? POLL_SECONDS) * 1000,
     isIdleBroken: false,
   }
-  return new ImapAccount(following, watching)
+  return new ImapAccount(tracked, watching)
 }
 
 /** A class, as is `ImapMail`: thousands of idle accounts keep one each, and share its methods. */
 class ImapAccount implements Offering<'mail' | 'content' | 'search' | 'changing'> {
   readonly mail: MailProvider
-  readonly #following: Following
+  readonly #tracked: TrackedMailboxes
   #changing: ChangingProvider | null = null
 
-  constructor(following: Following, watching: Watching) {
-    this.#following = following
-    this.mail = new ImapMail(following, watching)
+  constructor(tracked: TrackedMailboxes, watching: Watching) {
+    this.#tracked = tracked
+    this.mail = new ImapMail(tracked, watching)
   }
 
   /** Made when it is asked for, as are the next two: a connection by which an account is followed does not need them. */
   get content(): ContentProvider {
-    const following = this.#following
+    const tracked = this.#tracked
     return {
-      open: (location, range) => openContent(following, location, range),
-      readSources: (at, bytesMax) => readSources(following, at, bytesMax),
+      open: (location, range) => openContent(tracked, location, range),
+      readSources: (at, bytesMax) => readSources(tracked, at, bytesMax),
     }
   }
 
   get search(): SearchProvider {
-    return { search: query => findMessages(this.#following, query) }
+    return { search: query => findMessages(this.#tracked, query) }
   }
 
   get changing(): ChangingProvider {
-    return (this.#changing ??= imapChanging(this.#following))
+    return (this.#changing ??= imapChanging(this.#tracked))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#following.connection[Symbol.asyncDispose]()
+    return this.#tracked.connection[Symbol.asyncDispose]()
   }
 }
 
 class ImapMail implements MailProvider {
-  readonly #following: Following
+  readonly #tracked: TrackedMailboxes
   readonly #watching: Watching
   #namespaces: Namespaces | null = null
   #mailboxesLeftOut = 0
 
-  constructor(following: Following, watching: Watching) {
-    this.#following = following
+  constructor(tracked: TrackedMailboxes, watching: Watching) {
+    this.#tracked = tracked
     this.#watching = watching
   }
 
   async listMailboxes() {
-    const { connection, notifications } = this.#following
+    const { connection, notifications } = this.#tracked
     await notifications.request(connection)
     this.#namespaces ??= await askNamespaces(connection)
-    const { mailboxes, leftOut } = await listMailboxes(this.#following, this.#namespaces)
+    const { mailboxes, leftOut } = await listMailboxes(this.#tracked, this.#namespaces)
     this.#mailboxesLeftOut = leftOut
     return mailboxes.map(({ mailbox }) => mailbox)
   }
@@ -147,15 +147,15 @@ class ImapMail implements MailProvider {
   }
 
   hasChanged(mailbox: RemoteMailbox, cursor: Cursor | null) {
-    return hasChanged(this.#following, mailbox, cursor)
+    return hasChanged(this.#tracked, mailbox, cursor)
   }
 
   compare(source: string, follow: FollowOptions) {
-    return compareSource(this.#following, source, follow)
+    return compareSource(this.#tracked, source, follow)
   }
 
   arrivals(source: string, follow: FollowOptions) {
-    return arrivals(this.#following, source, follow)
+    return arrivals(this.#tracked, source, follow)
   }
 
   isComplete(stored: Cursor | null, since: Date | null) {
@@ -178,35 +178,35 @@ class ImapMail implements MailProvider {
   }
 
   locate(at: SourceCursor | null, keys: readonly MessageKey[]) {
-    return locate(this.#following, at, keys)
+    return locate(this.#tracked, at, keys)
   }
 
   findOthers(at: SourceCursor, known: ReadonlyMap<MessageKey, KnownMessage>) {
-    return findOthers(this.#following, at, known)
+    return findOthers(this.#tracked, at, known)
   }
 
   list(at: SourceCursor, options: ListOptions) {
-    return listPage(this.#following, at, options)
+    return listPage(this.#tracked, at, options)
   }
 
   watch(source: string, seconds: number, signal: AbortSignal) {
-    return watch(this.#following, this.#watching, source, { seconds, signal })
+    return watch(this.#tracked, this.#watching, source, { seconds, signal })
   }
 
   get isPushed() {
-    return canIdle(this.#following, this.#watching)
+    return canIdle(this.#tracked, this.#watching)
   }
 
   get watchesAll() {
-    return this.#following.notifications.areComplete && this.isPushed
+    return this.#tracked.notifications.areComplete && this.isPushed
   }
 
   get isOutOfDate() {
-    return this.#following.notifications.hasLostTrust
+    return this.#tracked.notifications.hasLostTrust
   }
 
   get passFactor() {
-    return this.watchesAll ? this.#following.notifications.passFactor : 1
+    return this.watchesAll ? this.#tracked.notifications.passFactor : 1
   }
 }
 
@@ -243,17 +243,17 @@ async function enableQresync(connection: ImapConnection): Promise<boolean> {
   return isEnabled
 }
 
-async function listMailboxes(following: Following, namespaces: Namespaces): Promise<Arrangement> {
-  const { quiet } = following
-  const hasStayed = await leaveUnlessQuiet(following)
-  const listing = await askMailboxes(following.connection, following.mailboxIds)
-  following.notifications.listed(listing, quiet !== null, hasStayed ? null : quiet)
+async function listMailboxes(tracked: TrackedMailboxes, namespaces: Namespaces): Promise<Arrangement> {
+  const { quiet } = tracked
+  const hasStayed = await leaveUnlessQuiet(tracked)
+  const listing = await askMailboxes(tracked.connection, tracked.mailboxIds)
+  tracked.notifications.listed(listing, quiet !== null, hasStayed ? null : quiet)
   const arranged = arrangeMailboxes(listing.mailboxes, namespaces, wireName => findStatus(listing, wireName))
-  following.wireNames.clear()
-  following.listedUnseen.clear()
+  tracked.wireNames.clear()
+  tracked.listedUnseen.clear()
   for (const { mailbox, wireName } of arranged.mailboxes) {
-    following.wireNames.set(mailbox.key, wireName)
-    if (mailbox.unreadCount !== null) following.listedUnseen.set(mailbox.key, mailbox.unreadCount)
+    tracked.wireNames.set(mailbox.key, wireName)
+    if (mailbox.unreadCount !== null) tracked.listedUnseen.set(mailbox.key, mailbox.unreadCount)
   }
   return { ...arranged, leftOut: arranged.leftOut + listing.leftOut }
 }
@@ -264,28 +264,32 @@ async function listMailboxes(following: Following, namespaces: Namespaces): Prom
  * noticed by the next watch. In case the server never reports anything, such a mailbox is left now and then.
  * @returns whether the open mailbox was not left
  */
-async function leaveUnlessQuiet(following: Following): Promise<boolean> {
-  const { connection, quiet, notifications } = following
-  const stays = following.stays + notifications.passFactor
+async function leaveUnlessQuiet(tracked: TrackedMailboxes): Promise<boolean> {
+  const { connection, quiet, notifications } = tracked
+  const stays = tracked.stays + notifications.passFactor
   const mayStay = quiet !== null && quiet === connection.selected && stays <= STAYS_MAX
   // Another listing of the same pass must show what every mailbox is now.
-  following.quiet = null
-  following.stays = mayStay ? stays : 0
+  tracked.quiet = null
+  tracked.stays = mayStay ? stays : 0
   if (mayStay) return true
-  rememberChange(following)
+  rememberChange(tracked)
   await connection.leave()
   return false
 }
 
-function hasChanged(following: Following, { key, state }: RemoteMailbox, stored: Cursor | null): boolean {
+function hasChanged(
+  tracked: TrackedMailboxes,
+  { key, state }: RemoteMailbox,
+  stored: Cursor | null,
+): boolean {
   const cursor = readCursor(stored)
   const status = readState(state)
-  if (!cursor || !status || following.dirty.has(key)) return true
+  if (!cursor || !status || tracked.dirty.has(key)) return true
   if (status.uidValidity !== cursor.uidValidity || status.uidNext !== cursor.uidNext) return true
   if (status.messages !== cursor.exists) return true
   if (status.highestModseq !== null || cursor.highestModseq !== null)
     return status.highestModseq !== cursor.highestModseq
-  const age = following.now() - cursor.comparedAt
+  const age = tracked.now() - cursor.comparedAt
   if (age < 0 || age >= flagsIntervalMs(cursor.exists)) return true
   return cursor.exists <= FLAGS_AT_ONCE && cursor.unseen !== null && status.unseen !== cursor.unseen
 }

@@ -2,7 +2,7 @@ import { summarize } from '../../kit/mime/summary.ts'
 import type { KnownMessage, MessageKey, RemoteMessage, SourceCursor } from '../mail.ts'
 import { readCursor } from './cursor.ts'
 import { type FetchPlace, fetchItems, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
-import { type Following, isRenumbered, wireNameOf } from './follow.ts'
+import { type TrackedMailboxes, isRenumbered, wireNameOf } from './follow.ts'
 import type { Selected } from './open-mailbox.ts'
 
 const atom = (value: string) => ({ type: 'ATOM', value })
@@ -67,21 +67,21 @@ function isSame(
 
 /** `MailProvider.findOthers` on IMAP. */
 export async function findOthers(
-  following: Following,
+  tracked: TrackedMailboxes,
   { source, cursor: stored }: SourceCursor,
   known: ReadonlyMap<MessageKey, KnownMessage>,
 ): Promise<MessageKey[]> {
-  const { connection } = following
-  const wireName = wireNameOf(following, source)
+  const { connection } = tracked
+  const wireName = wireNameOf(tracked, source)
   const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   const cursor = readCursor(stored)
   // Then all of them are gone.
   if (!cursor || isRenumbered(cursor, opened)) return []
-  return (await recogniseMessages(placeOf(following, source, opened), numbered(known))).others
+  return (await recogniseMessages(placeOf(tracked, source, opened), numbered(known))).others
 }
 
 export function placeOf(
-  { connection, suspicions }: Following,
+  { connection, suspicions }: TrackedMailboxes,
   mailboxKey: string,
   { uidValidity }: Selected,
 ): FetchPlace {

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Notice } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { Selected } from './open-mailbox.ts'
-import { type Compared, type Following, rememberChange, rememberCompared, wireNameOf } from './follow.ts'
+import {
+  type Compared,
+  type TrackedMailboxes,
+  rememberChange,
+  rememberCompared,
+  wireNameOf,
+} from './follow.ts'
 
 /** Connections that were opened together are not all kept alive at the same moment. */
 const KEEP_ALIVE_SPREAD = 0.2
@@ -22,46 +28,46 @@ export interface Watching {
  * otherwise NOOP.
  */
 export async function watch(
-  following: Following,
+  tracked: TrackedMailboxes,
   watching: Watching,
   source: string,
   options: { seconds: number; signal: AbortSignal },
 ): Promise<Notice> {
-  const { connection } = following
+  const { connection } = tracked
   const until = performance.now() + options.seconds * 1000
-  const wireName = wireNameOf(following, source)
-  following.watched = wireName
+  const wireName = wireNameOf(tracked, source)
+  tracked.watched = wireName
   if (connection.selected?.wireName !== wireName) {
-    rememberChange(following)
+    rememberChange(tracked)
     await connection.examine(wireName)
   }
-  const missed = changesSince(following.compared.get(source), connection.selected)
+  const missed = changesSince(tracked.compared.get(source), connection.selected)
   if (missed.arrived || missed.gone || missed.changed) {
     // Reported once: the caller finds out whether there is anything to compare.
-    if (connection.selected) rememberCompared(following, source, connection.selected)
+    if (connection.selected) rememberCompared(tracked, source, connection.selected)
     return missed
   }
-  const { notifications } = following
+  const { notifications } = tracked
   for (;;) {
     const notice = connection.takeNotice()
     if (notifications.take()) notice.elsewhere = true
-    if (notice.changed) following.dirty.add(source)
+    if (notice.changed) tracked.dirty.add(source)
     if (notice.arrived || notice.gone || notice.changed || notice.elsewhere) return notice
     const left = until - performance.now()
-    if (left <= 0 && !notifications.isAnythingReported) following.quiet = connection.selected
+    if (left <= 0 && !notifications.isAnythingReported) tracked.quiet = connection.selected
     if (left <= 0 || options.signal.aborted) return notice
     if (connection.isClosed) throw new ProviderFailure('unavailable', 'The connection to the server ended.')
-    if (canIdle(following, watching)) await idle(following, watching, left, options.signal)
-    else await poll(following, watching.pollMs, left, options.signal)
+    if (canIdle(tracked, watching)) await idle(tracked, watching, left, options.signal)
+    else await poll(tracked, watching.pollMs, left, options.signal)
   }
 }
 
-export function canIdle({ connection }: Following, { isIdleBroken }: Watching): boolean {
+export function canIdle({ connection }: TrackedMailboxes, { isIdleBroken }: Watching): boolean {
   return connection.has('IDLE') && !isIdleBroken
 }
 
 async function idle(
-  { connection }: Following,
+  { connection }: TrackedMailboxes,
   watching: Watching,
   ms: number,
   signal: AbortSignal,
@@ -79,7 +85,7 @@ async function idle(
 }
 
 async function poll(
-  { connection }: Following,
+  { connection }: TrackedMailboxes,
   pollMs: number,
   ms: number,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseQuery } from '../../../kit/search-text/query.ts'
-import { fillPage, type Place } from './fill-page.ts'
+import { fillPage, type IndexPosition } from './fill-page.ts'
 import { type Band, type BandResult, timeoutOf } from './store.ts'
 
 const NEWEST: Band = { above: null, end: null, behind: null }
@@ -28,13 +28,13 @@ function band(found: number[], tookMs: number, end: number | null): BandResult {
  */
 async function fill(
   answers: ReadonlyArray<BandResult | null>,
-  options: { start?: Place; canList?: boolean; hasTime?: boolean } = {},
+  options: { start?: IndexPosition; canList?: boolean; hasTime?: boolean } = {},
 ) {
   const { start = { band: NEWEST, isWalk: false }, canList = true, hasTime = false } = options
   const asked: string[] = []
   let now = 0
   const left = [...answers]
-  const read = ({ isWalk }: Place, looks: number) => {
+  const read = ({ isWalk }: IndexPosition, looks: number) => {
     asked.push(`${isWalk ? 'walk' : 'list'} ${looks}`)
     const answer = left.shift()
     if (answer === undefined) throw new Error(`Nothing to answer after ${asked.join(', ')}`)

@@ -9,7 +9,7 @@ const SLOW_MS = 500
 const PAGE_MS = 400
 
 /** A position in a search. */
-export interface Place {
+export interface IndexPosition {
   band: Band
   /**
    * Whether every message of the band is looked at, newest first. If most messages have the words, that is quicker than
@@ -19,12 +19,12 @@ export interface Place {
 }
 
 /** Reads a band of at most `looks` messages. Null if it took too long. */
-export type ReadBand = (place: Place, looks: number) => Promise<BandResult | null>
+export type ReadBand = (position: IndexPosition, looks: number) => Promise<BandResult | null>
 
 export interface FilledPage {
   results: string[]
   /** Null at the end of the account. */
-  next: Place | null
+  next: IndexPosition | null
 }
 
 /** The end of the last band, once it was read. */
@@ -37,13 +37,13 @@ const OLDEST: NewestFirst = { time: '-infinity', id: '00000000-0000-0000-0000-00
  */
 export async function fillPage(
   readBand: ReadBand,
-  start: Place,
+  start: IndexPosition,
   page: { looks: number; limit: number; canList: boolean },
   now: () => number = () => performance.now(),
 ): Promise<FilledPage | null> {
   const until = now() + PAGE_MS
   const results: string[] = []
-  let last: Place | null = null
+  let last: IndexPosition | null = null
   let { band, isWalk } = start
   let { looks } = page
   let hasSwitched = false

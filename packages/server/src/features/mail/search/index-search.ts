@@ -3,7 +3,7 @@ import { parseQuery, type SearchQuery } from '../../../kit/search-text/query.ts'
 import type { FairSemaphore } from '../../../kit/fair-semaphore.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import { fillPage, type Place } from './fill-page.ts'
+import { fillPage, type IndexPosition } from './fill-page.ts'
 import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
 import { type Band, searchBand } from './store.ts'
@@ -31,10 +31,10 @@ export async function searchIndex(
   if (query === null) return { items: [], nextCursor: null }
   // The index cannot check some queries at all.
   const first = { band: NEWEST, isWalk: query.loose === null }
-  const start = page.place === null ? first : readPlace(page.place)
+  const start = page.place === null ? first : readPosition(page.place)
   const size = page.bandMessages ?? bandSize(query)
   const walked = { ...query, loose: null, isLoose: false }
-  const readBand = ({ band, isWalk }: Place, looks: number) => {
+  const readBand = ({ band, isWalk }: IndexPosition, looks: number) => {
     const search = { filters: input.filters, band, size, looks, limit: page.limit + 1 }
     const reading = searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
     return reading.catch(orTimeout)
@@ -44,7 +44,7 @@ export async function searchIndex(
   )
   const filled = await (running ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
   const { results, next } = filled ?? refuseTimeout()
-  const place = next && writePlace(next)
+  const place = next && writePosition(next)
   return {
     items: results,
     nextCursor: place && sealSearchPosition(context, input, { source: 'index', place }),
@@ -68,13 +68,13 @@ function refuseTimeout(): never {
   })
 }
 
-function writePlace({ band: { above, end, behind }, isWalk }: Place): string[] {
+function writePosition({ band: { above, end, behind }, isWalk }: IndexPosition): string[] {
   const pair = (position: NewestFirst | null) => [position?.time ?? '', position?.id ?? '']
   return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
 }
 
-/** Written by `writePlace`; nobody else can have sealed it. */
-function readPlace(place: readonly string[]): Place {
+/** Written by `writePosition`; nobody else can have sealed it. */
+function readPosition(place: readonly string[]): IndexPosition {
   const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
     place
   const pair = (at: string, of: string) => (at === '' ? null : { time: at, id: of })

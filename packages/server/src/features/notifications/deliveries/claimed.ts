@@ -3,7 +3,7 @@ import type { EndpointTarget } from '../webhooks/target-store.ts'
 import type { ClaimedDelivery } from './claims.ts'
 import { AHEAD_MILLISECONDS_MAX } from './limits.ts'
 import type { AttemptResult } from './attempt-result.ts'
-import { hostKey, type InFlight } from './turns.ts'
+import { hostKey, type InFlight } from './plan-attempts.ts'
 
 /** A delivery that this process claimed, with what an attempt of it needs. */
 export interface Claimed {

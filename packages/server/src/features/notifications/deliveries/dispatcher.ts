@@ -19,7 +19,7 @@ import type { RecordedAttempts } from './record-attempts.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { isAcknowledged } from './rules.ts'
 import { Slots } from './slots.ts'
-import type { DueEndpoint } from './turns.ts'
+import type { DueEndpoint } from './plan-attempts.ts'
 
 /** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
 const POLL_SECONDS = 30

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { isFree, isUnheld } from '../../../processes/claims.ts'
 import type { Lease } from '../../../processes/lease.ts'
-import type { DueEndpoint } from './turns.ts'
+import type { DueEndpoint } from './plan-attempts.ts'
 
 const ENDPOINTS_AT_ONCE = 200
 /** An endpoint of a suspended tenant is looked at again after this time. */

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type EventType } from '@waxwing/contract/events.ts'
 import type { WebhookFilters } from '@waxwing/contract/notifications/webhook-filters.ts'
 import { sql } from 'kysely'
-import type { FollowedEvent, Following } from '../../../events/follow.ts'
+import type { FollowedEvent, EventSubscription } from '../../../events/follow.ts'
 import { plainArray } from '../../../database/plain-array.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
@@ -13,7 +13,7 @@ import { DELIVERIES_AT_ONCE } from './limits.ts'
  * one commit. Filters and endpoints are those of this moment.
  * @param onQueued called with the tenant before the commit
  */
-export function deliveriesFollowing(onQueued: (tenantId: string) => void): Following<EventType> {
+export function deliverySubscription(onQueued: (tenantId: string) => void): EventSubscription<EventType> {
   return {
     name: 'webhooks',
     types: EVENT_TYPES,

@@ -5,7 +5,7 @@ import { ClaimedDeliveries } from './claimed.ts'
 import type { ClaimedDelivery } from './claims.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { Slots } from './slots.ts'
-import type { DueEndpoint } from './turns.ts'
+import type { DueEndpoint } from './plan-attempts.ts'
 
 const CONNECTIONS_MAX = 16
 

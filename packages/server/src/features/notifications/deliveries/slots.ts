@@ -2,7 +2,7 @@ import type { ClaimedDeliveries } from './claimed.ts'
 import { QUICK_MILLISECONDS } from './limits.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { isAcknowledged } from './rules.ts'
-import { type DueEndpoint, isLow, planAhead, planTurns } from './turns.ts'
+import { type DueEndpoint, isLow, planAhead, planTurns } from './plan-attempts.ts'
 
 /**
  * How many attempts of each endpoint may run until the next look, and of which endpoints deliveries are claimed ahead:

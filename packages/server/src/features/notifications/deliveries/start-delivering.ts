@@ -12,7 +12,7 @@ import type { Logger } from '../../../kit/log.ts'
 import type { ReachPoint } from '../../../kit/reach-point.ts'
 import type { WebhookKeys } from '../webhooks/secrets.ts'
 import { WebhookDispatcher } from './dispatcher.ts'
-import { deliveriesFollowing } from './fan-out.ts'
+import { deliverySubscription } from './fan-out.ts'
 import { ATTEMPT_SECONDS } from './limits.ts'
 import { deliveryMetrics } from './metrics.ts'
 
@@ -72,12 +72,12 @@ export function startDelivering(options: DeliveringOptions, workers: AsyncDispos
   const wake = () => dispatcher.wake()
   wakes.on(['waxwing_webhook'], { onWake: ids => dispatcher.wake(ids), onListening: wake })
   const queued = new Set<string>()
-  const following = deliveriesFollowing(tenantId => queued.add(tenantId))
+  const subscription = deliverySubscription(tenantId => queued.add(tenantId))
   const onHandled = () => {
     if (queued.size > 0) wake()
     // Another process may dispatch for some of the endpoints.
     for (const tenantId of queued) waker.wake(tenantId, 'waxwing_webhook')
     queued.clear()
   }
-  workers.use(new EventFollower({ db, log, news, following, onHandled, reach }))
+  workers.use(new EventFollower({ db, log, news, subscription, onHandled, reach }))
 }

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import type { Following } from '../../../events/follow.ts'
+import type { EventSubscription } from '../../../events/follow.ts'
 import { mayBeReport } from './rules.ts'
 
 /**
  * Takes down the messages that may answer a send: those that refer to one, and those that may be reports, of accounts
  * that have sent. They are news, and read later: what the provider does never holds this up.
  */
-export const answersFollowing: Following<'message.created'> = {
+export const answersFollowing: EventSubscription<'message.created'> = {
   name: 'answers',
   types: ['message.created'],
   async handle(unit, events) {

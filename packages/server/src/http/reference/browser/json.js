@@ -10,7 +10,7 @@ const UNBROKEN_CHARACTERS_MAX = 64
 const TOKENS = /("(?:[^"\\\n]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\b(?:true|false|null)\b/g
 
 /**
- * Splits a JSON text into tokens, in order and without gaps. Whatever is not JSON is `other`.
+ * Splits a JSON text into tokens, in order and without gaps. Text that is not JSON is `other`.
  *
  * @param {string} text
  * @returns {Token[]}

@@ -43,7 +43,7 @@ export async function showResponse(form, response, milliseconds) {
 }
 
 /**
- * What an event stream sends at first; it has no end.
+ * The beginning of an event stream, which has no end.
  *
  * @param {Response} response
  */

@@ -2,7 +2,7 @@ import type { AddedMessage, NewLocation, NewMessage } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { RemoteFlags } from '../../mail.ts'
 import { fetchItems } from '../fetch.ts'
-import { type Following, wireNameOf } from '../follow.ts'
+import { type TrackedMailboxes, wireNameOf } from '../follow.ts'
 import { keywordOf } from '../translate.ts'
 import { readAppendUid } from './copy-uid.ts'
 import type { Effect } from './effect.ts'
@@ -15,19 +15,19 @@ const atom = (value: string) => ({ type: 'ATOM', value })
 
 /** `ChangingProvider.addMessage` on IMAP. */
 export async function appendMessage(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   mailboxKey: string,
   message: NewMessage,
 ): Promise<AddedMessage> {
-  const { connection } = following
+  const { connection } = tracked
   const bytesMax = connection.limitOf('APPENDLIMIT')
   if (bytesMax !== null && message.byteLength > bytesMax)
     throw new ProviderFailure('rejected', `The server takes messages of at most ${bytesMax} bytes.`)
   const { attributes } = await effect.run({
     name: 'APPEND',
     arguments: [
-      wireNameOf(following, mailboxKey),
+      wireNameOf(tracked, mailboxKey),
       flagsOf(message.flags).map(atom),
       ...(message.receivedAt ? [formatDateTime(message.receivedAt)] : []),
     ],
@@ -36,21 +36,21 @@ export async function appendMessage(
   const told = readAppendUid(attributes)
   const location = told
     ? locationOf(mailboxKey, told.uidValidity, told.uid)
-    : await locateAppended(following, mailboxKey, message)
-  const threadId = await findThread(following, mailboxKey, location)
+    : await locateAppended(tracked, mailboxKey, message)
+  const threadId = await findThread(tracked, mailboxKey, location)
   return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId, message: null }
 }
 
 /** The thread that the server put the message into; null if it keeps no threads, or cannot say now. */
 async function findThread(
-  following: Following,
+  tracked: TrackedMailboxes,
   mailboxKey: string,
   location: NewLocation | null,
 ): Promise<string | null> {
-  const { connection } = following
+  const { connection } = tracked
   if (!location || !connection.has('OBJECTID')) return null
   try {
-    await openForReading(following, mailboxKey)
+    await openForReading(tracked, mailboxKey)
     let found: string | null = null
     await fetchItems(connection, [Number(location.key)], ['UID', 'THREADID'].map(atom), ({ threadId }) => {
       found = threadId
@@ -63,9 +63,9 @@ async function findThread(
 }
 
 /** Without UIDPLUS: the newest message with the Message-ID and the size. */
-async function locateAppended(following: Following, mailboxKey: string, message: NewMessage) {
+async function locateAppended(tracked: TrackedMailboxes, mailboxKey: string, message: NewMessage) {
   try {
-    const found = await findByMessageId(following, mailboxKey, message.internetMessageId, [])
+    const found = await findByMessageId(tracked, mailboxKey, message.internetMessageId, [])
     return found.find(({ size }) => size === message.byteLength)?.location ?? null
   } catch (error) {
     // The message is there; where, the next sync finds out.

@@ -5,7 +5,7 @@ import type { SourceCursor } from '../../mail.ts'
 import { uidSets } from '../compare.ts'
 import { UIDS_PER_CHANGE } from '../expected-answers.ts'
 import { fetchItems } from '../fetch.ts'
-import { type Following, rememberChange, wireNameOf } from '../follow.ts'
+import { type TrackedMailboxes, rememberChange, wireNameOf } from '../follow.ts'
 import { searchAlike } from '../search.ts'
 import { type CopiedUids, readCopyUid, toBatch } from './copy-uid.ts'
 import type { Effect } from './effect.ts'
@@ -30,22 +30,22 @@ interface Facts {
  * between the copy and the removal, so what the target already has a copy of is only removed.
  */
 export async function copyAndRemove(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   at: SourceCursor & { uids: readonly number[] },
   targetKey: string,
 ): Promise<MovedBatch> {
-  const { connection } = following
-  const originals = await readFacts(following, at.uids)
+  const { connection } = tracked
+  const originals = await readFacts(tracked, at.uids)
   const present = originals.map(({ uid }) => uid)
-  const before = await findCopies(following, originals, targetKey)
-  await openSource(following, at, { isFresh: false })
+  const before = await findCopies(tracked, originals, targetKey)
+  await openSource(tracked, at, { isFresh: false })
   const toCopy = present.filter(uid => !before.copies.uids.has(uid))
   const told: CopiedUids = { uidValidity: 0, uids: new Map() }
   for (const { set } of uidSets(toCopy, UIDS_PER_CHANGE)) {
     const { attributes } = await effect.run({
       name: 'UID COPY',
-      arguments: [{ type: 'SEQUENCE', value: set }, wireNameOf(following, targetKey)],
+      arguments: [{ type: 'SEQUENCE', value: set }, wireNameOf(tracked, targetKey)],
     })
     readCopyUid(attributes, told, UIDS_PER_CHANGE)
   }
@@ -53,8 +53,8 @@ export async function copyAndRemove(
   const isTold = connection.has('UIDPLUS') && told.uids.size > 0
   let found = before.copies
   if (!isTold && toCopy.length > 0) {
-    found = await requireCopies(following, originals, targetKey, before.exists + toCopy.length)
-    await openSource(following, at, { isFresh: false })
+    found = await requireCopies(tracked, originals, targetKey, before.exists + toCopy.length)
+    await openSource(tracked, at, { isFresh: false })
   }
   const moved = isTold ? present.filter(uid => found.uids.has(uid) || told.uids.has(uid)) : present
   await removeFromOpen(connection, effect, moved)
@@ -75,7 +75,7 @@ function together(found: CopiedUids, told: CopiedUids): CopiedUids {
 }
 
 /** What tells messages of the open mailbox apart, in the order of their UIDs. */
-async function readFacts({ connection }: Following, uids: readonly number[]): Promise<Facts[]> {
+async function readFacts({ connection }: TrackedMailboxes, uids: readonly number[]): Promise<Facts[]> {
   const facts = new Map<number, Facts>()
   const items = [
     ...['UID', 'INTERNALDATE', 'RFC822.SIZE'].map(atom),
@@ -97,12 +97,12 @@ async function readFacts({ connection }: Following, uids: readonly number[]): Pr
  * grown is enough: some servers give a copy another time. @returns the copies that are found
  */
 async function requireCopies(
-  following: Following,
+  tracked: TrackedMailboxes,
   originals: readonly Facts[],
   targetKey: string,
   existsMin: number,
 ): Promise<CopiedUids> {
-  const { copies, exists } = await findCopies(following, originals, targetKey)
+  const { copies, exists } = await findCopies(tracked, originals, targetKey)
   if (exists < existsMin && originals.some(({ uid }) => !copies.uids.has(uid)))
     throw new ProviderFailure(
       'unavailable',
@@ -116,16 +116,16 @@ async function requireCopies(
  * most. Leaves the target open.
  */
 async function findCopies(
-  following: Following,
+  tracked: TrackedMailboxes,
   originals: readonly Facts[],
   targetKey: string,
 ): Promise<{ copies: CopiedUids; exists: number }> {
-  const { connection } = following
-  rememberChange(following)
-  const { exists, uidValidity } = await connection.examine(wireNameOf(following, targetKey))
+  const { connection } = tracked
+  rememberChange(tracked)
+  const { exists, uidValidity } = await connection.examine(wireNameOf(tracked, targetKey))
   const copies: CopiedUids = { uidValidity, uids: new Map() }
   if (exists === 0 || originals.length === 0) return { copies, exists }
-  const alike = await readFacts(following, [...(await searchAlike(connection, originals))])
+  const alike = await readFacts(tracked, [...(await searchAlike(connection, originals))])
   const uidsOf = new Map<string, number[]>()
   for (const { uid, digest } of alike) uidsOf.set(digest, [...(uidsOf.get(digest) ?? []), uid])
   for (const { uid, digest } of originals) {

@@ -14,7 +14,7 @@ import { DRAFT_FIELD, readDraftMark } from '../../draft-mark.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { MessageKey } from '../../mail.ts'
 import { readCursor } from '../cursor.ts'
-import type { Following } from '../follow.ts'
+import type { TrackedMailboxes } from '../follow.ts'
 import { searchPresent } from '../search.ts'
 import { appendMessage } from './append.ts'
 import type { Effect } from './effect.ts'
@@ -28,11 +28,15 @@ interface Generation extends FoundUid {
 }
 
 /** `ChangingProvider.addDraft` on IMAP. */
-export async function addDraft(following: Following, effect: Effect, draft: NewDraft): Promise<AddedMessage> {
-  const same = (await findGenerations(following, draft)).find(
+export async function addDraft(
+  tracked: TrackedMailboxes,
+  effect: Effect,
+  draft: NewDraft,
+): Promise<AddedMessage> {
+  const same = (await findGenerations(tracked, draft)).find(
     ({ generation }) => generation === draft.mark.generation,
   )
-  return same ? toAdded(draft, same.location) : appendDraft(following, effect, draft)
+  return same ? toAdded(draft, same.location) : appendDraft(tracked, effect, draft)
 }
 
 /**
@@ -40,97 +44,97 @@ export async function addDraft(following: Following, effect: Effect, draft: NewD
  * removal of the old one.
  */
 export async function replaceDraft(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   draft: DraftReplacement,
 ): Promise<DraftOutcome> {
   const { generation } = draft.mark
-  const before = withoutCopies(await findGenerations(following, draft), draft)
+  const before = withoutCopies(await findGenerations(tracked, draft), draft)
   if (before.some(found => found.generation > generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
   const same = before.find(found => found.generation === generation)
-  const added = same ? toAdded(draft, same.location) : await appendDraft(following, effect, draft)
-  if (!same && !(await isThere(following, draft, added))) {
+  const added = same ? toAdded(draft, same.location) : await appendDraft(tracked, effect, draft)
+  if (!same && !(await isThere(tracked, draft, added))) {
     const isFormerThere =
-      withoutCopies(await findGenerations(following, draft), draft).length > 0 ||
-      (await hasFormer(following, draft))
+      withoutCopies(await findGenerations(tracked, draft), draft).length > 0 ||
+      (await hasFormer(tracked, draft))
     if (!isFormerThere) return { type: 'lost' }
     throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
   }
   let isSettled = true
   try {
-    await removeFormer(following, effect, draft, before)
+    await removeFormer(tracked, effect, draft, before)
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     isSettled = false
   }
-  await removeFound(following, effect, draft.others)
+  await removeFound(tracked, effect, draft.others)
   return { type: 'replaced', added, isSettled }
 }
 
 /** `ChangingProvider.findDraft` on IMAP. */
 export async function findDraft(
-  following: Following,
+  tracked: TrackedMailboxes,
   { mailboxKey, internetMessageId }: KnownDraft,
   fields: readonly string[],
 ): Promise<FoundMessage[]> {
-  return internetMessageId === null ? [] : findByMessageId(following, mailboxKey, internetMessageId, fields)
+  return internetMessageId === null ? [] : findByMessageId(tracked, mailboxKey, internetMessageId, fields)
 }
 
 /** `ChangingProvider.removeDraft` on IMAP. */
 export async function removeDraft(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   { former, others }: DraftRemoval,
 ): Promise<void> {
-  if (former) await removeKnown(following, effect, former)
-  await removeFound(following, effect, others)
+  if (former) await removeKnown(tracked, effect, former)
+  await removeFound(tracked, effect, others)
 }
 
 /** Removes the content that the index knows, unless another message has its number by now. */
 async function removeKnown(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   former: NonNullable<DraftRemoval['former']>,
 ): Promise<void> {
-  await openSource(following, former)
+  await openSource(tracked, former)
   const { source, key, known } = former
   const at = known ? { source, known: new Map([[key, known]]) } : { source }
-  const { uids, unreadableCount } = await withoutOthers(following, at, uidsOf([key]), { isExact: true })
+  const { uids, unreadableCount } = await withoutOthers(tracked, at, uidsOf([key]), { isExact: true })
   requireReadable(unreadableCount)
-  await removeFromOpen(following.connection, effect, uids)
+  await removeFromOpen(tracked.connection, effect, uids)
 }
 
 /** Removes messages that were found together, unless another mailbox has the name of theirs by now. */
 async function removeFound(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   found: readonly NewLocation[],
 ): Promise<void> {
   const [first] = found
   if (!first) return
-  await openSource(following, { source: first.source, cursor: first.firstCursor })
-  await removeFromOpen(following.connection, effect, uidsOf(found.map(({ key }) => key)))
+  await openSource(tracked, { source: first.source, cursor: first.firstCursor })
+  await removeFromOpen(tracked.connection, effect, uidsOf(found.map(({ key }) => key)))
 }
 
 /** `ChangingProvider.settleDraft` on IMAP. */
 export async function settleDraft(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   draft: DraftSettling,
 ): Promise<SettledDraft> {
-  const found = await generationsOf(following, draft)
+  const found = await generationsOf(tracked, draft)
   const [kept] = found
   if (!kept) return { kept: null, removed: [] }
   const older = found.filter(({ generation }) => generation < kept.generation)
   const locations = withoutCopies(older, draft).map(({ location }) => location)
-  await removeFound(following, effect, locations)
+  await removeFound(tracked, effect, locations)
   const removed = uidsOf(locations.map(({ key }) => key))
   return { kept: { location: kept.location, generation: kept.generation }, removed }
 }
 
-function findGenerations(following: Following, { mailboxKey, message, mark }: NewDraft) {
-  return generationsOf(following, {
+function findGenerations(tracked: TrackedMailboxes, { mailboxKey, message, mark }: NewDraft) {
+  return generationsOf(tracked, {
     mailboxKey,
     internetMessageId: message.internetMessageId,
     draftId: mark.draftId,
@@ -139,10 +143,10 @@ function findGenerations(following: Following, { mailboxKey, message, mark }: Ne
 
 /** The messages of a draft, highest generation first; of one generation, the newest first. */
 async function generationsOf(
-  following: Following,
+  tracked: TrackedMailboxes,
   draft: Omit<DraftSettling, 'copies'>,
 ): Promise<Generation[]> {
-  const found = await findByMessageId(following, draft.mailboxKey, draft.internetMessageId, [DRAFT_FIELD])
+  const found = await findByMessageId(tracked, draft.mailboxKey, draft.internetMessageId, [DRAFT_FIELD])
   return found
     .flatMap(message => {
       const mark = readDraftMark(message.fields.get(DRAFT_FIELD))
@@ -164,8 +168,8 @@ function withoutCopies(
   )
 }
 
-function appendDraft(following: Following, effect: Effect, { mailboxKey, message }: NewDraft) {
-  return appendMessage(following, effect, mailboxKey, message)
+function appendDraft(tracked: TrackedMailboxes, effect: Effect, { mailboxKey, message }: NewDraft) {
+  return appendMessage(tracked, effect, mailboxKey, message)
 }
 
 function toAdded({ mailboxKey }: NewDraft, location: NewLocation): AddedMessage {
@@ -173,29 +177,33 @@ function toAdded({ mailboxKey }: NewDraft, location: NewLocation): AddedMessage 
 }
 
 /** Whether the server has what it said that it took. */
-async function isThere(following: Following, draft: NewDraft, { location }: AddedMessage): Promise<boolean> {
+async function isThere(
+  tracked: TrackedMailboxes,
+  draft: NewDraft,
+  { location }: AddedMessage,
+): Promise<boolean> {
   if (location) {
-    await openForReading(following, draft.mailboxKey)
-    return (await searchPresent(following.connection, [Number(location.key)])).length > 0
+    await openForReading(tracked, draft.mailboxKey)
+    return (await searchPresent(tracked.connection, [Number(location.key)])).length > 0
   }
-  const found = await findGenerations(following, draft)
+  const found = await findGenerations(tracked, draft)
   return found.some(({ generation }) => generation === draft.mark.generation)
 }
 
 async function hasFormer(
-  following: Following,
+  tracked: TrackedMailboxes,
   { former }: Pick<DraftReplacement, 'former'>,
 ): Promise<boolean> {
   const uid = uidOf(former?.key)
   if (!former || uid === null) return false
-  const { uidValidity } = await openForReading(following, former.source)
+  const { uidValidity } = await openForReading(tracked, former.source)
   if (readCursor(former.cursor)?.uidValidity !== uidValidity) return false
-  return (await searchPresent(following.connection, [uid])).length > 0
+  return (await searchPresent(tracked.connection, [uid])).length > 0
 }
 
 /** Removes what the new content replaced: the lower generations, and the message that the index knows. */
 async function removeFormer(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   { mark, former }: DraftReplacement,
   before: readonly Generation[],
@@ -204,10 +212,10 @@ async function removeFormer(
   const uid = uidOf(former?.key)
   const isNew = before.some(found => found.generation === mark.generation && found.uid === uid)
   if (former && uid !== null && !isNew && !older.some(found => found.uid === uid)) {
-    if (await hasFormer(following, { former })) await removeKnown(following, effect, former)
+    if (await hasFormer(tracked, { former })) await removeKnown(tracked, effect, former)
   }
   await removeFound(
-    following,
+    tracked,
     effect,
     older.map(({ location }) => location),
   )

@@ -1,6 +1,6 @@
 import { FOUND_MESSAGES_MAX, type FoundMessage } from '../../changing.ts'
 import { fetchItems } from '../fetch.ts'
-import type { Following } from '../follow.ts'
+import type { TrackedMailboxes } from '../follow.ts'
 import { searchField } from '../search.ts'
 import { locationOf, openForReading } from './open-source.ts'
 
@@ -18,13 +18,13 @@ export interface FoundUid extends FoundMessage {
 
 /** `ChangingProvider.find` on IMAP. Leaves the mailbox open. */
 export async function findByMessageId(
-  following: Following,
+  tracked: TrackedMailboxes,
   mailboxKey: string,
   internetMessageId: string,
   fields: readonly string[],
 ): Promise<FoundUid[]> {
-  const { connection } = following
-  const { uidValidity } = await openForReading(following, mailboxKey)
+  const { connection } = tracked
+  const { uidValidity } = await openForReading(tracked, mailboxKey)
   // No search can be for anything else, and no message of ours has another.
   if (!/^[\x20-\x7e]+$/.test(internetMessageId)) return []
   // Some servers keep the field without the brackets.

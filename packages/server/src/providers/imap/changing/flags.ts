@@ -5,7 +5,7 @@ import { uidSets } from '../compare.ts'
 import type { CommandArguments } from '../command.ts'
 import { UIDS_PER_CHANGE } from '../expected-answers.ts'
 import { fetchItems } from '../fetch.ts'
-import type { Following } from '../follow.ts'
+import type { TrackedMailboxes } from '../follow.ts'
 import type { Selected } from '../open-mailbox.ts'
 import { categoryOf, keywordOf, readFetched, type FetchedMessage } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
@@ -17,22 +17,22 @@ const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 
 /** `ChangingProvider.changeFlags` on IMAP: flags are added and removed singly, never replaced. */
 export function changeFlags(
-  following: Following,
+  tracked: TrackedMailboxes,
   at: MessageSet,
   change: FlagChange,
 ): AsyncGenerator<ChangedBatch, void, void> {
-  return changingInBatches(following.connection, async function* (effect) {
+  return changingInBatches(tracked.connection, async function* (effect) {
     const isSuspect = [...(at.known?.values() ?? [])].some(known => known.isSuspect)
-    const { opened, wasOpen } = await openSource(following, at, { isFresh: isSuspect })
+    const { opened, wasOpen } = await openSource(tracked, at, { isFresh: isSuspect })
     const stores = planStores(change, opened)
-    const { uids, others, unreadableCount } = await withoutOthers(following, at, uidsOf(at.keys), {
+    const { uids, others, unreadableCount } = await withoutOthers(tracked, at, uidsOf(at.keys), {
       isExact: false,
     })
     if (others.length > 0) yield { changed: [], gone: [], others }
     const kept: Kept = { count: 0, isContested: false }
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
       const set = { uids: uids.slice(from, to), wasOpen }
-      yield await storeSet(following, effect, { stores, change }, set, kept)
+      yield await storeSet(tracked, effect, { stores, change }, set, kept)
     }
     requireChanged(kept)
     requireReadable(unreadableCount)
@@ -80,7 +80,7 @@ function keywordsOf(category: string, { flags }: Selected): string[] {
 }
 
 async function storeSet(
-  { connection }: Following,
+  { connection }: TrackedMailboxes,
   effect: Effect,
   { stores, change }: { stores: readonly Store[]; change: FlagChange },
   { uids, wasOpen }: { uids: readonly number[]; wasOpen: boolean },
@@ -116,7 +116,7 @@ async function storeSet(
 }
 
 async function askFlags(
-  connection: Following['connection'],
+  connection: TrackedMailboxes['connection'],
   uids: readonly number[],
   seen: Map<number, ChangedMessage>,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NeededRole, NewMailbox, RenamedMailbox } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { RemoteMailbox } from '../../mail.ts'
-import { type Following, rememberChange } from '../follow.ts'
+import { type TrackedMailboxes, rememberChange } from '../follow.ts'
 import { accepts, askNames, askState, askSubscribed, findStatus, type Listing } from '../list.ts'
 import { type ArrangedMailbox, arrangeMailboxes, NAME_BYTES_MAX, type Namespaces } from '../mailboxes.ts'
 import { decodeMailboxName, encodeMailboxName } from '../names.ts'
@@ -10,7 +10,7 @@ import type { Effect } from './effect.ts'
 
 /** Mailboxes as they are now, and the names that new ones get. */
 interface Tree {
-  following: Following
+  tracked: TrackedMailboxes
   namespaces: Namespaces
   listing: Listing
   mailboxes: ArrangedMailbox[]
@@ -22,41 +22,41 @@ const LATE_MS = 1_000
 const NAME_BY_ROLE: Readonly<Record<NeededRole, string>> = { trash: 'Trash', sent: 'Sent', drafts: 'Drafts' }
 
 /** Lists the mailboxes afresh. Leaves the open one: it may be the one that is to be changed. */
-async function readTree(following: Following, namespaces: Namespaces): Promise<Tree> {
-  rememberChange(following)
-  await following.connection.leave()
-  const listing = await askNames(following.connection)
-  return arrange(following, namespaces, listing)
+async function readTree(tracked: TrackedMailboxes, namespaces: Namespaces): Promise<Tree> {
+  rememberChange(tracked)
+  await tracked.connection.leave()
+  const listing = await askNames(tracked.connection)
+  return arrange(tracked, namespaces, listing)
 }
 
-function arrange(following: Following, namespaces: Namespaces, listing: Listing): Tree {
+function arrange(tracked: TrackedMailboxes, namespaces: Namespaces, listing: Listing): Tree {
   const { mailboxes } = arrangeMailboxes(listing.mailboxes, namespaces, wireName =>
     findStatus(listing, wireName),
   )
-  for (const { mailbox, wireName } of mailboxes) following.wireNames.set(mailbox.key, wireName)
-  return { following, namespaces, listing, mailboxes }
+  for (const { mailbox, wireName } of mailboxes) tracked.wireNames.set(mailbox.key, wireName)
+  return { tracked, namespaces, listing, mailboxes }
 }
 
 /** `ChangingProvider.createMailbox` on IMAP. */
 export async function createMailbox(
-  following: Following,
+  tracked: TrackedMailboxes,
   namespaces: Namespaces,
   effect: Effect,
   { parentKey, name, mayExist }: NewMailbox,
 ): Promise<RemoteMailbox> {
-  const tree = await readTree(following, namespaces)
+  const tree = await readTree(tracked, namespaces)
   const created = await create(tree, effect, { parentKey, name, mayExist, use: null })
   return describe(tree, created)
 }
 
 /** `ChangingProvider.requireMailbox` on IMAP. */
 export async function requireMailbox(
-  following: Following,
+  tracked: TrackedMailboxes,
   namespaces: Namespaces,
   effect: Effect,
   role: NeededRole,
 ): Promise<{ mailbox: RemoteMailbox; isNew: boolean }> {
-  const tree = await readTree(following, namespaces)
+  const tree = await readTree(tracked, namespaces)
   const found = tree.mailboxes.find(({ mailbox }) => mailbox.role === role)
   if (found) return { mailbox: await describe(tree, found.wireName), isNew: false }
   const name = NAME_BY_ROLE[role]
@@ -67,14 +67,14 @@ export async function requireMailbox(
 
 /** `ChangingProvider.renameMailbox` on IMAP. */
 export async function renameMailbox(
-  following: Following,
+  tracked: TrackedMailboxes,
   namespaces: Namespaces,
   effect: Effect,
   key: string,
   to: { name?: string; parentKey?: string | null },
 ): Promise<RenamedMailbox[]> {
-  const { connection } = following
-  const tree = await readTree(following, namespaces)
+  const { connection } = tracked
+  const tree = await readTree(tracked, namespaces)
   const renamed = findByKey(tree, key)
   // RFC 9051 section 6.3.6: renaming INBOX moves its messages, and INBOX stays.
   if (key === 'INBOX') throw new ProviderFailure('rejected', 'The inbox cannot be renamed.')
@@ -102,9 +102,9 @@ export async function renameMailbox(
     await accepts(connection, () => effect.run({ name: 'SUBSCRIBE', arguments: [renamedTo] }))
     await accepts(connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [wireName] }))
   }
-  for (const { mailbox } of moved) following.wireNames.delete(mailbox.key)
+  for (const { mailbox } of moved) tracked.wireNames.delete(mailbox.key)
   const isShown = (listed: Tree) => findRenamed(tree, listed, target) !== undefined
-  const after = await readTreeUntil(following, namespaces, isShown)
+  const after = await readTreeUntil(tracked, namespaces, isShown)
   const found = findRenamed(tree, after, target)
   if (!found && (await isThere(after, from)))
     throw new ProviderFailure(
@@ -134,21 +134,21 @@ function fold(wireName: string): string {
 
 /** Lists the mailboxes, and once more after a pause if a change does not show: some servers list late. */
 async function readTreeUntil(
-  following: Following,
+  tracked: TrackedMailboxes,
   namespaces: Namespaces,
   isShown: (tree: Tree) => boolean,
 ): Promise<Tree> {
-  const tree = await readTree(following, namespaces)
+  const tree = await readTree(tracked, namespaces)
   if (isShown(tree)) return tree
   await sleep(LATE_MS)
-  return readTree(following, namespaces)
+  return readTree(tracked, namespaces)
 }
 
 const isListed = (tree: Tree, wireName: string) => findByName(tree, wireName)?.isSelectable === true
 
 /** Whether the server not only lists a mailbox, but has it. */
 async function isThere(tree: Tree, wireName: string): Promise<boolean> {
-  const { connection } = tree.following
+  const { connection } = tree.tracked
   const items = [{ type: 'ATOM', value: 'MESSAGES' }]
   const ask = () => connection.run({ name: 'STATUS', arguments: [wireName, items] })
   return isListed(tree, wireName) && accepts(connection, ask)
@@ -156,21 +156,21 @@ async function isThere(tree: Tree, wireName: string): Promise<boolean> {
 
 /** `ChangingProvider.deleteMailbox` on IMAP. */
 export async function deleteMailbox(
-  following: Following,
+  tracked: TrackedMailboxes,
   namespaces: Namespaces,
   effect: Effect,
   key: string,
 ): Promise<RenamedMailbox[]> {
-  const tree = await readTree(following, namespaces)
+  const tree = await readTree(tracked, namespaces)
   const { wireName } = findByKey(tree, key)
   if (key === 'INBOX') throw new ProviderFailure('rejected', 'The inbox cannot be deleted.')
   if (tree.mailboxes.some(({ mailbox }) => mailbox.parentKey === key))
     throw new ProviderFailure('rejected', 'The mailbox has others below it. Delete or move these first.')
   await effect.run({ name: 'DELETE', arguments: [wireName] })
-  const after = await readTreeUntil(following, namespaces, listed => !isListed(listed, wireName))
+  const after = await readTreeUntil(tracked, namespaces, listed => !isListed(listed, wireName))
   if (await isThere(after, wireName)) throw new ProviderFailure('rejected', 'The server keeps the mailbox.')
-  following.wireNames.delete(key)
-  await accepts(following.connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [wireName] }))
+  tracked.wireNames.delete(key)
+  await accepts(tracked.connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [wireName] }))
   return []
 }
 
@@ -221,7 +221,7 @@ interface Creation {
 
 /** Creates a mailbox and subscribes to it. @returns its name on the wire */
 async function create(tree: Tree, effect: Effect, creation: Creation): Promise<string> {
-  const { connection } = tree.following
+  const { connection } = tree.tracked
   const { parentKey, name } = creation
   const wireName = nameBelow(tree, parentKey, name)
   const created = await createAt(tree, effect, wireName, creation).catch((error: unknown) => {
@@ -245,7 +245,7 @@ async function createAt(
   wireName: string,
   { mayExist, use }: Creation,
 ): Promise<string> {
-  const { connection } = tree.following
+  const { connection } = tree.tracked
   const taken = findByName(tree, wireName)
   if (taken && !mayExist) throw new ProviderFailure('conflict', 'There is a mailbox of that name already.')
   if (taken?.isSelectable) return wireName
@@ -259,10 +259,10 @@ async function createAt(
 }
 
 /** A mailbox as a fresh listing has it, with its state. */
-async function describe({ following, namespaces }: Tree, wireName: string): Promise<RemoteMailbox> {
-  const { listing } = await readTree(following, namespaces)
-  await askState(following.connection, listing, wireName, following.mailboxIds)
-  const found = findByName(arrange(following, namespaces, listing), wireName)
+async function describe({ tracked, namespaces }: Tree, wireName: string): Promise<RemoteMailbox> {
+  const { listing } = await readTree(tracked, namespaces)
+  await askState(tracked.connection, listing, wireName, tracked.mailboxIds)
+  const found = findByName(arrange(tracked, namespaces, listing), wireName)
   if (!found) throw new ProviderFailure('unavailable', 'The server has the mailbox, but does not list it.')
   return found.mailbox
 }

@@ -1,7 +1,7 @@
 import type { MessageSet, MovedBatch } from '../../changing.ts'
 import { uidSets } from '../compare.ts'
 import { UIDS_PER_CHANGE } from '../expected-answers.ts'
-import { type Following, rememberChange, wireNameOf } from '../follow.ts'
+import { type TrackedMailboxes, rememberChange, wireNameOf } from '../follow.ts'
 import { searchPresent } from '../search.ts'
 import { copyAndRemove } from './copy-and-remove.ts'
 import { type CopiedUids, readCopyUid, toBatch } from './copy-uid.ts'
@@ -12,32 +12,32 @@ import { requireReadable, withoutOthers } from './without-others.ts'
 
 /** `ChangingProvider.move` on IMAP: by MOVE (RFC 6851), otherwise by a copy and the removal of the original. */
 export function moveMessages(
-  following: Following,
+  tracked: TrackedMailboxes,
   at: MessageSet,
   targetKey: string,
 ): AsyncGenerator<MovedBatch, void, void> {
-  return changingInBatches(following.connection, async function* (effect) {
-    const { opened } = await openSource(following, at)
-    const { uids, others, unreadableCount } = await withoutOthers(following, at, uidsOf(at.keys), {
+  return changingInBatches(tracked.connection, async function* (effect) {
+    const { opened } = await openSource(tracked, at)
+    const { uids, others, unreadableCount } = await withoutOthers(tracked, at, uidsOf(at.keys), {
       isExact: true,
     })
     if (others.length > 0) yield { moved: [], gone: [], others }
-    if (targetKey === at.source) yield stay(opened.uidValidity, at, await presentOf(following, uids))
-    else yield* moveAll(following, effect, { ...at, uids }, targetKey)
+    if (targetKey === at.source) yield stay(opened.uidValidity, at, await presentOf(tracked, uids))
+    else yield* moveAll(tracked, effect, { ...at, uids }, targetKey)
     requireReadable(unreadableCount)
   })
 }
 
 async function* moveAll(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   { uids, ...at }: MessageSet & { uids: readonly number[] },
   targetKey: string,
 ): AsyncGenerator<MovedBatch, void, void> {
   for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
     const batch = uids.slice(from, to)
-    if (following.connection.has('MOVE')) yield* moveSet(following, effect, batch, targetKey)
-    else yield await copyAndRemove(following, effect, { ...at, uids: batch }, targetKey)
+    if (tracked.connection.has('MOVE')) yield* moveSet(tracked, effect, batch, targetKey)
+    else yield await copyAndRemove(tracked, effect, { ...at, uids: batch }, targetKey)
   }
 }
 
@@ -55,26 +55,26 @@ function stay(
   return { moved, gone }
 }
 
-async function presentOf({ connection }: Following, uids: readonly number[]) {
+async function presentOf({ connection }: TrackedMailboxes, uids: readonly number[]) {
   const present = new Set(await searchPresent(connection, uids))
   return { present: uids.filter(uid => present.has(uid)), gone: uids.filter(uid => !present.has(uid)) }
 }
 
 async function* moveSet(
-  following: Following,
+  tracked: TrackedMailboxes,
   effect: Effect,
   uids: readonly number[],
   targetKey: string,
 ): AsyncGenerator<MovedBatch, void, void> {
-  const { connection } = following
-  const target = wireNameOf(following, targetKey)
+  const { connection } = tracked
+  const target = wireNameOf(tracked, targetKey)
   // A server that does not report where messages went does not report which there were, either.
   const { present, gone } = connection.has('UIDPLUS')
     ? { present: uids, gone: [] }
-    : await presentOf(following, uids)
+    : await presentOf(tracked, uids)
   const copied: CopiedUids = { uidValidity: 0, uids: new Map() }
   let failure: unknown = null
-  rememberChange(following)
+  rememberChange(tracked)
   for (const { set } of uidSets(present, UIDS_PER_CHANGE)) {
     try {
       const { attributes } = await effect.run({

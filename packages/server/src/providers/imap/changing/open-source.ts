@@ -2,7 +2,7 @@ import type { NewLocation } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { Cursor, MessageKey, SourceCursor } from '../../mail.ts'
 import { cursorAt, isRewound, readCursor } from '../cursor.ts'
-import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from '../follow.ts'
+import { type TrackedMailboxes, isRenumbered, rememberChange, toUids, wireNameOf } from '../follow.ts'
 import type { Selected } from '../open-mailbox.ts'
 
 /**
@@ -12,15 +12,15 @@ import type { Selected } from '../open-mailbox.ts'
  *   session yet (RFC 9051 section 7.4.1)
  */
 export async function openSource(
-  following: Following,
+  tracked: TrackedMailboxes,
   at: SourceCursor,
   { isFresh = true } = {},
 ): Promise<{ opened: Selected; wasOpen: boolean }> {
-  const { connection } = following
-  const wireName = wireNameOf(following, at.source)
+  const { connection } = tracked
+  const wireName = wireNameOf(tracked, at.source)
   const wasOpen = connection.findOpen(wireName)?.isWritable === true
   if (!wasOpen) {
-    rememberChange(following)
+    rememberChange(tracked)
     await connection.select(wireName)
   } else if (isFresh) {
     await connection.run({ name: 'NOOP' })
@@ -38,13 +38,13 @@ export async function openSource(
 }
 
 /** Opens a mailbox for reading, or for changing if it is open for that, with all its messages. */
-export async function openForReading(following: Following, mailboxKey: string): Promise<Selected> {
-  const { connection } = following
-  const wireName = wireNameOf(following, mailboxKey)
+export async function openForReading(tracked: TrackedMailboxes, mailboxKey: string): Promise<Selected> {
+  const { connection } = tracked
+  const wireName = wireNameOf(tracked, mailboxKey)
   if (connection.findOpen(wireName)) await connection.run({ name: 'NOOP' })
   const open = connection.findOpen(wireName)
   if (open) return open
-  rememberChange(following)
+  rememberChange(tracked)
   return connection.examine(wireName)
 }
 

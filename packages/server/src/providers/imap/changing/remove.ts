@@ -4,7 +4,7 @@ import { ProviderFailure } from '../../failure.ts'
 import { uidSets } from '../compare.ts'
 import type { ImapConnection } from '../connection.ts'
 import { UIDS_PER_CHANGE } from '../expected-answers.ts'
-import type { Following } from '../follow.ts'
+import type { TrackedMailboxes } from '../follow.ts'
 import { searchDeleted, searchPresent } from '../search.ts'
 import { readFetched } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
@@ -23,17 +23,17 @@ const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 
 /** `ChangingProvider.remove` on IMAP. */
 export function removeMessages(
-  following: Following,
+  tracked: TrackedMailboxes,
   at: MessageSet,
 ): AsyncGenerator<RemovedBatch, void, void> {
-  return changingInBatches(following.connection, async function* (effect) {
-    await openSource(following, at)
-    const { uids, others, unreadableCount } = await withoutOthers(following, at, uidsOf(at.keys), {
+  return changingInBatches(tracked.connection, async function* (effect) {
+    await openSource(tracked, at)
+    const { uids, others, unreadableCount } = await withoutOthers(tracked, at, uidsOf(at.keys), {
       isExact: true,
     })
     if (others.length > 0) yield { removed: [], gone: [], others }
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
-      yield await removeFromOpen(following.connection, effect, uids.slice(from, to))
+      yield await removeFromOpen(tracked.connection, effect, uids.slice(from, to))
     }
     requireReadable(unreadableCount)
   })

@@ -1,7 +1,7 @@
 import type { MessageSet } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { KnownMessage } from '../../mail.ts'
-import type { Following } from '../follow.ts'
+import type { TrackedMailboxes } from '../follow.ts'
 import type { Selected } from '../open-mailbox.ts'
 import { numbered, placeOf, recogniseMessages } from '../same-messages.ts'
 
@@ -14,12 +14,12 @@ import { numbered, placeOf, recogniseMessages } from '../same-messages.ts'
  *   `requireReadable` once the others are done
  */
 export async function withoutOthers(
-  following: Following,
+  tracked: TrackedMailboxes,
   { source, known = new Map() }: Pick<MessageSet, 'source' | 'known'>,
   uids: readonly number[],
   { isExact }: { isExact: boolean },
 ): Promise<{ uids: number[]; others: number[]; unreadableCount: number }> {
-  const opened = following.connection.selected
+  const opened = tracked.connection.selected
   if (!opened) return { uids: [...uids], others: [], unreadableCount: 0 }
   const wanted = numbered(known)
   const asked = new Map(
@@ -29,7 +29,7 @@ export async function withoutOthers(
     }),
   )
   if (asked.size === 0) return { uids: [...uids], others: [], unreadableCount: 0 }
-  const { same, others, unreadable } = await recogniseMessages(placeOf(following, source, opened), asked)
+  const { same, others, unreadable } = await recogniseMessages(placeOf(tracked, source, opened), asked)
   if (others.length > 0) opened.trusted = null
   else if (opened.trusted) opened.trusted.to = Math.max(opened.trusted.to, ...same)
   const left = new Set([...others, ...unreadable])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IN_FLIGHT_PER_HOST } from './limits.ts'
-import { type DueEndpoint, hostKey, type InFlight, planAhead, planTurns } from './turns.ts'
+import { type DueEndpoint, hostKey, type InFlight, planAhead, planTurns } from './plan-attempts.ts'
 
 const IDLE: InFlight = { endpoints: new Map(), tenants: new Map(), hosts: new Map(), total: 0 }
 

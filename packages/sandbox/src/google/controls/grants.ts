@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { allow, deny, needsConsent, readAuthorization } from '../google/authorization.ts'
-import { parseScopes } from '../google/scopes.ts'
-import { InvalidInput, parseInput } from '../world/invalid-input.ts'
-import { type ControlEnv, requireUser } from './control-env.ts'
-import { readJson } from './read-json.ts'
+import { readJson } from '../../control/read-json.ts'
+import type { ControlApp } from '../../control/routes.ts'
+import { InvalidInput, parseInput } from '../../world/invalid-input.ts'
+import { requireUser, type Users } from '../../world/users.ts'
+import type { Accounts } from '../accounts.ts'
+import { allow, deny, needsConsent, readAuthorization } from '../authorization.ts'
+import { parseScopes } from '../scopes.ts'
 
 const GrantInput = z.strictObject({
   user: z.string(),
@@ -22,33 +24,31 @@ const AuthorizationInput = z.strictObject({
 })
 
 /** Grants without pages, and pages without a person. */
-export function grantRoutes(): Hono<ControlEnv> {
-  const app = new Hono<ControlEnv>()
+export function grantRoutes(accounts: Accounts, users: Users): ControlApp {
+  const app: ControlApp = new Hono()
   app.post('/grants', async context => {
-    const { world } = context.var
     const input = parseInput(GrantInput, await readJson(context))
-    const client = world.accounts.clients.get(input.clientId)
+    const client = accounts.clients.get(input.clientId)
     if (!client) throw new InvalidInput(`There is no client ${input.clientId}.`)
-    const user = requireUser(world, input.user)
+    const user = requireUser(users, input.user)
     const scopes = parseScopes(input.scopes.join(' '))
-    const { grants } = world.accounts
+    const { grants } = accounts
     const grant = grants.allow(user, client, scopes)
     const { token: refreshToken } = grants.issueRefreshToken(grant, scopes)
     const { token: accessToken } = grants.issueAccessToken(user, grant, scopes)
     return context.json({ accessToken, refreshToken }, 201)
   })
   app.post('/authorizations', async context => {
-    const { world } = context.var
     const input = parseInput(AuthorizationInput, await readJson(context))
-    const user = requireUser(world, input.user)
-    const authorization = readAuthorization(world.accounts, new URL(input.url).searchParams)
+    const user = requireUser(users, input.user)
+    const authorization = readAuthorization(accounts, new URL(input.url).searchParams)
     if ('error' in authorization) throw new InvalidInput(`${authorization.error}: ${authorization.message}`)
-    const isUnasked = authorization.prompts.has('none') && needsConsent(world.accounts, authorization, user)
+    const isUnasked = authorization.prompts.has('none') && needsConsent(accounts, authorization, user)
     const chosen = input.scopes ? parseScopes(input.scopes.join(' ')) : authorization.scopes
     const redirectUrl =
       input.deny || isUnasked
         ? deny(authorization, isUnasked ? 'interaction_required' : 'access_denied')
-        : allow(world.accounts, authorization, user, chosen)
+        : allow(accounts, authorization, user, chosen)
     return context.json({ redirectUrl }, 201)
   })
   return app

@@ -1,12 +1,12 @@
 import { Hono } from 'hono'
-import type { ControlEnv } from './control-env.ts'
+import type { ControlApp } from '../../control/routes.ts'
+import type { GoogleGround } from '../ground.ts'
 
-/** The keys of service accounts, and those that sign ID tokens. */
-export function keyRoutes(): Hono<ControlEnv> {
-  const app = new Hono<ControlEnv>()
+/** Routes of the keys of service accounts, and of the keys that sign ID tokens. */
+export function keyRoutes({ accounts, origins, keys }: GoogleGround): ControlApp {
+  const app: ControlApp = new Hono()
   // As the key files that Google lets an administrator download.
   app.get('/service-accounts', context => {
-    const { accounts, origins } = context.var.world
     const items = [...accounts.serviceAccounts.values()].map(account => ({
       type: 'service_account',
       project_id: 'sandbox',
@@ -20,7 +20,7 @@ export function keyRoutes(): Hono<ControlEnv> {
     return context.json({ items })
   })
   app.post('/keys/rotate', async context => {
-    await context.var.world.keys.rotate()
+    await keys.rotate()
     return context.body(null, 204)
   })
   return app

@@ -7,7 +7,7 @@ export type Session = Pick<ClientBase, 'query'>
  * back a copy of the data folder each change one of these; a restart, VACUUM and migrations change none. Null if it is
  * not known: the role may not read it, or somebody else runs the server.
  */
-export interface Place {
+export interface DatabaseIdentity {
   /** The identifier of the cluster, from initdb. */
   system: string | null
   /**
@@ -24,4 +24,4 @@ export interface Place {
 }
 
 /** An earlier release may have stored less. */
-export type StoredPlace = Partial<Place>
+export type StoredIdentity = Partial<DatabaseIdentity>

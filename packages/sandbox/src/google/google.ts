@@ -1,0 +1,88 @@
+import { type Gmail, openGmail } from '../gmail/gmail.ts'
+import type { HostApp } from '../hosting/host-app.ts'
+import type { Ground } from '../world/ground.ts'
+import type { PlayedProvider, Provider } from '../world/provider.ts'
+import type { WorldSeed } from '../world/seed.ts'
+import type { Users } from '../world/users.ts'
+import type { World } from '../world/world.ts'
+import { type Accounts, openAccounts } from './accounts.ts'
+import { accountsHost } from './accounts-host.ts'
+import { googleControls } from './controls/controls.ts'
+import { googleFault } from './faults.ts'
+import type { GoogleGround } from './ground.ts'
+import { openSigningKeys, type SigningKeys } from './keys.ts'
+import { openIdHost } from './openid-host.ts'
+import { GOOGLE_EXAMPLE, GOOGLE_FIELDS, googleSeedOf } from './seed.ts'
+import { tokenHost } from './token-host.ts'
+import { wwwHost } from './www-host.ts'
+
+/** Google in one world. */
+export interface Google extends PlayedProvider {
+  readonly accounts: Accounts
+  readonly gmail: Gmail
+  readonly keys: SigningKeys
+}
+
+const host = (name: string, port: number, servesPages = false) => ({
+  name,
+  port,
+  servesPages,
+  refuse: googleFault,
+})
+
+/** Google's sign-in and Gmail. */
+export const google: Provider = {
+  name: 'google',
+  hosts: [
+    host('accounts.google.com', 1, true),
+    host('oauth2.googleapis.com', 2),
+    host('openidconnect.googleapis.com', 3),
+    host('www.googleapis.com', 4),
+    host('gmail.googleapis.com', 5),
+  ],
+  users: {
+    // The `sub` of ID tokens.
+    newId: random => random.digits(21),
+    personalDomains: new Set(['gmail.test', 'gmail.com', 'googlemail.com']),
+    mailHosts: ['aspmx.l.google.com'],
+  },
+  seed: { fields: GOOGLE_FIELDS, example: GOOGLE_EXAMPLE },
+  async start() {
+    const keys = await openSigningKeys()
+    return (ground, users, seed) => begin(ground, users, seed, keys)
+  },
+}
+
+/** Google in a world of a sandbox that plays it. */
+export function googleIn(world: World): Google {
+  // Only `begin` below makes a provider of this name.
+  const found = world.providers.get(google.name) as Google | undefined
+  if (!found) throw new Error('the sandbox does not play Google')
+  return found
+}
+
+function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys): Google {
+  const accounts = openAccounts(shared, googleSeedOf(seed))
+  const ground: GoogleGround = { ...shared, users, accounts, keys }
+  const gmail = openGmail(ground)
+  return {
+    accounts,
+    gmail,
+    keys,
+    apps: appsOf(ground, gmail.app),
+    controls: googleControls(ground, gmail),
+    addUser: gmail.addUser,
+    findByAlias: gmail.findByAlias,
+    receive: gmail.receive,
+    changePassword: user => accounts.grants.endMailGrants(user),
+    close: gmail.close,
+  }
+}
+
+const appsOf = (ground: GoogleGround, gmail: HostApp): Record<string, HostApp> => ({
+  'accounts.google.com': accountsHost(ground),
+  'oauth2.googleapis.com': tokenHost(ground),
+  'openidconnect.googleapis.com': openIdHost(ground),
+  'www.googleapis.com': wwwHost(ground, gmail),
+  'gmail.googleapis.com': gmail,
+})
