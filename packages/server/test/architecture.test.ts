@@ -281,8 +281,8 @@ describe('the import law', () => {
     const asking = files.filter(file => /\bisLive\b/.test(readFileSync(path.join(PACKAGES, file), 'utf8')))
     expect(asking.map(file => file.replace('server/src/', '')).toSorted()).toEqual([
       'cli/instances.ts', // shows processes
-      'features/accounts/accounts/following.ts', // accounts whose owner is gone
-      'features/accounts/halves/ownership.ts', // accounts whose owner is gone
+      'accounts/troubles.ts', // accounts whose owner is gone
+      'accounts/halves/ownership.ts', // accounts whose owner is gone
       'features/integrity/comparisons/store.ts', // counts followed accounts
       'processes/claims.ts',
       'processes/lease.ts',

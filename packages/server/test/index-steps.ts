@@ -3,7 +3,7 @@ import type { Db } from '../src/database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../src/events/unit-of-work.ts'
 import { lockMailAccount } from '../src/features/mail/messages/record-account.ts'
 import type { MailAccount } from '../src/features/mail/messages/rules.ts'
-import type { OwnedAccount } from '../src/features/accounts/halves/ownership.ts'
+import type { OwnedAccount } from '../src/accounts/halves/ownership.ts'
 
 /** The mailbox of the index with a path. */
 export function findMailbox(db: Db, path: string) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../src/database/pool.ts'
-import { accountKeys } from '../src/features/accounts/accounts/secrets.ts'
+import { accountKeys } from '../src/accounts/secrets.ts'
 import { newId } from '../src/kit/ids.ts'
 import type { KeyRing } from '../src/kit/key-ring.ts'
 import { Secret } from '../src/kit/secret.ts'

@@ -10,7 +10,7 @@ import { LookTimes } from '../src/sync/mail/look-times.ts'
 import { type PassOptions, runPass } from '../src/sync/mail/pass.ts'
 import { beginPass } from '../src/sync/mail/pass-start.ts'
 import type { Session } from '../src/sync/mail/session.ts'
-import { claimAccounts, type OwnedAccount } from '../src/features/accounts/halves/ownership.ts'
+import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
 import { lineOf, type MailWorld } from './mail-worlds.ts'
 import { addHalves } from './halves.ts'
 

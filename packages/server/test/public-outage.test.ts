@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accountKeys } from '../src/features/accounts/accounts/secrets.ts'
+import { accountKeys } from '../src/accounts/secrets.ts'
 import { type Links, openLinks } from '../src/features/sending/links.ts'
 import { unsubscribeUrl } from '../src/features/sending/suppressions/unsubscribe-link.ts'
 import { sealLinks } from '../src/features/sending/tracking/sealed-links.ts'

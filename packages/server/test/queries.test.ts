@@ -14,7 +14,7 @@ import { type MessageFilters, listSummaries } from '../src/features/mail/message
 import { listStale } from '../src/features/mail/content/rewrite-documents.ts'
 import { listFullAccounts, listUnstored, listUnstoredOf } from '../src/features/mail/content/unstored.ts'
 import { listUnindexed } from '../src/features/mail/content/body-index.ts'
-import { listStaleAccounts } from '../src/features/accounts/halves/search-version.ts'
+import { listStaleAccounts } from '../src/accounts/halves/search-version.ts'
 import { bandStatement } from '../src/features/mail/search/store.ts'
 import { findThread, listThreads } from '../src/features/mail/threads/store.ts'
 import { parseQuery } from '../src/kit/search-text/query.ts'

@@ -2,18 +2,13 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../src/database/pool.ts'
-import { measureTroubles } from '../src/features/accounts/accounts/following.ts'
+import { measureTroubles } from '../src/accounts/troubles.ts'
 import { measureDiffering } from '../src/features/integrity/comparisons/store.ts'
 import { listUnindexed } from '../src/features/mail/content/body-index.ts'
 import { listFullAccounts } from '../src/features/mail/content/unstored.ts'
 import { FIRST_ID, newId } from '../src/kit/ids.ts'
-import {
-  claimAccounts,
-  hasUnfollowed,
-  listOwned,
-  releaseOfDead,
-} from '../src/features/accounts/halves/ownership.ts'
-import { takeAttention } from '../src/features/accounts/halves/wanted.ts'
+import { claimAccounts, hasUnfollowed, listOwned, releaseOfDead } from '../src/accounts/halves/ownership.ts'
+import { takeAttention } from '../src/accounts/halves/wanted.ts'
 import { readSpread } from '../src/sync/spread.ts'
 import { openTestDatabase } from './open-database.ts'
 import { sampleTenant } from './sample-rows.ts'

@@ -12,7 +12,7 @@ import {
   resumeAccount,
   stopAccount,
 } from '../features/accounts/accounts/operator.ts'
-import { presentAccount } from '../features/accounts/accounts/present.ts'
+import { presentAccount } from '../accounts/present.ts'
 import { recordOperatorAction } from '../features/tenancy/audit-log/record-rows.ts'
 import { isUuid } from '../kit/ids.ts'
 import { openLog } from '../kit/log.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { runAlone } from '../database/alone.ts'
-import { rotateKeyRing } from '../features/accounts/accounts/key-rotation.ts'
+import { rotateKeyRing } from '../accounts/key-rotation.ts'
 import { addKey, readKeys, retireOldKeys } from '../kit/key-ring-file.ts'
 import { CommandError } from './command-error.ts'
 import type { CommandConnection, Connect } from './connect.ts'

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../database/pool.ts'
-import type { AccountKeys, TokenSealing } from '../features/accounts/accounts/secrets.ts'
-import type { OAuthClients } from '../features/accounts/oauth-apps/clients.ts'
-import { recordRefused } from '../features/accounts/grants/record-refused.ts'
-import { LEFT_SECONDS_MIN, planPause } from '../features/accounts/grants/rules.ts'
+import type { AccountKeys, TokenSealing } from '../accounts/secrets.ts'
+import type { OAuthClients } from '../accounts/apps/clients.ts'
+import { recordRefused } from '../accounts/grants/record-refused.ts'
+import { LEFT_SECONDS_MIN, planPause } from '../accounts/grants/rules.ts'
 import {
   type Refresh,
   type StoredGrant,
@@ -12,7 +12,7 @@ import {
   leaseRefresh,
   pauseRefresh,
   saveRefresh,
-} from '../features/accounts/grants/store.ts'
+} from '../accounts/grants/store.ts'
 import { SealError } from '../kit/seal.ts'
 import type { Secret } from '../kit/secret.ts'
 import type { AccessTokens } from '../providers/access-tokens.ts'

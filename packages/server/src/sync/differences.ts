@@ -1,5 +1,5 @@
 import type { UnitOfWork } from '../events/unit-of-work.ts'
-import { recordCompared } from '../features/accounts/halves/comparison.ts'
+import { recordCompared } from '../accounts/halves/comparison.ts'
 import { findComparisons } from '../features/integrity/comparisons/store.ts'
 import { openDifferences } from '../features/integrity/comparisons/rules.ts'
 

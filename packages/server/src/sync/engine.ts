@@ -20,8 +20,8 @@ import {
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
-} from '../features/accounts/halves/ownership.ts'
-import { needsAttention, takeAttention, takeWanted } from '../features/accounts/halves/wanted.ts'
+} from '../accounts/halves/ownership.ts'
+import { needsAttention, takeAttention, takeWanted } from '../accounts/halves/wanted.ts'
 import { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'

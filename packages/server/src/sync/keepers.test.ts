@@ -10,7 +10,7 @@ import { silentLog } from '../kit/log.ts'
 import type { MailProvider } from '../providers/mail.ts'
 import { Keepers } from './keepers.ts'
 import { openMailFollower } from './mail/follower.ts'
-import { claimAccounts } from '../features/accounts/halves/ownership.ts'
+import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
 import { Turns } from './turns.ts'
 

@@ -1,6 +1,6 @@
 import type { Load } from '../processes/lease.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
-import type { ClaimedAccount, OwnedAccount } from '../features/accounts/halves/ownership.ts'
+import type { ClaimedAccount, OwnedAccount } from '../accounts/halves/ownership.ts'
 import { chooseReleased } from './spread.ts'
 
 /** The accounts that this process follows. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
-import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
+import { measureTroubles, TROUBLES, type Troubled } from '../accounts/troubles.ts'
 import { askingGauges } from '../kit/metrics.ts'
 
 type Measured = Awaited<ReturnType<typeof measureTroubles>>

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
-import type { HalfKind } from '../features/accounts/halves/kind.ts'
-import type { OwnedAccount } from '../features/accounts/halves/ownership.ts'
-import { recordRuntime, type RuntimeState } from '../features/accounts/halves/report.ts'
+import type { HalfKind } from '../accounts/halves/kind.ts'
+import type { OwnedAccount } from '../accounts/halves/ownership.ts'
+import { recordRuntime, type RuntimeState } from '../accounts/halves/report.ts'
 
 const DETAIL_CHARACTERS_MAX = 500
 /** Minimum interval between two reports of progress. Everything else is written at once. */

@@ -2,7 +2,7 @@ import type { Db } from '../database/pool.ts'
 import type { Lease } from '../processes/lease.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Keepers } from './keepers.ts'
-import { claimAccounts } from '../features/accounts/halves/ownership.ts'
+import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { planShare, readSpread, type Spread } from './spread.ts'
 import { weighAccounts, weight } from './weight.ts'
 

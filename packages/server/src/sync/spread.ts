@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
-import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
+import { isUnowned, unownedTenants } from '../accounts/troubles.ts'
 import { isLive } from '../processes/lease.ts'
 
 /** Unowned accounts that are counted. Where there are more, every process has room for many. */

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { type UnitOfWork, inTransaction } from '../events/unit-of-work.ts'
-import { recordReauthRequired } from '../features/accounts/accounts/record-reauth.ts'
-import { reachedAs } from '../features/accounts/accounts/rules.ts'
-import { lockAccount, updateAccount } from '../features/accounts/accounts/store.ts'
-import type { HalfKind } from '../features/accounts/halves/kind.ts'
-import type { OwnedAccount } from '../features/accounts/halves/ownership.ts'
-import { findProblem, type HalfProblem, recordClosedSince } from '../features/accounts/halves/trouble.ts'
+import { recordReauthRequired } from '../accounts/record-reauth.ts'
+import { reachedAs } from '../accounts/settings.ts'
+import { lockAccount, updateAccount } from '../accounts/store.ts'
+import type { HalfKind } from '../accounts/halves/kind.ts'
+import type { OwnedAccount } from '../accounts/halves/ownership.ts'
+import { findProblem, type HalfProblem, recordClosedSince } from '../accounts/halves/trouble.ts'
 import type { FailureReason, ProviderFailure } from '../providers/failure.ts'
 
 /** An account whose provider says for this time that the mailbox is gone or closed is disabled. */

@@ -1,4 +1,4 @@
-import { accountKeys } from '../../src/features/accounts/accounts/secrets.ts'
+import { accountKeys } from '../../src/accounts/secrets.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'

@@ -4,7 +4,7 @@ import type { Db } from '../../src/database/pool.ts'
 import { ProviderFailure } from '../../src/providers/failure.ts'
 import { QuotaGovernor } from '../../src/providers/gmail/governor.ts'
 import type { MailProvider } from '../../src/providers/mail.ts'
-import type { OwnedAccount } from '../../src/features/accounts/halves/ownership.ts'
+import type { OwnedAccount } from '../../src/accounts/halves/ownership.ts'
 import { lineOf } from '../mail-worlds.ts'
 import {
   type FeedEvent,

@@ -2,22 +2,22 @@ import { DatabaseError } from 'pg'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { inTransaction } from '../../src/events/unit-of-work.ts'
-import { askWithinChange } from '../../src/features/accounts/accounts/ask-for-sync.ts'
+import { askWithinChange } from '../../src/accounts/ask-for-sync.ts'
 import {
   claimAccounts,
   FenceLost,
   type OwnedAccount,
   releaseAccounts,
   releaseOfDead,
-} from '../../src/features/accounts/halves/ownership.ts'
-import { recordRuntime } from '../../src/features/accounts/halves/report.ts'
-import { takeAttention, takeWanted } from '../../src/features/accounts/halves/wanted.ts'
+} from '../../src/accounts/halves/ownership.ts'
+import { recordRuntime } from '../../src/accounts/halves/report.ts'
+import { takeAttention, takeWanted } from '../../src/accounts/halves/wanted.ts'
 import { recordArrivals } from '../../src/features/mail/messages/record-arrivals.ts'
 import { findLockedMailAccount } from '../../src/features/mail/messages/record-account.ts'
 import { recordChangedFlags } from '../../src/features/mail/messages/record-changed-flags.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { completeFirstSync } from '../../src/sync/mail/first-sync.ts'
-import { fenceAccount } from '../../src/sync/ownership.ts'
+import { fenceAccount } from '../../src/accounts/ownership.ts'
 import { MemoryServer, memoryMail } from '../memory-mail.ts'
 import { openSession } from '../memory-account.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'

@@ -7,8 +7,8 @@ import {
   connectWithGrant,
   reconnectWithGrant,
 } from '../../src/features/accounts/accounts/connect-with-grant.ts'
-import { accountKeys } from '../../src/features/accounts/accounts/secrets.ts'
-import type { OAuthClient } from '../../src/features/accounts/oauth-apps/clients.ts'
+import { accountKeys } from '../../src/accounts/secrets.ts'
+import type { OAuthClient } from '../../src/accounts/apps/clients.ts'
 import { createTenant } from '../../src/features/tenancy/tenants/store.ts'
 import { environmentKeyRing } from '../../src/kit/key-ring.ts'
 import { newId } from '../../src/kit/ids.ts'

@@ -3,7 +3,7 @@ import type { WebhookEndpoint } from '@waxwing/contract/notifications/webhooks.t
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../src/events/unit-of-work.ts'
-import { rotateKeyRing } from '../../src/features/accounts/accounts/key-rotation.ts'
+import { rotateKeyRing } from '../../src/accounts/key-rotation.ts'
 import { openWebhookKeys, type WebhookKeys } from '../../src/features/notifications/webhooks/secrets.ts'
 import { type EndpointTarget, findTargets } from '../../src/features/notifications/webhooks/target-store.ts'
 import { newId } from '../../src/kit/ids.ts'

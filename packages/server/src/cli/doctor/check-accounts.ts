@@ -1,7 +1,7 @@
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
 import { measureFailingPurges } from '../../features/accounts/accounts/purge.ts'
-import { hasFollowers, measureTroubles, type Troubled } from '../../features/accounts/accounts/following.ts'
+import { hasFollowers, measureTroubles, type Troubled } from '../../accounts/troubles.ts'
 import { measureDiffering } from '../../features/integrity/comparisons/store.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 

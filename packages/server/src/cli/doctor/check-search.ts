@@ -1,6 +1,6 @@
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
-import { countStaleAccounts } from '../../features/accounts/halves/search-version.ts'
+import { countStaleAccounts } from '../../accounts/halves/search-version.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 /** Whether the index follows the rules of this release, so that searches can rely on it. */

@@ -1,5 +1,5 @@
 import type { StoredTimes } from '../../jobs/stored-times.ts'
-import { LEASE_SECONDS, PREVIOUS_HOURS } from './grants/store.ts'
+import { LEASE_SECONDS, PREVIOUS_HOURS } from '../../accounts/grants/store.ts'
 
 export const ACCOUNT_TIMES: readonly StoredTimes[] = [
   {

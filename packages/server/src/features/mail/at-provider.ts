@@ -1,6 +1,6 @@
 import { ProviderFailure } from '../../providers/failure.ts'
-import type { AccountRow } from '../accounts/accounts/account.ts'
-import { askForSync, askWithinChange } from '../accounts/accounts/ask-for-sync.ts'
+import type { AccountRow } from '../../accounts/row.ts'
+import { askForSync, askWithinChange } from '../../accounts/ask-for-sync.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { ChangeUnit, Commits } from '../../calls/context.ts'
 import { refuseFailure } from '../../calls/provider-failure.ts'

@@ -19,7 +19,7 @@ import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { type MailboxRole, roleOf } from '../../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/mail.ts'
-import { beginLook } from '../../features/accounts/halves/progress.ts'
+import { beginLook } from '../../accounts/halves/progress.ts'
 import { ChangedMeanwhile, mailboxesOf, type Session, underFence } from './session.ts'
 import { countMessages, listMissing } from './source-store.ts'
 

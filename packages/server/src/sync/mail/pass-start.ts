@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { IndexedMailbox } from '../../features/mail/mailboxes/rules.ts'
 import { indexedColumns, listIndexedMailboxes, withCursor } from '../../features/mail/mailboxes/store.ts'
-import { FenceLost, isOwned, type OwnedAccount } from '../../features/accounts/halves/ownership.ts'
-import { takingWanted, type Wanted, wantedColumns } from '../../features/accounts/halves/wanted.ts'
+import { FenceLost, isOwned, type OwnedAccount } from '../../accounts/halves/ownership.ts'
+import { takingWanted, type Wanted, wantedColumns } from '../../accounts/halves/wanted.ts'
 import { isDue } from './quarantine.ts'
 
 /** What earlier passes have left to do. */

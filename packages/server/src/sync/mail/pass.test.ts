@@ -23,7 +23,7 @@ import { recordRenamedMailboxes } from '../../features/mail/mailboxes/record-cha
 import { listMessageLocations } from '../../features/mail/messages/location.ts'
 import { recordMoves } from '../../features/mail/messages/record-changes.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import type { OwnedAccount } from '../../features/accounts/halves/ownership.ts'
+import type { OwnedAccount } from '../../accounts/halves/ownership.ts'
 
 const held = (content: string, mailboxIds: readonly string[]) =>
   `${content} in ${mailboxIds.toSorted().join()}`

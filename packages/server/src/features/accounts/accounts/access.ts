@@ -2,8 +2,8 @@ import { isUuid } from '../../../kit/ids.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import type { Credential } from '../../../calls/credential.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import type { AccountRow, AccountView } from './account.ts'
-import { findAccount, findAccountView } from './store.ts'
+import type { AccountRow, AccountView } from '../../../accounts/row.ts'
+import { findAccount, findAccountView } from '../../../accounts/store.ts'
 
 /**
  * Returns the live account of the path; the only way to get one. An account that the credential may not see, one of

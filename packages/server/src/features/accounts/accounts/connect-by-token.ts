@@ -6,13 +6,13 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { openChosenApp, requireNamedApps } from '../oauth-apps/choose-app.ts'
-import type { OAuthClients } from '../oauth-apps/clients.ts'
-import { holdApp } from '../oauth-apps/store.ts'
+import type { OAuthClients } from '../../../accounts/apps/clients.ts'
+import { holdApp } from '../../../accounts/apps/store.ts'
 import type { RequireStorage } from '../settings/body-storage.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { connectWithGrant, requireRoomForGrant } from './connect-with-grant.ts'
-import { presentAccount } from './present.ts'
-import type { AccountKeys } from './secrets.ts'
+import { presentAccount } from '../../../accounts/present.ts'
+import type { AccountKeys } from '../../../accounts/secrets.ts'
 
 /** The time that all calls to the provider may take together. */
 const SECONDS_MAX = 50

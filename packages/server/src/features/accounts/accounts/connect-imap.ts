@@ -10,12 +10,12 @@ import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { RequireStorage } from '../settings/body-storage.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
-import type { AccountView, ImapServers } from './account.ts'
-import { announceConnected } from './announce-connected.ts'
+import type { AccountView, ImapServers } from '../../../accounts/row.ts'
+import { announceConnected } from '../../../accounts/announce-connected.ts'
 import { completeServers, requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
-import { presentAccount } from './present.ts'
-import { planSettings } from './rules.ts'
-import { findAccountIdByEmail, insertAccount } from './store.ts'
+import { presentAccount } from '../../../accounts/present.ts'
+import { planSettings } from '../../../accounts/settings.ts'
+import { findAccountIdByEmail, insertAccount } from '../../../accounts/store.ts'
 
 type ImapAccountInput = z.infer<typeof imapAccountInput>
 

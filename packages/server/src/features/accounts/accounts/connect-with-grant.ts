@@ -8,18 +8,18 @@ import { refuse } from '../../../calls/refuse.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
-import type { OAuthClient } from '../oauth-apps/clients.ts'
-import { kindOf } from '../grants/rules.ts'
-import { ALL_KINDS } from '../halves/kind.ts'
-import { recordReopened } from '../halves/trouble.ts'
+import type { OAuthClient } from '../../../accounts/apps/clients.ts'
+import { kindOf } from '../../../accounts/grants/rules.ts'
+import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
+import { recordReopened } from '../../../accounts/halves/trouble.ts'
 import { withdrawRevocations } from '../grants/revocation.ts'
-import { storeGrant } from '../grants/store.ts'
+import { storeGrant } from '../../../accounts/grants/store.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
-import type { AccountView } from './account.ts'
-import { announceConnected } from './announce-connected.ts'
+import type { AccountView } from '../../../accounts/row.ts'
+import { announceConnected } from '../../../accounts/announce-connected.ts'
 import { refuseExisting } from './connect-imap.ts'
-import { isRenewable, isSameMailbox, planSettings, withoutHalves } from './rules.ts'
-import type { AccountKeys } from './secrets.ts'
+import { isRenewable, isSameMailbox, planSettings, withoutHalves } from '../../../accounts/settings.ts'
+import type { AccountKeys } from '../../../accounts/secrets.ts'
 import {
   findAccountIdByEmail,
   findAccountIdBySubject,
@@ -27,7 +27,7 @@ import {
   insertAccount,
   lockAccount,
   updateAccount,
-} from './store.ts'
+} from '../../../accounts/store.ts'
 
 /** What somebody granted, and to which OAuth app. */
 export interface SignedIn {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
-import { recordStatusOfHalves } from '../halves/status.ts'
+import { recordStatusOfHalves } from '../../../accounts/halves/status.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { AccountView } from './account.ts'
-import { everyAccountView, lockAccount, updateAccount } from './store.ts'
+import type { AccountView } from '../../../accounts/row.ts'
+import { everyAccountView, lockAccount, updateAccount } from '../../../accounts/store.ts'
 
 /** Operations on accounts for the operator of an installation, whatever their tenant. */
 

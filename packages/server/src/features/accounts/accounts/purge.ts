@@ -5,7 +5,7 @@ import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Logger } from '../../../kit/log.ts'
-import { deleteHalves } from '../halves/rows.ts'
+import { deleteHalves } from '../../../accounts/halves/rows.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 const BATCH_ROWS = 2000

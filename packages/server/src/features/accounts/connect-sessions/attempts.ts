@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { ClientName } from '../oauth-apps/clients.ts'
+import type { ClientName } from '../../../accounts/apps/clients.ts'
 import { digestSecret } from './rules.ts'
 import { endAttempts } from './record.ts'
 

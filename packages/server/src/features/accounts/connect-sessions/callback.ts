@@ -2,10 +2,10 @@ import type { ConnectError } from '@waxwing/contract/accounts/connect-sessions.t
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { Refusal, refuse } from '../../../calls/refuse.ts'
 import { reasonOfGrant } from '../../../calls/provider-failure.ts'
-import type { AccountView } from '../accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { connectWithGrant, reconnectWithGrant, type SignedIn } from '../accounts/connect-with-grant.ts'
 import { callbackUrl } from '../oauth-apps/present.ts'
-import { holdApp } from '../oauth-apps/store.ts'
+import { holdApp } from '../../../accounts/apps/store.ts'
 import { type Attempt, claimAttempt, findAttempt } from './attempts.ts'
 import {
   affordableSettings,

@@ -1,7 +1,7 @@
 import type { Limits } from '../../../limits/limits.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import type { SignIn as MailSignIn } from '../accounts/imap-servers.ts'
-import type { OAuthClients } from '../oauth-apps/clients.ts'
+import type { OAuthClients } from '../../../accounts/apps/clients.ts'
 import type { EndServices } from './end.ts'
 import type { LoginWindow } from './login-window.ts'
 

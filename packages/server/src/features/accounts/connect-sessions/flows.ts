@@ -3,7 +3,7 @@ import type { ConnectError, HostedImapInput } from '@waxwing/contract/accounts/c
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { FoundServers } from '../../../providers/discovery.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import { findAccount } from '../accounts/store.ts'
+import { findAccount } from '../../../accounts/store.ts'
 import { beginAttempt, type Begun, openShowing, type Showing } from './begin.ts'
 import { finishCallback } from './callback.ts'
 import { type FlowCaller, commitStep, failFlow, findReturnUrl, recordEndRow } from './end.ts'

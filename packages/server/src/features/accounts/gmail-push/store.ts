@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { unflushed } from '../../../database/unflushed.ts'
 import type { GrantedWatch } from '../../../providers/granted-watch.ts'
-import { NOTICE, wantedWith } from '../halves/wanted.ts'
+import { NOTICE, wantedWith } from '../../../accounts/halves/wanted.ts'
 
 /** How the mailboxes of an OAuth app are watched, and whose pushes are believed. */
 export interface PushTerms {

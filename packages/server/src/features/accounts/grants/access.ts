@@ -3,8 +3,8 @@ import type {
   AccountSettingsOverride,
 } from '@waxwing/contract/accounts/account-settings.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import type { AccountView } from '../accounts/account.ts'
-import { inheritedSettings } from '../accounts/rules.ts'
+import type { AccountView } from '../../../accounts/row.ts'
+import { inheritedSettings } from '../../../accounts/settings.ts'
 
 /** Refuses a change of settings that turns on what the account's user has not granted: `scope_missing`. */
 export function requireGrantedHalves(

@@ -10,7 +10,7 @@ import type { KeyRing } from '../../../kit/key-ring.ts'
 import { SealError, seal, unseal } from '../../../kit/seal.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { OAuthProvider, SignIns } from '../../../providers/sign-in.ts'
-import { type AccountKeys, type KeyedAccount, accountKeys } from '../accounts/secrets.ts'
+import { type AccountKeys, type KeyedAccount, accountKeys } from '../../../accounts/secrets.ts'
 
 /** A grant that could not be revoked by then stays at the provider. */
 const REVOCATION_HOURS = 24

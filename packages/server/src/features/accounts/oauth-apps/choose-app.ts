@@ -1,14 +1,14 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { type OAuthProvider, oauthProvider } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
-import type { AccountRow } from '../accounts/account.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
 import {
   type ClientName,
   type ClientProblem,
   type OAuthClient,
   type OAuthClients,
   requireNamedApp,
-} from './clients.ts'
+} from '../../../accounts/apps/clients.ts'
 
 /** The apps that somebody named, and the cloud in which users of Microsoft sign in. */
 export interface NamedApps {

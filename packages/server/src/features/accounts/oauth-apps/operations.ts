@@ -11,8 +11,8 @@ import { presentApp } from './present.ts'
 import { type AppChange, recordApp, recordChangedApp, removeApp } from './record.ts'
 import { restartAccountsOf } from './restart.ts'
 import { requireCredential, requireFitting } from './rules.ts'
-import type { AppSecrets } from './secrets.ts'
-import { findCountedApp, listApps, lockApp } from './store.ts'
+import type { AppSecrets } from '../../../accounts/apps/secrets.ts'
+import { findCountedApp, listApps, lockApp } from '../../../accounts/apps/store.ts'
 
 export interface AppServices {
   secrets: AppSecrets

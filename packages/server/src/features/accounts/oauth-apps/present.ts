@@ -1,5 +1,5 @@
 import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
-import type { CountedApp } from './store.ts'
+import type { CountedApp } from '../../../accounts/apps/store.ts'
 
 /** @param baseUrl the address of the service, without a slash at the end */
 export function presentApp(row: CountedApp, baseUrl: string): OAuthApp {

@@ -2,7 +2,7 @@ import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import { type AppRow, appColumns, type CountedApp } from './store.ts'
+import { type AppRow, appColumns, type CountedApp } from '../../../accounts/apps/store.ts'
 
 const APPS_MAX = 100
 

@@ -3,8 +3,8 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
-import { ALL_KINDS } from '../halves/kind.ts'
-import { recordReachChanged } from '../halves/reach.ts'
+import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
+import { recordReachChanged } from '../../../accounts/halves/reach.ts'
 
 /** Accounts that are told in one transaction. */
 const BATCH_ACCOUNTS = 500

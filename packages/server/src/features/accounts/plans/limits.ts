@@ -1,5 +1,5 @@
 import type { Db } from '../../../database/pool.ts'
-import { countAccounts } from '../accounts/store.ts'
+import { countAccounts } from '../../../accounts/store.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { type BodyStorageChange, storesMore } from '../settings/body-storage.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'

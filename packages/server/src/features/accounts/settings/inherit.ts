@@ -6,11 +6,11 @@ import { type JobKind, enqueue } from '../../../jobs/enqueue.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { newId } from '../../../kit/ids.ts'
 import { lockTenantSettings } from '../../tenancy/settings/store.ts'
-import { presentAccount } from '../accounts/present.ts'
-import { changedFields } from '../accounts/rules.ts'
-import { accountViews } from '../accounts/store.ts'
-import type { HalfKind } from '../halves/kind.ts'
-import { mustRestart, recordReachChanged } from '../halves/reach.ts'
+import { presentAccount } from '../../../accounts/present.ts'
+import { changedFields } from '../../../accounts/settings.ts'
+import { accountViews } from '../../../accounts/store.ts'
+import type { HalfKind } from '../../../accounts/halves/kind.ts'
+import { mustRestart, recordReachChanged } from '../../../accounts/halves/reach.ts'
 
 /** Accounts that are announced in one transaction. */
 const BATCH_ACCOUNTS = 500

@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { integrity as contract } from '@waxwing/contract/integrity/integrity.ts'
 import { requireAccount, requireConnectable } from '../../accounts/accounts/access.ts'
-import { askForSync } from '../../accounts/accounts/ask-for-sync.ts'
+import { askForSync } from '../../../accounts/ask-for-sync.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { presentIntegrity } from './present.ts'

@@ -8,7 +8,7 @@ import {
 } from '../../../kit/mime/message-part.ts'
 import { decodeContent } from '../../../kit/mime/transfer-decoder.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { type ReadContext, readMessage } from './body.ts'
 import { openCopy } from './record-copy.ts'

@@ -1,7 +1,7 @@
 import { Nudge, pause } from '../../../processes/nudge.ts'
 import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { findStorageRoom } from '../../tenancy/plans/store.ts'
 import { addArrived, beginStand, isToLook, settleBatch, type Stand } from './body-storing-stand.ts'
 import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'

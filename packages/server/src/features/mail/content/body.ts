@@ -1,6 +1,6 @@
 import { type MessageReader, type ReadMessage, ReaderLost } from '../../../kit/mime/message-reader.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { recordContents } from '../messages/record-contents.ts'
 import type { PartPlaces } from './part-places.ts'

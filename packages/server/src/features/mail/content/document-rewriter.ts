@@ -8,7 +8,7 @@ import {
   listStaleAccounts,
   markCurrent,
   type StaleAccount,
-} from '../../accounts/halves/search-version.ts'
+} from '../../../accounts/halves/search-version.ts'
 import { rewriteAccountBatch } from './rewrite-documents.ts'
 import type { StoredContext } from './stored-source.ts'
 import type { WalkPlace } from './walk.ts'

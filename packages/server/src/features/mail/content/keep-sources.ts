@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { effectiveSettings } from '../../accounts/accounts/rules.ts'
-import { findAccountView } from '../../accounts/accounts/store.ts'
+import { effectiveSettings } from '../../../accounts/settings.ts'
+import { findAccountView } from '../../../accounts/store.ts'
 import { findStorageRoom } from '../../tenancy/plans/store.ts'
 import { type BatchContext, type FetchedSource, storeTogether } from './store-batch.ts'
 

@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { cutIntoPieces } from '../../../kit/blobs/pieces.ts'
 import { openFrames, type Sealing, sealFrames } from '../../../kit/blobs/sealed-frames.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { StoredContext } from './stored-source.ts'
 

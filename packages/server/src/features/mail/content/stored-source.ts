@@ -5,8 +5,8 @@ import { blobKey } from '../../../kit/blobs/blob-key.ts'
 import { type BlobStore, type BlobWriter, isLost } from '../../../kit/blobs/blob-store.ts'
 import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { Logger } from '../../../kit/log.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
-import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
+import type { AccountKeys } from '../../../accounts/secrets.ts'
 import { beginBlob, bindBlob, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
 
 /** A larger message is read from its provider each time. */

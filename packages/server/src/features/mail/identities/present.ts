@@ -1,5 +1,5 @@
 import type { Identity } from '@waxwing/contract/mail/identities.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
 import type { OwnSignatures } from '../mail-settings/store.ts'
 import type { IdentityRow } from './store.ts'
 

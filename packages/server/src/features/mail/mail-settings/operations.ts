@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { mailSettings } from '@waxwing/contract/mail/mail-settings.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
-import { lockHalf } from '../../accounts/halves/lock.ts'
+import { lockHalf } from '../../../accounts/halves/lock.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { findMailSettings, updateMailSettings } from './store.ts'

@@ -3,7 +3,7 @@ import { inOneFlight, type Rows } from '../../../database/in-one-flight.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import { lockingHalf } from '../../accounts/halves/lock.ts'
+import { lockingHalf } from '../../../accounts/halves/lock.ts'
 import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../identities/store.ts'
 import type { MailAccount } from './rules.ts'
 

@@ -6,7 +6,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { bodyVector, documentVector } from '../../../kit/search-text/document.ts'
 import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
 import type { RemoteAddress } from '../../../providers/mail.ts'
-import { lowerVersions } from '../../accounts/halves/search-version.ts'
+import { lowerVersions } from '../../../accounts/halves/search-version.ts'
 
 /** The fields by which a message is found. */
 export interface Searchable {

@@ -1,5 +1,5 @@
-import { effectiveSettings } from '../../accounts/accounts/rules.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import { effectiveSettings } from '../../../accounts/settings.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import type { Connections } from '../../../connections/connections.ts'
 import type { FairSemaphore } from '../../../kit/fair-semaphore.ts'
 import type { RequestContext } from '../../../calls/context.ts'

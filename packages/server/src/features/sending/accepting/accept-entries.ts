@@ -1,6 +1,6 @@
 import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { ChangeUnit, RequestContext } from '../../../calls/context.ts'
 import type { AcceptServices } from './accept.ts'

@@ -1,7 +1,7 @@
 import type { AccountSend } from './new-send.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { comparedAddress } from '../../../kit/compared-address.ts'
-import { effectiveSettings } from '../../accounts/accounts/rules.ts'
+import { effectiveSettings } from '../../../accounts/settings.ts'
 import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'

@@ -1,6 +1,6 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import type { Composed } from '../compose/compose.ts'
 import type { SendTracking } from '../tracking/track-send.ts'
 import type { WrittenContent } from './written-content.ts'

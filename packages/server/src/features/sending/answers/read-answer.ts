@@ -1,4 +1,4 @@
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import { openSource } from '../../mail/content/source.ts'
 import type { FullRow } from '../../mail/messages/store.ts'

@@ -1,7 +1,7 @@
 import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { recordClassification } from '../../mail/messages/record-classification.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
 import { bouncedOf, complainantsOf } from '../bounces/recipients.ts'

@@ -1,6 +1,6 @@
 import { type FieldName, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'
 import { readIds } from '../../../kit/mime/message-ids.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { Refusal, refuse } from '../../../calls/refuse.ts'
 import { listAttachments, openAttachment } from '../../mail/content/attachment.ts'
 import type { ReadContext } from '../../mail/content/body.ts'

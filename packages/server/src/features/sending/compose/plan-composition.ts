@@ -1,7 +1,7 @@
 import type { AddressInput } from '@waxwing/contract/mail/address-input.ts'
 import { ATTACHED_BYTES_MAX, type DraftBody } from '@waxwing/contract/sending/send-body.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import type { Sender } from '../../mail/identities/access.ts'
 import { findMessage, type FullRow } from '../../mail/messages/store.ts'

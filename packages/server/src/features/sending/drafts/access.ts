@@ -1,6 +1,6 @@
 import { isUuid } from '../../../kit/ids.ts'
 import { requireAccountView, requireConnectable } from '../../accounts/accounts/access.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { type FullRow, findMessage } from '../../mail/messages/store.ts'
 import { refuse } from '../../../calls/refuse.ts'

@@ -1,7 +1,7 @@
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { DraftBody } from '@waxwing/contract/sending/send-body.ts'
 import { timeOfId } from '../../../kit/ids.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { changeAtProvider } from '../../mail/at-provider.ts'
 import { requireSender } from '../../mail/identities/access.ts'

@@ -1,6 +1,6 @@
 import type { Db } from '../../../database/pool.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
-import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
+import type { AccountKeys } from '../../../accounts/secrets.ts'
 import type { ContentLayout, StoredContent } from '../compose/stored-content.ts'
 import { type BoundContent, findContents } from './content.ts'
 

@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { templateRenders } from '@waxwing/contract/sending/templates.ts'
 import { TEMPLATE_FIELDS } from '../../../kit/templating/template.ts'
-import { findAccount } from '../../accounts/accounts/store.ts'
+import { findAccount } from '../../../accounts/store.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { refuseFailure, renderEach, type Rendering, requireUsableTemplate } from './access.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TemplateField, TemplateFields } from '../../../kit/templating/template.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
 import type { TemplateContent } from './store.ts'
 
 type Given<T> = { [K in keyof T]?: T[K] | null | undefined }

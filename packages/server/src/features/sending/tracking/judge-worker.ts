@@ -3,7 +3,7 @@ import { inTransaction } from '../../../events/unit-of-work.ts'
 import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { ReachPoint } from '../../../kit/reach-point.ts'
-import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import type { AccountKeys } from '../../../accounts/secrets.ts'
 import { recordJudged, recordUnjudged } from './record-judged.ts'
 import { listUnjudged, secondsToJudge } from './store.ts'
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { Gathered } from '../../../kit/gathered.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { KeyedAccount } from '../../accounts/accounts/secrets.ts'
+import type { KeyedAccount } from '../../../accounts/secrets.ts'
 import type { TrackingItem } from './judge.ts'
 import { REPEAT_SECONDS } from './judge.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { AccountKeys, KeyedAccount } from '../../accounts/accounts/secrets.ts'
+import type { AccountKeys, KeyedAccount } from '../../../accounts/secrets.ts'
 import { entryCopy } from '../outbox/present.ts'
 import { countJudgements, type Counts, type Counted, ITEMS_MAX } from './counts.ts'
 import { JUDGE_AFTER_SECONDS, judgeItems, REPEAT_SECONDS, type TrackingItem } from './judge.ts'

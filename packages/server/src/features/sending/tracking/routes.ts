@@ -1,5 +1,5 @@
 import { askThroughOutage } from '../../../database/outage.ts'
-import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import type { AccountKeys } from '../../../accounts/secrets.ts'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../../pages/public-route.ts'
 import type { Links } from '../links.ts'
 import { findSign } from './machines.ts'

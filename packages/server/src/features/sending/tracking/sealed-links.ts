@@ -1,6 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { SealError, seal, unseal } from '../../../kit/seal.ts'
-import type { AccountKeys, KeyedAccount } from '../../accounts/accounts/secrets.ts'
+import type { AccountKeys, KeyedAccount } from '../../../accounts/secrets.ts'
 
 /** Bytes that the links of one message have at most. */
 const LINKS_BYTES_MAX = 64 * 1024 * 1024

@@ -8,7 +8,7 @@ import type { Db } from '../../../database/pool.ts'
 import { findComparisons } from '../../../features/integrity/comparisons/store.ts'
 import type { FollowedSource } from '../../../features/mail/messages/rules.ts'
 import type { ListedMessage, Located, MailProvider, RemoteMailbox } from '../../../providers/mail.ts'
-import type { OwnedAccount } from '../../../features/accounts/halves/ownership.ts'
+import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 import { Turns } from '../../turns.ts'
 import { Verification } from './verification.ts'
 

@@ -12,7 +12,7 @@ import type { FollowedSource, MailAccount } from '../../../features/mail/message
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { recordDiffering } from '../../differences.ts'
-import { FenceLost } from '../../../features/accounts/halves/ownership.ts'
+import { FenceLost } from '../../../accounts/halves/ownership.ts'
 import { Place, type Turn, type Turns } from '../../turns.ts'
 import { findPause, type Pause } from '../pause.ts'
 import { requestFetch } from '../quarantine.ts'

@@ -1,0 +1,100 @@
+import type { Db } from '../../database/pool.ts'
+import type { KeyRing } from '../../kit/key-ring.ts'
+import { SealError } from '../../kit/seal.ts'
+import type { Secret } from '../../kit/secret.ts'
+import type { OAuthProvider, SignInClient } from '../../providers/sign-in.ts'
+import { refuse } from '../../calls/refuse.ts'
+import { type AppSecrets, openAppSecrets } from './secrets.ts'
+import { type AppRow, findApp, findOldestApp } from './store.ts'
+
+/** An OAuth app, ready to sign in with. */
+export interface OAuthClient extends SignInClient {
+  provider: OAuthProvider
+  cloud: AppRow['cloud']
+  /** Null: the operator's. */
+  appId: string | null
+  /** Those of the app; null: the defaults of the provider. */
+  scopes: readonly string[] | null
+}
+
+export type ClientProblem = 'provider_not_configured' | 'oauth_app_secret_unreadable'
+
+/** An app by its id, or the operator's. */
+export interface ClientName {
+  provider: OAuthProvider
+  cloud: AppRow['cloud']
+  appId: string | null
+}
+
+/** The OAuth apps of tenants and of the operator. Each call reads the database, so that a new secret counts at once. */
+export interface OAuthClients {
+  find(db: Db, tenantId: string, name: ClientName): Promise<OAuthClient | ClientProblem>
+  /** The app of a new sign-in where none is named: the tenant's oldest, else the operator's; null if there is none. */
+  findDefault(
+    db: Db,
+    tenantId: string,
+    app: Omit<ClientName, 'appId'>,
+  ): Promise<{ appId: string | null } | null>
+  /** Whether the operator has an app of the provider. */
+  hasOperators(provider: OAuthProvider): boolean
+}
+
+/** The apps of the operator, from the settings. */
+export interface OperatorsApps {
+  googleClientId: string | null
+  googleClientSecret: Secret | null
+}
+
+export async function openOAuthClients(
+  db: Db,
+  keyRing: KeyRing,
+  config: OperatorsApps,
+): Promise<OAuthClients> {
+  const secrets = await openAppSecrets(db, keyRing)
+  const operators = operatorsClients(config)
+  return {
+    async find(from, tenantId, name) {
+      if (name.appId === null) return operators[name.provider] ?? 'provider_not_configured'
+      const app = await findApp(from, tenantId, name.appId)
+      return app && isOf(app, name) ? openClient(secrets, app) : 'provider_not_configured'
+    },
+    async findDefault(from, tenantId, name) {
+      const oldest = await findOldestApp(from, tenantId, name)
+      if (oldest) return { appId: oldest.id }
+      return operators[name.provider] ? { appId: null } : null
+    },
+    hasOperators: provider => operators[provider] !== undefined,
+  }
+}
+
+/** Refuses an app that the tenant does not have, and one of another provider or cloud than it is named for. */
+export async function requireNamedApp(
+  db: Db,
+  tenantId: string,
+  name: Omit<ClientName, 'appId'>,
+  id: string,
+): Promise<void> {
+  const app = (await findApp(db, tenantId, id)) ?? refuse('unknown_oauth_app')
+  if (!isOf(app, name)) refuse('oauth_app_mismatch')
+}
+
+function isOf(app: AppRow, { provider, cloud }: Omit<ClientName, 'appId'>): boolean {
+  return app.provider === provider && app.cloud === cloud
+}
+
+function operatorsClients(config: OperatorsApps): Partial<Record<OAuthProvider, OAuthClient>> {
+  const { googleClientId: clientId, googleClientSecret: clientSecret } = config
+  if (clientId === null || clientSecret === null) return {}
+  return { google: { provider: 'google', cloud: null, appId: null, clientId, clientSecret, scopes: null } }
+}
+
+/** The app with its secret, or that it cannot be read. */
+export function openClient(secrets: AppSecrets, app: AppRow): OAuthClient | 'oauth_app_secret_unreadable' {
+  const { id: appId, provider, cloud, clientId, scopes } = app
+  try {
+    return { provider, cloud, appId, clientId, clientSecret: secrets.open(app, app.secret), scopes }
+  } catch (error) {
+    if (error instanceof SealError) return 'oauth_app_secret_unreadable'
+    throw error
+  }
+}
