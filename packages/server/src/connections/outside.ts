@@ -1,6 +1,6 @@
 import type { Db } from '../database/pool.ts'
 import { accountKeys } from '../accounts/secrets.ts'
-import { operatorsTerms, type PushConfig } from '../features/accounts/gmail-push/rules.ts'
+import { operatorsTerms, type PushConfig } from './kinds/gmail-push/rules.ts'
 import { openOAuthClients, type OperatorsApps } from '../accounts/apps/clients.ts'
 import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'

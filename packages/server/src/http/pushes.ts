@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { PushOutcome, PushReceiver } from '../wing/push-receiver.ts'
+import type { PushOutcome, PushReceiver } from '../kit/push-receiver.ts'
 import type { AnswerHeaders } from './answer.ts'
 import { declaresTooMuch, readBytes } from './read-body.ts'
 

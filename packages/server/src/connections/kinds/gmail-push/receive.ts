@@ -4,7 +4,7 @@ import type { Waker } from '../../../database/wake.ts'
 import type { Logger } from '../../../kit/log.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { PushTokens } from '../../../providers/push-tokens.ts'
-import type { PushOutcome, PushReceiver } from '../../../wing/push-receiver.ts'
+import type { PushOutcome, PushReceiver } from '../../../kit/push-receiver.ts'
 import { judgeSigner, type PushTerms, recordNotice } from './store.ts'
 
 const PATH = '/push/gmail'
