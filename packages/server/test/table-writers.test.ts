@@ -84,7 +84,7 @@ function read(file: string): string {
   return readFileSync(path.join(SOURCE, file), 'utf8')
 }
 
-/** `features/mail/search/record.ts` and `sync/mail/pass.ts` are of mail, `accounts/ownership.ts` is of sync. */
+/** `features/mail/search/record.ts` and `features/mail/following/pass.ts` are of mail, `accounts/ownership.ts` is of sync. */
 function writerOf(file: string): string {
   const [room = '', wing = ''] = path.dirname(file).split('/')
   return room === 'features' || (room === 'sync' && wing !== '') ? wing : room

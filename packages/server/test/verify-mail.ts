@@ -5,7 +5,7 @@ import { openDifferences, stateOf } from '../src/features/integrity/comparisons/
 import { findComparisons } from '../src/features/integrity/comparisons/store.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
 import type { MailProvider } from '../src/providers/mail.ts'
-import { Verification } from '../src/sync/mail/verification/verification.ts'
+import { Verification } from '../src/features/mail/following/verification/verification.ts'
 import type { OwnedAccount } from '../src/accounts/halves/ownership.ts'
 import { Turns } from '../src/sync/turns.ts'
 import { openSession, runFrom } from './memory-account.ts'

@@ -13,7 +13,7 @@ import { Pulse, type Question } from '../processes/pulse.ts'
 import type { MailProvider } from '../providers/mail.ts'
 import { SyncEngine } from './engine.ts'
 import { HostBudget } from '../connections/host-budget.ts'
-import { openMailFollower } from './mail/follower.ts'
+import { openMailFollower } from '../features/mail/following/follower.ts'
 import { matchHalves } from '../../test/halves.ts'
 
 /** A quick pulse that counts its beats, and how often it wakes somebody. */

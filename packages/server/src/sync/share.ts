@@ -4,7 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { Keepers } from './keepers.ts'
 import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { planShare, readSpread, type Spread } from './spread.ts'
-import { weighAccounts, weight } from './weight.ts'
+import { weighAccounts, weight } from '../features/mail/following/weight.ts'
 
 /** The timing of an even spread. Tests use shorter times. */
 export interface SharePace {

@@ -16,7 +16,7 @@ import { recordArrivals } from '../../src/features/mail/messages/record-arrivals
 import { findLockedMailAccount } from '../../src/features/mail/messages/record-account.ts'
 import { recordChangedFlags } from '../../src/features/mail/messages/record-changed-flags.ts'
 import { newId } from '../../src/kit/ids.ts'
-import { completeFirstSync } from '../../src/sync/mail/first-sync.ts'
+import { completeFirstSync } from '../../src/features/mail/following/first-sync.ts'
 import { fenceAccount } from '../../src/accounts/ownership.ts'
 import { MemoryServer, memoryMail } from '../memory-mail.ts'
 import { openSession } from '../memory-account.ts'
