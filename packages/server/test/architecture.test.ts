@@ -283,7 +283,7 @@ describe('the import law', () => {
       'cli/instances.ts', // shows processes
       'accounts/troubles.ts', // accounts whose owner is gone
       'accounts/halves/ownership.ts', // accounts whose owner is gone
-      'features/integrity/comparisons/store.ts', // counts followed accounts
+      'features/mail/comparisons/store.ts', // counts followed accounts
       'processes/claims.ts',
       'processes/lease.ts',
       'processes/list-instances.ts',

@@ -5,8 +5,8 @@ import { askForSync } from '../../../accounts/ask-for-sync.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { presentIntegrity } from './present.ts'
-import { requestComparisons } from './record.ts'
-import { findComparisons, findVerifiedAt } from './store.ts'
+import { requestComparisons } from '../../mail/comparisons/record.ts'
+import { findComparisons, findVerifiedAt } from '../../mail/comparisons/store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 

@@ -1,5 +1,5 @@
 import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
-import { type MailboxComparison, stateOf } from './rules.ts'
+import { type MailboxComparison, stateOf } from '../../mail/comparisons/rules.ts'
 
 /** The integrity of an account, by the last comparisons of its mailboxes. */
 export function presentIntegrity(

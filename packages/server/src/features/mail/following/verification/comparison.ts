@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../../database/pool.ts'
-import type { ComparedCounts } from '../../../integrity/comparisons/rules.ts'
+import type { ComparedCounts } from '../../comparisons/rules.ts'
 import { type FollowedSource, isDraftIn } from '../../messages/rules.ts'
 import { newId } from '../../../../kit/ids.ts'
 import type { Cursor, ListedMessage, MessageKey, RemoteFlags } from '../../../../providers/mail.ts'

@@ -1,4 +1,4 @@
-import type { ComparedCounts } from '../../../integrity/comparisons/rules.ts'
+import type { ComparedCounts } from '../../comparisons/rules.ts'
 import type { ListedMessage, RemoteFlags } from '../../../../providers/mail.ts'
 
 /** The flags and mailboxes of a message, as one side has them. */

@@ -1,5 +1,5 @@
 import { listChangedKeys } from '../../messages/record-changed-keys.ts'
-import type { ComparedCounts } from '../../../integrity/comparisons/rules.ts'
+import type { ComparedCounts } from '../../comparisons/rules.ts'
 import type { LocatedMessage, MessageKey } from '../../../../providers/mail.ts'
 import { compareSource } from '../compare-source.ts'
 import type { PassOutcome } from '../pass.ts'

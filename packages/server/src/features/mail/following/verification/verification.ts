@@ -1,17 +1,13 @@
 import type { UnitOfWork } from '../../../../events/unit-of-work.ts'
-import {
-  postponeComparisons,
-  recordComparisons,
-  scheduleComparisons,
-} from '../../../integrity/comparisons/record.ts'
-import { findSchedule } from '../../../integrity/comparisons/store.ts'
+import { postponeComparisons, recordComparisons, scheduleComparisons } from '../../comparisons/record.ts'
+import { findSchedule } from '../../comparisons/store.ts'
 import { recordChangedKeys } from '../../messages/record-changed-keys.ts'
 import { markMissing, missUnplaced } from '../../messages/record-missing.ts'
 import { recordSuspicion } from '../../messages/record-suspicion.ts'
 import type { FollowedSource, MailAccount } from '../../messages/rules.ts'
 import { ProviderFailure } from '../../../../providers/failure.ts'
 import type { MessageKey } from '../../../../providers/mail.ts'
-import { recordDiffering } from '../../../../sync/differences.ts'
+import { recordDiffering } from '../../comparisons/differences.ts'
 import { FenceLost } from '../../../../accounts/halves/ownership.ts'
 import { Place, type Turn, type Turns } from '../../../../sync/turns.ts'
 import { findPause, type Pause } from '../pause.ts'

@@ -1,7 +1,7 @@
-import type { UnitOfWork } from '../events/unit-of-work.ts'
-import { recordCompared } from '../accounts/halves/comparison.ts'
-import { findComparisons } from '../features/integrity/comparisons/store.ts'
-import { openDifferences } from '../features/integrity/comparisons/rules.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { recordCompared } from '../../../accounts/halves/comparison.ts'
+import { findComparisons } from './store.ts'
+import { openDifferences } from './rules.ts'
 
 /**
  * Updates what the account says of the comparisons of its mailboxes: since when it differs from its provider, and when it
