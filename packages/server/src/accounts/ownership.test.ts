@@ -12,7 +12,7 @@ import {
   releaseAccounts,
   releaseOfDead,
 } from './halves/ownership.ts'
-import { fenceAccount } from './ownership.ts'
+import { fenceAccount } from '../features/mail/following/fence.ts'
 import { takeAttention, takeWanted } from './halves/wanted.ts'
 import { addHalves, matchHalves } from '../../test/halves.ts'
 

@@ -1,23 +1,11 @@
-import type { RawBuilder } from 'kysely'
-import type { Rows } from '../database/in-one-flight.ts'
-import type { UnitOfWork } from '../events/unit-of-work.ts'
-import { holdingOwned } from './halves/lock.ts'
-import { FenceLost, type OwnedAccount } from './halves/ownership.ts'
-import { loadLockedMailAccount } from '../features/mail/messages/record-account.ts'
-import type { MailAccount } from '../features/mail/messages/rules.ts'
+import { sql } from 'kysely'
+import type { Db } from '../database/pool.ts'
+import { weight } from '../features/mail/following/weight.ts'
 
-/**
- * Checks within the transaction that the mail of the account is still owned, and holds the answer true until the commit:
- * whoever would take the account over waits for this transaction. A process that slept through its lease cannot commit.
- * @param reading statements that are sent with it, and see what it holds
- * @throws FenceLost
- */
-export async function fenceAccount<const Reading extends ReadonlyArray<RawBuilder<unknown>>>(
-  unit: UnitOfWork,
-  owned: OwnedAccount,
-  reading: Reading,
-): Promise<{ account: MailAccount; rows: Rows<Reading> }> {
-  const loaded = await loadLockedMailAccount(unit, owned.id, holdingOwned(owned, 'mail'), reading)
-  if (!loaded) throw new FenceLost(owned.id)
-  return loaded
+/** Weighs accounts again, which may have grown since they were claimed. */
+export async function weighAccounts(db: Db, accountIds: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ id: string; weight: number }>`
+    select id, ${weight} as weight from account where id = any(${[...accountIds]}::uuid[])
+  `.execute(db)
+  return new Map(rows.map(row => [row.id, row.weight]))
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { effectiveSettings } from './settings.ts'
 import type { OtherHalf } from './halves/columns.ts'
@@ -61,3 +62,11 @@ function detailOf({ runtime_detail, other_halves }: AccountView): string | null 
   const named = behind.map(({ kind, detail }) => `${kind}: ${detail ?? 'not caught up yet'}`)
   return [...(runtime_detail === null ? [] : [runtime_detail]), ...named].join('; ') || null
 }
+
+/** Names of the fields in which two states of an account differ, as in `account.updated`. */
+export function changedFields(before: Account, after: Account): string[] {
+  const names = Object.keys(after) as (keyof Account)[]
+  return names.filter(name => !UNANNOUNCED.has(name) && !isDeepStrictEqual(before[name], after[name]))
+}
+
+const UNANNOUNCED = new Set<keyof Account>(['updatedAt', 'runtime'])

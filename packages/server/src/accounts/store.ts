@@ -12,8 +12,7 @@ import { insertHalves } from './halves/rows.ts'
 import { recordStatusOfHalves } from './halves/status.ts'
 import { type HalfProblem, storeProblem } from './halves/trouble.ts'
 import type { AccountRow, AccountView, ImapServers } from './row.ts'
-import { presentAccount } from './present.ts'
-import { changedFields } from './settings.ts'
+import { presentAccount, changedFields } from './present.ts'
 
 /** A heartbeat gives a lease of 10 seconds (processes/lease.ts), so this is 30 seconds after the last heartbeat. */
 const SILENCE_AFTER_LEASE_SECONDS = 20

@@ -18,7 +18,7 @@ import type { Secret } from '../kit/secret.ts'
 import type { AccessTokens } from '../providers/access-tokens.ts'
 import { type FailureKind, ProviderFailure, restate } from '../providers/failure.ts'
 import type { SignIn, SignInClient, SignIns, Tokens } from '../providers/sign-in.ts'
-import type { ReachedAccount } from './connections.ts'
+import type { ReachedAccount } from '../accounts/reach.ts'
 
 /** How long callers wait for a refresh by another process. */
 const WAIT_SECONDS = 5

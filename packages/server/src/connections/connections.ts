@@ -1,13 +1,6 @@
 /** How the rest of the service reaches the providers of accounts. Types only: what implements them is composed at start. */
+import type { ReachedAccount } from '../accounts/reach.ts'
 import type { Capabilities, Capability, ConnectedAccount } from '../providers/connected-account.ts'
-
-/** An account as it is reached. A connection that was made under another `version` is not used. */
-export interface ReachedAccount {
-  id: string
-  tenantId: string
-  /** Changes with the account's servers and secrets. */
-  version: string
-}
 
 export interface UseOptions {
   /**

@@ -1,6 +1,7 @@
 import type { Db } from '../database/pool.ts'
 import type { AccountView } from '../accounts/row.ts'
-import { effectiveSettings, reachedAs } from '../accounts/settings.ts'
+import { effectiveSettings } from '../accounts/settings.ts'
+import { reachedAs, type ReachedAccount } from '../accounts/reach.ts'
 import { recordWatch } from './kinds/gmail-push/record-watch.ts'
 import { findWatching, type PushTerms } from './kinds/gmail-push/store.ts'
 import { findGranted } from '../accounts/grants/store.ts'
@@ -13,7 +14,7 @@ import type { QuotaGovernor } from '../providers/gmail/governor.ts'
 import { projectOf } from '../providers/google/project.ts'
 import { readsSettings } from '../providers/google/scopes.ts'
 import type { ProviderCalls } from '../providers/http/provider-calls.ts'
-import type { ConnectionPermit, Connector, ReachedAccount } from './connections.ts'
+import type { ConnectionPermit, Connector } from './connections.ts'
 
 /** What it takes to reach accounts of Gmail. */
 export interface GmailReach {

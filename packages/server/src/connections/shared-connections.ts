@@ -2,7 +2,8 @@ import type { Capabilities, Capability, ConnectedAccount } from '../providers/co
 import { type Share, whole } from '../kit/share.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { AccountLine } from './account-line.ts'
-import type { Connections, ConnectorOf, ReachedAccount, UseOptions } from './connections.ts'
+import type { Connections, ConnectorOf, UseOptions } from './connections.ts'
+import type { ReachedAccount } from '../accounts/reach.ts'
 import { SendingLine } from './sending-line.ts'
 
 const IDLE_SECONDS = 60

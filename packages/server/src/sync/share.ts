@@ -3,8 +3,10 @@ import type { Lease } from '../processes/lease.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Keepers } from './keepers.ts'
 import { claimAccounts } from '../accounts/halves/ownership.ts'
-import { planShare, readSpread, type Spread } from './spread.ts'
-import { weighAccounts, weight } from '../features/mail/following/weight.ts'
+import { planShare } from './spread.ts'
+import { readSpread, type Spread } from '../accounts/spread.ts'
+import { weight } from '../features/mail/following/weight.ts'
+import { weighAccounts } from '../accounts/ownership.ts'
 
 /** The timing of an even spread. Tests use shorter times. */
 export interface SharePace {

@@ -4,7 +4,8 @@ import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
 import { seeded } from '../../test/seeded.ts'
 import { newId } from '../kit/ids.ts'
-import { chooseReleased, planShare, readSpread } from './spread.ts'
+import { chooseReleased, planShare } from './spread.ts'
+import { readSpread } from '../accounts/spread.ts'
 
 const others = (...weights: number[]) => new Map(weights.map((weight, nth) => [String(nth), weight]))
 

@@ -17,7 +17,7 @@ import { findLockedMailAccount } from '../../src/features/mail/messages/record-a
 import { recordChangedFlags } from '../../src/features/mail/messages/record-changed-flags.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { completeFirstSync } from '../../src/features/mail/following/first-sync.ts'
-import { fenceAccount } from '../../src/accounts/ownership.ts'
+import { fenceAccount } from '../../src/features/mail/following/fence.ts'
 import { MemoryServer, memoryMail } from '../memory-mail.ts'
 import { openSession } from '../memory-account.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'

@@ -3,7 +3,6 @@ import type { KeyRing } from '../../kit/key-ring.ts'
 import { SealError } from '../../kit/seal.ts'
 import type { Secret } from '../../kit/secret.ts'
 import type { OAuthProvider, SignInClient } from '../../providers/sign-in.ts'
-import { refuse } from '../../calls/refuse.ts'
 import { type AppSecrets, openAppSecrets } from './secrets.ts'
 import { type AppRow, findApp, findOldestApp } from './store.ts'
 
@@ -67,18 +66,7 @@ export async function openOAuthClients(
   }
 }
 
-/** Refuses an app that the tenant does not have, and one of another provider or cloud than it is named for. */
-export async function requireNamedApp(
-  db: Db,
-  tenantId: string,
-  name: Omit<ClientName, 'appId'>,
-  id: string,
-): Promise<void> {
-  const app = (await findApp(db, tenantId, id)) ?? refuse('unknown_oauth_app')
-  if (!isOf(app, name)) refuse('oauth_app_mismatch')
-}
-
-function isOf(app: AppRow, { provider, cloud }: Omit<ClientName, 'appId'>): boolean {
+export function isOf(app: AppRow, { provider, cloud }: Omit<ClientName, 'appId'>): boolean {
   return app.provider === provider && app.cloud === cloud
 }
 

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import { isLive } from '../../processes/lease.ts'
-import { isUnowned, unownedTenants } from '../troubles.ts'
+import { isUnowned, unownedTenants } from '../unowned.ts'
 import type { HalfKind } from './kind.ts'
 
 /** An account as its owner holds it. The epoch is the fencing token of this ownership. */

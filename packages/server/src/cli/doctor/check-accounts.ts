@@ -2,7 +2,7 @@ import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
 import { measureFailingPurges } from '../../features/accounts/accounts/purge.ts'
 import { hasFollowers, measureTroubles, type Troubled } from '../../accounts/troubles.ts'
-import { measureDiffering } from '../../features/mail/comparisons/store.ts'
+import { measureDiffering } from '../../features/integrity/comparisons/store.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
 /** An account that was just connected, or whose process just ended, is claimed sooner than this. */

@@ -12,7 +12,7 @@ import { announceConnected } from '../../../accounts/announce-connected.ts'
 import { refuseDav } from './connect-imap.ts'
 import { requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from '../../../accounts/present.ts'
-import { completeServer } from '../../../accounts/settings.ts'
+import { completeServer } from './rules.ts'
 import { type SecretName, findSecretsStamp } from '../../../accounts/secrets.ts'
 import { type AccountChange, findAccount, lockAccount, updateAccount } from '../../../accounts/store.ts'
 

@@ -14,7 +14,7 @@ import type { AccountView, ImapServers } from '../../../accounts/row.ts'
 import { announceConnected } from '../../../accounts/announce-connected.ts'
 import { completeServers, requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from '../../../accounts/present.ts'
-import { planSettings } from '../../../accounts/settings.ts'
+import { planSettings } from './rules.ts'
 import { findAccountIdByEmail, insertAccount } from '../../../accounts/store.ts'
 
 type ImapAccountInput = z.infer<typeof imapAccountInput>

@@ -18,7 +18,8 @@ import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/li
 import type { AccountView } from '../../../accounts/row.ts'
 import { announceConnected } from '../../../accounts/announce-connected.ts'
 import { refuseExisting } from './connect-imap.ts'
-import { isRenewable, isSameMailbox, planSettings, withoutHalves } from '../../../accounts/settings.ts'
+import { withoutHalves } from '../../../accounts/settings.ts'
+import { isRenewable, isSameMailbox, planSettings } from './rules.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
 import {
   findAccountIdByEmail,

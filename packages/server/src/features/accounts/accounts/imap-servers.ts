@@ -8,7 +8,7 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { ImapServers } from '../../../accounts/row.ts'
-import { completeServer } from '../../../accounts/settings.ts'
+import { completeServer } from './rules.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
 
 /** What connecting and changing IMAP accounts takes besides the database. */

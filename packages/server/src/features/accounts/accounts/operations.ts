@@ -19,7 +19,8 @@ import { connectImapAccount } from './connect-imap.ts'
 import { deleteAccount } from './deletion.ts'
 import type { SignIn } from './imap-servers.ts'
 import { presentAccount } from '../../../accounts/present.ts'
-import { effectiveSettings, enabledKinds, planSettings } from '../../../accounts/settings.ts'
+import { effectiveSettings, enabledKinds } from '../../../accounts/settings.ts'
+import { planSettings } from './rules.ts'
 import { type AccountChange, listAccountViews, lockAccount, updateAccount } from '../../../accounts/store.ts'
 
 const on = implement(contract).$context<RequestContext>()

@@ -1,14 +1,16 @@
+import {
+  type ClientName,
+  isOf,
+  type ClientProblem,
+  type OAuthClient,
+  type OAuthClients,
+} from '../../../accounts/apps/clients.ts'
+import { findApp } from '../../../accounts/apps/store.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { type OAuthProvider, oauthProvider } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
-import {
-  type ClientName,
-  type ClientProblem,
-  type OAuthClient,
-  type OAuthClients,
-  requireNamedApp,
-} from '../../../accounts/apps/clients.ts'
 
 /** The apps that somebody named, and the cloud in which users of Microsoft sign in. */
 export interface NamedApps {
@@ -68,4 +70,15 @@ export async function requireNamedApps(
 
 function cloudOf(provider: OAuthProvider, named: Account['cloud']): Account['cloud'] {
   return provider === 'microsoft' ? (named ?? 'global') : null
+}
+
+/** Refuses an app that the tenant does not have, and one of another provider or cloud than it is named for. */
+async function requireNamedApp(
+  db: Db,
+  tenantId: string,
+  name: Omit<ClientName, 'appId'>,
+  id: string,
+): Promise<void> {
+  const app = (await findApp(db, tenantId, id)) ?? refuse('unknown_oauth_app')
+  if (!isOf(app, name)) refuse('oauth_app_mismatch')
 }

@@ -1,6 +1,6 @@
 import { settings as contract } from '@waxwing/contract/accounts/settings.ts'
 import { implement } from '@orpc/server'
-import { requireClicksForHoneypot } from '../../../accounts/settings.ts'
+import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
 import type { RequireStorage } from './body-storage.ts'

@@ -1,7 +1,7 @@
 import type { Gauge } from 'prom-client'
 import type { Db } from '../../../database/pool.ts'
 import { askingGauges } from '../../../kit/metrics.ts'
-import { countStates } from '../../mail/comparisons/store.ts'
+import { countStates } from './store.ts'
 
 /** The states are counted at most this often, since that reads all accounts that are not verified. */
 const COUNTED_SECONDS = 300

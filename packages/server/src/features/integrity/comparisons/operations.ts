@@ -6,7 +6,8 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { presentIntegrity } from './present.ts'
 import { requestComparisons } from '../../mail/comparisons/record.ts'
-import { findComparisons, findVerifiedAt } from '../../mail/comparisons/store.ts'
+import { findComparisons } from '../../mail/comparisons/store.ts'
+import { findVerifiedAt } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 

@@ -1,5 +1,6 @@
 import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
-import { type MailboxComparison, stateOf } from '../../mail/comparisons/rules.ts'
+import { type MailboxComparison } from '../../mail/comparisons/rules.ts'
+import { stateOf } from './rules.ts'
 
 /** The integrity of an account, by the last comparisons of its mailboxes. */
 export function presentIntegrity(

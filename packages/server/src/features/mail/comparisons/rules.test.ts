@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ComparedCounts, type MailboxComparison, planComparison, stateOf } from './rules.ts'
+import { type ComparedCounts, type MailboxComparison, planComparison } from './rules.ts'
+import { stateOf } from '../../integrity/comparisons/rules.ts'
 
 const NOW = new Date('2026-03-04T12:00:00Z')
 const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000)

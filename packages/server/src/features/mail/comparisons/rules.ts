@@ -24,25 +24,12 @@ export interface MailboxComparison extends ComparedCounts {
   isDoubtful: boolean
 }
 
-export type IntegrityState = 'verified' | 'behind' | 'unverified'
-
-const HOUR_MS = 3_600_000
-/** A comparison counts this long: mailboxes are compared once a day, and one may be late. */
-export const VERIFIED_HOURS = 26
 /** A mailbox is compared again after 22 to 24 hours, so that comparisons spread over the day. */
 const AGAIN_HOURS = { min: 22, max: 24 }
 /** Differences that repairs do not reduce are looked at again after these times, each twice as long as the one before. */
 const STUCK_HOURS = { min: 1, max: 24 }
 
 export const openDifferences = ({ missing, extra, changed }: ComparedCounts) => missing + extra + changed
-
-/** The state of an account, by the last comparisons of all its mailboxes. */
-export function stateOf(comparisons: readonly MailboxComparison[], now: Date): IntegrityState {
-  if (comparisons.some(comparison => openDifferences(comparison) > 0)) return 'behind'
-  const isVerified = ({ comparedAt, isDoubtful }: MailboxComparison) =>
-    !isDoubtful && comparedAt !== null && now.getTime() - comparedAt.getTime() <= VERIFIED_HOURS * HOUR_MS
-  return comparisons.length > 0 && comparisons.every(isVerified) ? 'verified' : 'unverified'
-}
 
 export interface ComparisonPlan {
   repaired: number

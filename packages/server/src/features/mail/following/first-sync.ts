@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { holdAccount, recordInitialized } from '../../../accounts/halves/progress.ts'
-import { fenceAccount } from '../../../accounts/ownership.ts'
+import { fenceAccount } from './fence.ts'
 import type { Session } from './session.ts'
 
 /** The first sync is complete: from here on changes are announced. */

@@ -13,7 +13,7 @@ import type { Cursor, FollowOptions, MailProvider, RemoteMessage } from '../../.
 import type { Bodies } from './bodies.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
-import { fenceAccount } from '../../../accounts/ownership.ts'
+import { fenceAccount } from './fence.ts'
 import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 import { withoutChanges } from './counted-messages.ts'
 import { loadFollowed } from './quarantine.ts'

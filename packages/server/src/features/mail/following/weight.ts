@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { Db } from '../../../database/pool.ts'
 
 /** An account with as many messages makes as much work as two empty ones. */
 const MESSAGES_OF_WEIGHT_2 = 10_000
@@ -9,11 +8,3 @@ export const weight = sql<number>`(
   select 1 + ln(1 + coalesce(sum(total_count), 0)::float8 / ${MESSAGES_OF_WEIGHT_2}) / ln(2::float8)
   from mailbox where mailbox.account_id = account.id
 )`
-
-/** Weighs accounts again, which may have grown since they were claimed. */
-export async function weighAccounts(db: Db, accountIds: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await sql<{ id: string; weight: number }>`
-    select id, ${weight} as weight from account where id = any(${[...accountIds]}::uuid[])
-  `.execute(db)
-  return new Map(rows.map(row => [row.id, row.weight]))
-}

@@ -1,7 +1,7 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { NeededRole } from '../../../providers/changing.ts'
-import { reachedAs, type ReachedRow } from '../../../accounts/settings.ts'
+import { reachedAs, type ReachedRow } from '../../../accounts/reach.ts'
 import type { ChangeUnit } from '../../../calls/context.ts'
 import { lockMailAccount } from '../messages/record-account.ts'
 import { recordCreatedMailbox } from './record-changes.ts'

@@ -1,7 +1,7 @@
 import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
 import type { FoundMessage, KnownDraft } from '../../../providers/changing.ts'
 import type { Location } from '../../../providers/content.ts'
-import { reachedAs } from '../../../accounts/settings.ts'
+import { reachedAs } from '../../../accounts/reach.ts'
 import { changeAtProvider, refuseGone } from '../../mail/at-provider.ts'
 import { findLocation, listDraftCopies } from '../../mail/messages/location.ts'
 import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'

@@ -1,6 +1,6 @@
 import type { AddedMessage, ChangingProvider, DraftOutcome } from '../../../providers/changing.ts'
 import type { AccountView } from '../../../accounts/row.ts'
-import { reachedAs } from '../../../accounts/settings.ts'
+import { reachedAs } from '../../../accounts/reach.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { changeAtProvider } from '../../mail/at-provider.ts'
 import { refuse } from '../../../calls/refuse.ts'

@@ -21,7 +21,7 @@ import { openTestDatabase } from '../../../../../test/open-database.ts'
 import { type Random, seeded } from '../../../../../test/seeded.ts'
 import { openInbox, request, summary, verify } from '../../../../../test/verify-mail.ts'
 import type { Db } from '../../../../database/pool.ts'
-import { countStates } from '../../comparisons/store.ts'
+import { countStates } from '../../../integrity/comparisons/store.ts'
 import type { MailProvider } from '../../../../providers/mail.ts'
 import { Verification } from './verification.ts'
 
