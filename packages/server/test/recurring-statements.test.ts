@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { Db } from '../src/database/pool.ts'
 import { measureTroubles } from '../src/accounts/troubles.ts'
 import { measureDiffering } from '../src/features/integrity/comparisons/store.ts'
+import { mailWeight } from '../src/features/mail/following/weight.ts'
 import { listUnindexed } from '../src/features/mail/content/body-index.ts'
 import { listFullAccounts } from '../src/features/mail/content/unstored.ts'
 import { FIRST_ID, newId } from '../src/kit/ids.ts'
@@ -26,7 +27,7 @@ const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>
   'accounts of dead processes': db => releaseOfDead(db),
   'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),
   'what each process follows': readSpread,
-  'a claim': (db, instanceId) => claimAccounts(db, instanceId, 50),
+  'a claim': (db, instanceId) => claimAccounts(db, instanceId, 50, mailWeight),
   'accounts in trouble': db => measureTroubles(db),
   'accounts that differ': db => measureDiffering(db),
   'which of some accounts store every message': async (db, instanceId) => {

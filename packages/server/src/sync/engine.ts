@@ -147,9 +147,10 @@ export class SyncEngine implements AsyncDisposable {
   }
 
   #begin(lease: Lease): ShareTaker {
-    const { db, log, share: pace = SHARE_PACE } = this.#options
+    const { db, follower, log, share: pace = SHARE_PACE } = this.#options
     this.#lease = lease
-    this.#share = new ShareTaker({ db, lease, keepers: this.#keepers, log }, pace)
+    const { weight } = follower
+    this.#share = new ShareTaker({ db, lease, keepers: this.#keepers, weight, log }, pace)
     this.#mayClaim = true
     this.#mayAttend = true
     this.#checkedUpTo = FIRST_ID

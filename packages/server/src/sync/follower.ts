@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import type { Metric } from 'prom-client'
 import type { ConnectionPermit } from '../connections/connections.ts'
 import type { Nudge } from '../processes/nudge.ts'
@@ -52,6 +53,8 @@ export interface Follower {
   kind: HalfKind
   /** Called once for each account that this process owns. */
   begin(owned: OwnedAccount): FollowedAccount
+  /** The work that a row of `account` makes, in SQL: 1 if it has nothing to follow. */
+  weight: RawBuilder<number>
   /** Metrics of processes that follow accounts. */
   metrics: readonly Metric[]
 }

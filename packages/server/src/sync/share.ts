@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Lease } from '../processes/lease.ts'
 import type { Logger } from '../kit/log.ts'
@@ -35,6 +36,8 @@ export interface ShareOptions {
   db: Db
   lease: Lease
   keepers: Keepers
+  /** That of the follower. */
+  weight: RawBuilder<number>
   log: Logger
 }
 
@@ -122,7 +125,7 @@ export class ShareTaker {
   }
 
   async #claim(unowned: number, room: number): Promise<number> {
-    const { db, lease, keepers, log } = this.#options
+    const { db, lease, keepers, weight, log } = this.#options
     const now = performance.now()
     if (this.#waiting.count === 0 || unowned < this.#waiting.count)
       this.#waiting = { count: unowned, since: now, isLate: false }
@@ -151,8 +154,14 @@ export class ShareTaker {
 
   /** Weighs a few accounts again, which may have grown. */
   async #weigh(): Promise<void> {
+<<<<<<< HEAD
     const { db, keepers } = this.#options
     const weights = await weighAccounts(db, keepers.listWeighedFirst(WEIGHED_AT_ONCE))
     for (const [id, weighed] of weights) keepers.weigh(id, weighed)
+=======
+    const { db, keepers, weight } = this.#options
+    const weights = await weighAccounts(db, keepers.listWeighedFirst(WEIGHED_AT_ONCE), weight)
+    for (const weighed of weights) keepers.weigh(...weighed)
+>>>>>>> 9cf6ef7d (Let the follower bring the weight of an account)
   }
 }

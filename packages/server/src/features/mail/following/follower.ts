@@ -13,6 +13,7 @@ import { LookTimes } from './look-times.ts'
 import { countAllQuarantined } from './quarantine.ts'
 import { TableStatistics } from './table-statistics.ts'
 import { Verification } from './verification/verification.ts'
+import { mailWeight } from './weight.ts'
 
 export interface MailFollowerOptions {
   db: Db
@@ -60,6 +61,7 @@ export function openMailFollower({
         [Symbol.asyncDispose]: () => bodies[Symbol.asyncDispose](),
       }
     },
+    weight: mailWeight,
     metrics: [
       notices,
       askingGauge(

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleTenant } from '../../../../test/sample-rows.ts'
 import { weighAccounts } from '../../../accounts/ownership.ts'
+import { mailWeight } from './weight.ts'
 
 test.each([
   ['an account without mailboxes', [], 1],
@@ -16,6 +17,6 @@ test.each([
   const account = await sampleAccount(db, tenant.id)
   for (const [nth, count] of counts.entries())
     await sampleMailbox(db, account, { name: `mailbox ${nth}`, total_count: count })
-  const weights = await weighAccounts(db, [account.id])
+  const weights = await weighAccounts(db, [account.id], mailWeight)
   expect(weights.get(account.id)).toBeCloseTo(weight, 2)
 })
