@@ -12,6 +12,7 @@ const TABLES = [
   'thread_link',
   'sync_cursor',
   'changed_key',
+  'mailbox_comparison',
   'mailbox',
   'identity',
   'mail_settings',

@@ -10,5 +10,6 @@ export const MAIL_TIMES: readonly StoredTimes[] = [
     waits: { kept_until: { seconds: KEPT_HOURS * 3_600 } },
   },
   { table: 'mail_settings', past: ['identities_read_at', 'identities_asked_at'] },
+  { table: 'mailbox_comparison', waits: { due_at: { setAt: 'due_set_at' } }, past: ['compared_at'] },
   { table: 'message_blob', among: sql`message_id is null`, past: ['created_at'] },
 ]

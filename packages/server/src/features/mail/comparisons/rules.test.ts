@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type ComparedCounts, type MailboxComparison, planComparison } from './rules.ts'
-import { stateOf } from '../../integrity/comparisons/rules.ts'
 
-const NOW = new Date('2026-03-04T12:00:00Z')
-const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000)
 const counts = (counted: Partial<ComparedCounts> = {}): ComparedCounts => ({
   listed: 10,
   indexed: 10,
@@ -14,26 +11,12 @@ const counts = (counted: Partial<ComparedCounts> = {}): ComparedCounts => ({
 })
 const comparison = (of: Partial<MailboxComparison> = {}): MailboxComparison => ({
   mailboxId: 'one',
-  comparedAt: hoursAgo(1),
+  comparedAt: new Date('2026-03-04T11:00:00Z'),
   repaired: 0,
   stuckHours: 0,
   isDoubtful: false,
   ...counts(of),
   ...of,
-})
-
-describe('stateOf', () => {
-  test.each<[string, MailboxComparison[], string]>([
-    ['no mailboxes', [], 'unverified'],
-    ['equal mailboxes', [comparison(), comparison({ repaired: 4 })], 'verified'],
-    ['a comparison 26 hours ago', [comparison({ comparedAt: hoursAgo(26) })], 'verified'],
-    ['a comparison before that', [comparison(), comparison({ comparedAt: hoursAgo(26.01) })], 'unverified'],
-    ['a mailbox never compared', [comparison(), comparison({ comparedAt: null })], 'unverified'],
-    ['a provider that contradicts itself', [comparison({ isDoubtful: true })], 'unverified'],
-    ['a missing message', [comparison(), comparison({ missing: 1 })], 'behind'],
-    ['an old difference', [comparison({ extra: 1, comparedAt: hoursAgo(99) })], 'behind'],
-    ['changed flags and doubt', [comparison({ changed: 1, isDoubtful: true })], 'behind'],
-  ])('%s', (_, comparisons, state) => expect(stateOf(comparisons, NOW)).toBe(state))
 })
 
 describe('planComparison', () => {
