@@ -1,5 +1,6 @@
 import type { Db } from '../database/pool.ts'
 import { accountKeys } from '../accounts/secrets.ts'
+import { type GmailPushOptions, gmailPushReceiver } from './kinds/gmail-push/receive.ts'
 import { operatorsTerms, type PushConfig } from './kinds/gmail-push/rules.ts'
 import { openOAuthClients, type OperatorsApps } from '../accounts/apps/clients.ts'
 import { trustAlso } from '../kit/authorities.ts'
@@ -7,6 +8,7 @@ import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { type TargetGuard, targetGuard } from '../kit/egress/target-guard.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
+import type { PushReceiver } from '../kit/push-receiver.ts'
 import { type Sharing, whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
@@ -17,7 +19,6 @@ import { QuotaGovernor } from '../providers/gmail/governor.ts'
 import { ProviderCalls } from '../providers/http/provider-calls.ts'
 import { serverCheck } from '../providers/server-check.ts'
 import type { ServerCheck } from '../providers/mail-server.ts'
-import type { PushTokens } from '../providers/push-tokens.ts'
 import type { SignIns } from '../providers/sign-in.ts'
 import { clientName } from '../providers/smtp/client-name.ts'
 import { accessTokens, type TokensOf } from './access-tokens.ts'
@@ -73,7 +74,8 @@ export interface Outside {
   /** Calls of the HTTP interfaces of providers. */
   calls: ProviderCalls
   signIns: SignIns
-  pushTokens: PushTokens
+  /** What takes the pushes of providers. */
+  openPushes(taking: Pick<GmailPushOptions, 'waker' | 'log' | 'baseUrl'>): readonly PushReceiver[]
   tokensOf: TokensOf
   /** Connections of this process to mail servers, by protocol. */
   countConnections(): { imap: number; smtp: number }
@@ -117,11 +119,12 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null,
   })
   const pollSeconds = pace?.pollSeconds
+  const operators = operatorsTerms(settings)
   const gmail = {
     calls,
     tokensOf,
     governor,
-    operatorsPush: operatorsTerms(settings),
+    operatorsPush: operators,
     ...(pollSeconds !== undefined && { pollSeconds }),
   }
   const connectorOf = connectors({ ...reaching, gmail })
@@ -150,7 +153,9 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     }),
     calls,
     signIns,
-    pushTokens: googlePushTokens(calls),
+    openPushes: taking => [
+      gmailPushReceiver({ db, pushTokens: googlePushTokens(calls), operators, ...taking }),
+    ],
     tokensOf,
     countConnections: () => ({ imap: budget.heldCount, smtp: smtpBudget.heldCount }),
   }

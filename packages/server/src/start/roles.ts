@@ -62,7 +62,10 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   await using opened = new AsyncDisposableStack()
   let api: Api | null = null
   const baseUrl = () => config.baseUrl ?? localUrl(api?.address ?? `http://${config.host}:${config.port}`)
-  const { resources, connectorOf, endSending } = await openResources({ ...options, baseUrl }, opened)
+  const { resources, connectorOf, openPushes, endSending } = await openResources(
+    { ...options, baseUrl },
+    opened,
+  )
   const { wings, operations } = await openWings(resources)
 
   const { db, instance, pulse, wakes } = resources
@@ -86,7 +89,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
         door,
         operations,
         publicRoutes: wings.flatMap(({ publicRoutes = [] }) => publicRoutes),
-        pushes: wings.flatMap(({ pushes = [] }) => pushes),
+        pushes: openPushes(resources),
         limits: resources.limits,
         overload,
         readiness,
@@ -166,14 +169,14 @@ async function openResources(
     connections,
     servers: outside.servers,
     signIns: outside.signIns,
-    pushTokens: outside.pushTokens,
     serverSearch: outside.serverSearch,
     targets: outside.targets,
     blobs: await openBlobs(config, { db, log }),
     reachPoint,
     opened,
   }
-  return { resources, connectorOf: outside.connectorOf, endSending: () => void connections.endSending() }
+  const { connectorOf, openPushes } = outside
+  return { resources, connectorOf, openPushes, endSending: () => void connections.endSending() }
 }
 
 function redisOf({ redisUrl, certificateAuthorities }: Config) {

@@ -15,7 +15,6 @@ import type { Instance } from '../processes/instance.ts'
 import type { Pulse } from '../processes/pulse.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
 import type { ServerCheck } from '../providers/mail-server.ts'
-import type { PushTokens } from '../providers/push-tokens.ts'
 import type { SignIns } from '../providers/sign-in.ts'
 
 /** What the installation and this process offer to every wing. A wing takes what it uses. */
@@ -45,8 +44,6 @@ export interface Resources {
   servers: ServerCheck
   /** The providers that users can sign in to by OAuth. */
   signIns: SignIns
-  /** Checks who signed a push of Google. */
-  pushTokens: PushTokens
   /** Finds the servers of an address. */
   serverSearch: ServerSearch
   /** Checks the URLs to which events are posted. */

@@ -4,7 +4,6 @@ import type { Metric } from 'prom-client'
 import type { PurgeStep } from './purge-step.ts'
 import type { HostedSessions } from './hosted-session.ts'
 import type { PublicRoute } from '../pages/public-route.ts'
-import type { PushReceiver } from '../kit/push-receiver.ts'
 import type { Counts } from './counts.ts'
 import type { JobHandler } from '../jobs/job-worker.ts'
 import type { RecurringTask } from '../jobs/recurring-tasks.ts'
@@ -24,8 +23,6 @@ export interface Wing {
   hostedSessions?: Partial<Record<HostedSessionKind, HostedSessions>>
   /** Role `api`: its routes outside `/v1`, such as `/u/{token}`. */
   publicRoutes?: readonly PublicRoute[]
-  /** Role `api`: takes pushes of providers. */
-  pushes?: readonly PushReceiver[]
   /** Role `jobs`: work on a schedule. Is given what all wings have registered. */
   recurringTasks?(registered: { purgeSteps: readonly PurgeStep[] }): readonly RecurringTask[]
   /** Role `jobs`: runs the jobs that the wing enqueues. */

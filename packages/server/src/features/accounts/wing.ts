@@ -9,8 +9,6 @@ import { beginLiveWalk, sampleLiveAccounts } from './accounts/sample-live-accoun
 import { accountKeys } from '../../accounts/secrets.ts'
 import { countAccounts } from '../../accounts/store.ts'
 import { autoconfigOperations } from './autoconfig/operations.ts'
-import { gmailPushReceiver } from '../../connections/kinds/gmail-push/receive.ts'
-import { operatorsTerms } from '../../connections/kinds/gmail-push/rules.ts'
 import { openConnectFlows } from './connect-sessions/flows.ts'
 import { hostedConnectOperations, hostedSessionsOf } from './connect-sessions/hosted-operations.ts'
 import { connectRoutes } from './connect-pages/routes.ts'
@@ -28,7 +26,7 @@ import { settingOperations } from './settings/operations.ts'
 import { ACCOUNT_TIMES } from './stored-times.ts'
 
 export async function openAccounts(resources: Resources) {
-  const { db, keyRing, config, log, servers, serverSearch, signIns, pushTokens, waker, baseUrl } = resources
+  const { db, keyRing, config, log, servers, serverSearch, signIns, waker, baseUrl } = resources
   const { allowPlaintext } = config
   const signIn = { accountKeys: accountKeys(keyRing), servers, serverSearch, allowPlaintext }
   const clients = await openOAuthClients(db, keyRing, config)
@@ -55,7 +53,6 @@ export async function openAccounts(resources: Resources) {
     publicRoutes: connectRoutes({ flows, baseUrl }),
     hostedSessions: { connect_session: hostedSessionsOf(db) },
     counts: { accounts: countAccounts },
-    pushes: [gmailPushReceiver({ db, waker, log, pushTokens, operators: operatorsTerms(config), baseUrl })],
     jobHandlers: [
       announceSettingsHandler(db, accountId => waker.wake(accountId)),
       restartHandler(db, accountId => waker.wake(accountId)),
