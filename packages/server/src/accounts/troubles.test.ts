@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
 import { newId } from '../kit/ids.ts'
-import { hasFollowers, measureTroubles } from './troubles.ts'
+import { hasRole } from '../processes/list-instances.ts'
+import { measureTroubles } from './troubles.ts'
 
 test('counts accounts that are not followed, fail or lag, and the longest duration; ignores stopped ones', async () => {
   await using database = await openTestDatabase()
@@ -57,6 +58,6 @@ test.each([
     await using database = await openTestDatabase()
     const heartbeat_until = sql<Date>`clock_timestamp() + ${lease}::interval`
     await database.db.insertInto('instance').values({ id: newId(), heartbeat_until, roles }).execute()
-    expect(await hasFollowers(database.db)).toBe(follows)
+    expect(await hasRole(database.db, 'sync')).toBe(follows)
   },
 )

@@ -59,10 +59,3 @@ export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>
   const of = (trouble: Trouble) => found.get(trouble) ?? { count: 0, oldestSeconds: 0 }
   return { unfollowed: of('unfollowed'), failing: of('failing'), lagging: of('lagging') }
 }
-
-/** Whether any process follows accounts now. */
-export async function hasFollowers(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ has: boolean }>`
-    select exists (select from instance where 'sync' = any(roles) and ${isLive}) as has`.execute(db)
-  return rows[0]?.has ?? false
-}

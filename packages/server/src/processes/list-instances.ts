@@ -32,3 +32,21 @@ export async function listInstances(db: Db): Promise<ListedInstance[]> {
   `.execute(db)
   return rows
 }
+
+/** Counts the processes that live. */
+export async function countLive(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from instance where ${isLive}
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** Whether any process with the role lives. */
+export async function hasRole(db: Db, role: string): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
+    select exists (select from instance where ${role} = any(roles) and ${isLive}) as has`.execute(db)
+  return rows[0]?.has ?? false
+}
+
+/** The accounts that living processes follow, as they show with their heartbeats. */
+export const followedCount = sql<number>`(select coalesce(sum(accounts), 0)::int from instance where ${isLive})`

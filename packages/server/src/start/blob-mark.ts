@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
-import { isLive } from '../processes/lease.ts'
+import { countLive } from '../processes/list-instances.ts'
 import { blobKey, type BlobNames } from '../kit/blobs/blob-key.ts'
 import { ObjectMissing, type ObjectStore } from '../kit/blobs/object-store.ts'
 import { isUuid } from '../kit/ids.ts'
@@ -217,11 +217,4 @@ async function listNewest(db: Db, limit: number): Promise<BlobNames[]> {
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
-}
-
-async function countLive(db: Db): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from instance where ${isLive}
-  `.execute(db)
-  return rows[0]?.count ?? 0
 }

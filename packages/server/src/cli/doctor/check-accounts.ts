@@ -1,8 +1,9 @@
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
 import { measureFailingPurges } from '../../features/accounts/accounts/purge.ts'
-import { hasFollowers, measureTroubles, type Troubled } from '../../accounts/troubles.ts'
+import { measureTroubles, type Troubled } from '../../accounts/troubles.ts'
 import { measureDiffering } from '../../features/integrity/comparisons/store.ts'
+import { hasRole } from '../../processes/list-instances.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
 /** An account that was just connected, or whose process just ended, is claimed sooner than this. */
@@ -20,7 +21,7 @@ export async function checkAccounts({ db, pool }: Database): Promise<Finding[]> 
     if ((await findMissing(pool))?.length !== 0) return []
     const { unfollowed, failing, lagging } = await measureTroubles(db)
     const findings: Finding[] = []
-    if (unfollowed.count > 0 && !(await hasFollowers(db))) {
+    if (unfollowed.count > 0 && !(await hasRole(db, 'sync'))) {
       findings.push(
         warning(
           'accounts',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { VERIFIED_HOURS } from './rules.ts'
-import { isLive } from '../../../processes/lease.ts'
+import { followedCount } from '../../../processes/list-instances.ts'
 
 /** When the account was last found equal to its provider; null if it never was. */
 export async function findVerifiedAt(db: Db, accountId: string): Promise<Date | null> {
@@ -51,7 +51,7 @@ export async function countStates(db: Db): Promise<Record<string, number>> {
       where suspected_at is not null
         and exists (select from account_half where account_id = suspected.account_id and ${isCounted} offset 0)
     )
-    select (select coalesce(sum(accounts), 0)::int from instance where ${isLive}) as followed,
+    select ${followedCount} as followed,
       (select count(*)::int from unverified) as unverified
   `.execute(db)
   const { followed = 0, unverified = 0 } = rows[0] ?? {}
