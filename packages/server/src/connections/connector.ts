@@ -16,7 +16,7 @@ import { smtpAccount } from '../providers/smtp/sending.ts'
 import { resolveServer } from '../providers/resolve-server.ts'
 import type { MailServer } from '../providers/mail-server.ts'
 import type { Connector, ConnectorOf } from './connections.ts'
-import { gmailConnector, type GmailReach } from './gmail-connector.ts'
+import { gmailConnector, type GmailReach } from './kinds/gmail.ts'
 import type { HostBudget } from './host-budget.ts'
 
 export interface ConnectorOptions {

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { sweepQuotaUse } from '../connections/quota-use.ts'
+import { sweepQuotaUse } from '../connections/kinds/quota-use.ts'
 import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
 import { ANSWER_TIMES, deleteExpiredAnswers, purgeAnswers } from '../door/idempotency.ts'

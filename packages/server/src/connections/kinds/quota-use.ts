@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Db } from '../database/pool.ts'
-import type { QuotaAsk, SharedUse } from '../providers/gmail/governor.ts'
+import type { Db } from '../../database/pool.ts'
+import type { QuotaAsk, SharedUse } from '../../providers/gmail/governor.ts'
 
 const WINDOW_SECONDS = 60
 /** A quota that another process adds at the same moment is there at the second attempt. */
