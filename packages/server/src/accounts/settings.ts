@@ -1,6 +1,7 @@
 import type { AccountSettings, AccountSettingsOverride } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Account, SyncKind } from '@waxwing/contract/accounts/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import { abilitiesOf } from '../providers/abilities.ts'
 import type { Halves } from '../providers/sign-in.ts'
 import type { ImapServers } from './row.ts'
 
@@ -59,7 +60,7 @@ export function withoutHalves(
 }
 
 export function hasCalendars(account: Pick<SettingsBearer, 'provider' | 'imap'>): boolean {
-  return account.provider !== 'imap' || (account.imap?.dav ?? null) !== null
+  return abilitiesOf(account.provider).hasCalendars || (account.imap?.dav ?? null) !== null
 }
 
 /** The kinds that the account syncs. */

@@ -1,7 +1,7 @@
 import type { Db } from '../../database/pool.ts'
 import type { KeyRing } from '../../kit/key-ring.ts'
 import { SealError } from '../../kit/seal.ts'
-import type { Secret } from '../../kit/secret.ts'
+import { type OperatorsApps, operatorsApps } from '../../providers/operators-apps.ts'
 import type { OAuthProvider, SignInClient } from '../../providers/sign-in.ts'
 import { type AppSecrets, openAppSecrets } from './secrets.ts'
 import { type AppRow, findApp, findOldestApp } from './store.ts'
@@ -38,22 +38,16 @@ export interface OAuthClients {
   hasOperators(provider: OAuthProvider): boolean
 }
 
-/** The apps of the operator, from the settings. */
-export interface OperatorsApps {
-  googleClientId: string | null
-  googleClientSecret: Secret | null
-}
-
 export async function openOAuthClients(
   db: Db,
   keyRing: KeyRing,
   config: OperatorsApps,
 ): Promise<OAuthClients> {
   const secrets = await openAppSecrets(db, keyRing)
-  const operators = operatorsClients(config)
+  const operators = operatorsApps(config)
   return {
     async find(from, tenantId, name) {
-      if (name.appId === null) return operators[name.provider] ?? 'provider_not_configured'
+      if (name.appId === null) return clientOf(name.provider, operators[name.provider])
       const app = await findApp(from, tenantId, name.appId)
       return app && isOf(app, name) ? openClient(secrets, app) : 'provider_not_configured'
     },
@@ -70,10 +64,14 @@ export function isOf(app: AppRow, { provider, cloud }: Omit<ClientName, 'appId'>
   return app.provider === provider && app.cloud === cloud
 }
 
-function operatorsClients(config: OperatorsApps): Partial<Record<OAuthProvider, OAuthClient>> {
-  const { googleClientId: clientId, googleClientSecret: clientSecret } = config
-  if (clientId === null || clientSecret === null) return {}
-  return { google: { provider: 'google', cloud: null, appId: null, clientId, clientSecret, scopes: null } }
+/** An app of the operator. Its provider has one cloud only. */
+function clientOf(
+  provider: OAuthProvider,
+  operators: SignInClient | undefined,
+): OAuthClient | 'provider_not_configured' {
+  if (!operators) return 'provider_not_configured'
+  const { clientId, clientSecret } = operators
+  return { provider, cloud: null, appId: null, clientId, clientSecret, scopes: null }
 }
 
 /** The app with its secret, or that it cannot be read. */

@@ -1,5 +1,3 @@
-import type { OAuthProvider } from '../../providers/sign-in.ts'
-
 /** A token is replaced when about this part of its life is over. */
 const RENEWED_AT = 0.8
 /** So that tokens that were made together are not replaced together. */
@@ -25,17 +23,4 @@ const PAUSE_SECONDS = { min: 1, max: 60 }
 export function planPause(failures: number, retryAfterSeconds: number | null, random = Math.random): number {
   const ceiling = Math.min(PAUSE_SECONDS.max, PAUSE_SECONDS.min * 2 ** Math.min(failures, 10))
   return Math.max(ceiling / 2 + (random() * ceiling) / 2, retryAfterSeconds ?? 0)
-}
-
-/** The kind of account that a sign-in to each provider makes. */
-const KINDS = { google: 'gmail', microsoft: 'graph' } as const satisfies Record<OAuthProvider, string>
-
-export function kindOf(provider: OAuthProvider): 'gmail' | 'graph' {
-  return KINDS[provider]
-}
-
-/** The provider at which the user of an account signs in; null if the account has a password. */
-export function providerOf(kind: 'gmail' | 'graph' | 'imap'): OAuthProvider | null {
-  if (kind === 'imap') return null
-  return kind === KINDS.google ? 'google' : 'microsoft'
 }

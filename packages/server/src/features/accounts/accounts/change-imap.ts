@@ -85,8 +85,8 @@ export async function recordImapChange(
 }
 
 /** Returns the servers of an IMAP account that may be changed in this way. */
-function requireImap({ provider, imap }: AccountRow, input: ImapSettingsInput): ImapServers {
-  if (provider !== 'imap' || !imap) return refuse('not_imap_account')
+function requireImap({ imap }: AccountRow, input: ImapSettingsInput): ImapServers {
+  if (!imap) return refuse('not_imap_account')
   if (imap.auth === 'oauth') {
     if (input.password !== undefined || input.smtpPassword) refuse('password_unsupported')
     if (input.imap || input.smtp !== undefined) refuse('oauth_servers_fixed')

@@ -1,6 +1,7 @@
 import type { AccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { Secret } from '../../../kit/secret.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { Grant, SignIns } from '../../../providers/sign-in.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
@@ -32,7 +33,8 @@ export async function connectByToken(
 ): Promise<Account> {
   const { db, tenantId } = context
   const { provider, microsoftCloud, oauthAppId, externalRef, settings } = input
-  if (provider !== 'microsoft' && microsoftCloud !== undefined) refuse('not_microsoft')
+  if (signInAbilitiesOf(provider).defaultCloud === null && microsoftCloud !== undefined)
+    refuse('not_microsoft')
   await requireRoomForGrant(db, tenantId, provider, settings)
   const named = { tenantId, appIds: oauthAppId === undefined ? {} : { [provider]: oauthAppId } }
   const choosing = { ...named, microsoftCloud: microsoftCloud ?? null, account: null }

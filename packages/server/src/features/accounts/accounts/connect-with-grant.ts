@@ -9,9 +9,13 @@ import type { Plan } from '../../tenancy/plans/plan.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { OAuthClient } from '../../../accounts/apps/clients.ts'
+<<<<<<< HEAD
 import { kindOf } from '../../../accounts/grants/rules.ts'
 import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReopened } from '../../../accounts/halves/trouble.ts'
+=======
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+>>>>>>> d3e6b2c3 (Decide by what a kind of account can do, not by its name)
 import { withdrawRevocations } from '../grants/revocation.ts'
 import { storeGrant } from '../../../accounts/grants/store.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
@@ -57,7 +61,7 @@ export async function requireRoomForGrant(
 ): Promise<void> {
   await requirePaid(db, tenantId)
   await planNewSettings(db, tenantId, provider, settings)
-  if (await hasRenewableAccount(db, tenantId, kindOf(provider))) return
+  if (await hasRenewableAccount(db, tenantId, signInAbilitiesOf(provider).makes)) return
   await requireAccountRoom(db, tenantId, await findTenantPlan(db, tenantId))
 }
 
@@ -116,7 +120,7 @@ async function insertConnected(
   const { email, subject, displayName } = grant.identity
   const account = await insertAccount(unit, {
     id,
-    provider: kindOf(client.provider),
+    provider: signInAbilitiesOf(client.provider).makes,
     auth_method: 'oauth',
     subject,
     oauth_app_id: client.appId,
@@ -192,7 +196,7 @@ async function planNewSettings(
 ) {
   const tenant: TenantSettings = await findTenantSettings(db, tenantId)
   await requireBodyStorage(db, tenantId, { before: tenant.bodyStorage, after: settings?.bodyStorage })
-  const none = { provider: kindOf(provider), imap: null, settings_override: {} }
+  const none = { provider: signInAbilitiesOf(provider).makes, imap: null, settings_override: {} }
   const override = planSettings(tenant, none, settings ? { settings } : {})
   return { tenant, bearer: { ...none, settings_override: override } }
 }

@@ -5,7 +5,7 @@ import type {
   AccountSettingsOverride,
 } from '@waxwing/contract/accounts/account-settings.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
-import { kindOf } from '../../../accounts/grants/rules.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 import { type SettingsBearer, inheritedSettings, hasCalendars } from '../../../accounts/settings.ts'
 import { refuse } from '../../../calls/refuse.ts'
@@ -49,7 +49,7 @@ export function isSameMailbox(
   provider: OAuthProvider,
   { subject, email }: Pick<Identity, 'subject' | 'email'>,
 ): boolean {
-  if (account.auth_method !== 'oauth' || account.provider !== kindOf(provider)) return false
+  if (account.auth_method !== 'oauth' || account.provider !== signInAbilitiesOf(provider).makes) return false
   if (account.subject !== null && subject !== null) return account.subject === subject
   return account.email.toLowerCase() === email.toLowerCase()
 }

@@ -1,7 +1,8 @@
 import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, html } from '../../../kit/html.ts'
 import { textField } from './fields.ts'
-import { actionField, buttonRow, PROVIDER_NAMES, renderFlowPage, tenantOf } from './flow-view.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+import { actionField, buttonRow, renderFlowPage, tenantOf } from './flow-view.ts'
 
 export interface TypedAddress {
   email: string
@@ -40,7 +41,7 @@ function providerLinks({ providers }: ShownFlow): Html | null {
       ${providers.map(
         provider =>
           html`<li>
-            <a class="button" href="?with=${provider}">Sign in with ${PROVIDER_NAMES[provider]}</a>
+            <a class="button" href="?with=${provider}">Sign in with ${signInAbilitiesOf(provider).name}</a>
           </li>`,
       )}
     </ul>`

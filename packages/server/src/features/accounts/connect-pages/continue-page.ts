@@ -1,7 +1,8 @@
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, html } from '../../../kit/html.ts'
-import { actionField, buttonRow, hasChoice, PROVIDER_NAMES, renderFlowPage, tenantOf } from './flow-view.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+import { actionField, buttonRow, hasChoice, renderFlowPage, tenantOf } from './flow-view.ts'
 import { scopesInWords } from './scope-words.ts'
 import { waitingText } from './page-script.ts'
 
@@ -18,7 +19,7 @@ export interface Continuing {
 /** Says who asks for what, and goes on to the provider. It works without scripts. */
 export function continuePage(flow: ShownFlow, continuing: Continuing): string {
   const { provider, nonce, scopes, typedEmail, isStale } = continuing
-  const name = PROVIDER_NAMES[provider]
+  const { name } = signInAbilitiesOf(provider)
   return renderFlowPage(
     {
       heading: flow.reauthEmail === null ? `Continue to ${name}` : 'Sign in again',

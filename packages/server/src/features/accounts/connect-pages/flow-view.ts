@@ -1,13 +1,7 @@
-import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { ShownFlow } from '../connect-sessions/flows.ts'
 import { type Html, type HtmlPart, html } from '../../../kit/html.ts'
 import { type PublicPage, renderPublicPage } from '../../../pages/public-page.ts'
 import { pageScript } from './page-script.ts'
-
-export const PROVIDER_NAMES: Readonly<Record<OAuthProvider, string>> = {
-  google: 'Google',
-  microsoft: 'Microsoft',
-}
 
 /** What a form of these pages asks for, as its field `do` says. */
 export const ACTIONS = ['find', 'continue', 'connect', 'cancel'] as const

@@ -1,3 +1,4 @@
+import { oauthProvider } from '@waxwing/contract/shapes.ts'
 import type { ConnectFlows } from '../connect-sessions/flows.ts'
 import { cookieNameOf } from '../connect-sessions/rules.ts'
 import type { FlowCaller } from '../connect-sessions/end.ts'
@@ -6,7 +7,7 @@ import { Refusal } from '../../../calls/refuse.ts'
 import { answerEnd, answerPage } from './answers.ts'
 import { browserCookie, prefixedName } from '../../../pages/browser-cookie.ts'
 import { unknownLinkPage } from './ended-page.ts'
-import { ACTIONS, PROVIDER_NAMES } from './flow-view.ts'
+import { ACTIONS } from './flow-view.ts'
 import { isFlowOver } from './refusal-texts.ts'
 import { showEnd, showFlow } from './show-flow.ts'
 import { TAKE } from './take-form.ts'
@@ -69,7 +70,7 @@ async function serveCallback(
   request: PublicRequest,
 ): Promise<PublicAnswer | null> {
   const { token: provider, query, method } = request
-  if (!Object.hasOwn(PROVIDER_NAMES, provider)) return null
+  if (!oauthProvider.options.some(known => known === provider)) return null
   if (method !== 'GET') return answerEnd({ outcome: 'invalid' })
   const name = cookieNameOf(query.get('state') ?? '')
   const cookie = request.cookie(prefixedName(isHttps(baseUrl()), name))

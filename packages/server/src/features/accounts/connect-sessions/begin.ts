@@ -7,7 +7,7 @@ import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { requireRoomForGrant } from '../accounts/connect-with-grant.ts'
 import { effectiveSettings } from '../../../accounts/settings.ts'
 import { findAccount } from '../../../accounts/store.ts'
-import { kindOf } from '../../../accounts/grants/rules.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import { openChosenApp } from '../oauth-apps/choose-app.ts'
 import type { OAuthClient } from '../../../accounts/apps/clients.ts'
 import { callbackUrl } from '../oauth-apps/present.ts'
@@ -156,7 +156,7 @@ async function findHalves(
   { tenantId, isReconnect, settings: own }: SessionRow,
   provider: OAuthProvider,
 ): Promise<Halves> {
-  const bearer = { provider: kindOf(provider), imap: null, settings_override: own }
+  const bearer = { provider: signInAbilitiesOf(provider).makes, imap: null, settings_override: own }
   const settings = effectiveSettings(await findTenantSettings(db, tenantId), bearer)
   return {
     calendar: (isReconnect || settings.calendarEnabled) && (await findModule(db, tenantId, 'calendar')),

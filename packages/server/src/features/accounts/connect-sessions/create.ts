@@ -7,13 +7,13 @@ import { isRedirectUri, type TenantSettings } from '@waxwing/contract/accounts/s
 import { type OAuthProvider, oauthProvider } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
 import { newId } from '../../../kit/ids.ts'
+import { abilitiesOf, type AccountKind, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 import { planSettings } from '../accounts/rules.ts'
 import { findAccount } from '../../../accounts/store.ts'
-import { providerOf } from '../../../accounts/grants/rules.ts'
 import { chooseApp, type Choosing, requireNamedApps } from '../oauth-apps/choose-app.ts'
 import type { OAuthClients } from '../../../accounts/apps/clients.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
@@ -60,10 +60,11 @@ export async function planSession(
   await requireNamedApps(db, { tenantId, appIds, microsoftCloud })
 
   const asked = given.providers && [...new Set(given.providers)]
-  const own = account && providerOf(account.provider)
+  const own = account && abilitiesOf(account.provider).signInAt
   if (asked && account && (own === null || !asked.includes(own))) refuse('provider_not_allowed')
   const candidates = account ? (own === null ? [] : [own]) : (asked ?? oauthProvider.options)
-  if (microsoftCloud !== null && !candidates.includes('microsoft')) refuse('not_microsoft')
+  if (microsoftCloud !== null && !candidates.some(one => signInAbilitiesOf(one).defaultCloud !== null))
+    refuse('not_microsoft')
   const choosing = { tenantId, appIds, microsoftCloud, account }
   const providers = await findConfigured({ ...services, db }, candidates, choosing)
   if ((asked || account) && providers.length < candidates.length) refuse('provider_not_configured')
@@ -132,7 +133,8 @@ async function planOwnSettings(
   if (!given.settings) return {}
   const { bodyStorage } = given.settings
   await requireBodyStorage(db, tenantId, { before: inherited.bodyStorage, after: bodyStorage })
-  const provider = providers.length > 0 ? 'gmail' : 'imap'
-  const bearer = { provider, imap: null, settings_override: {} } as const
+  const [first] = providers
+  const provider: AccountKind = first ? signInAbilitiesOf(first).makes : 'imap'
+  const bearer = { provider, imap: null, settings_override: {} }
   return planSettings(inherited, bearer, { settings: given.settings })
 }

@@ -84,7 +84,7 @@ async function connect(flow: FormFlow): Promise<FormAnswer> {
 async function findBroken({ parts: { db }, session, input }: FormFlow): Promise<AccountRow | null> {
   const id = await findAccountIdByEmail(db, session.tenantId, input.email)
   const account = id === null ? null : await findAccount(db, session.tenantId, id)
-  const isOurs = account?.provider === 'imap' && account.auth_method === 'password'
+  const isOurs = account?.auth_method === 'password'
   return isOurs && isRenewable(account, session.externalRef) ? account : null
 }
 

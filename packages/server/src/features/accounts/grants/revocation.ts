@@ -9,6 +9,7 @@ import { newId } from '../../../kit/ids.ts'
 import type { KeyRing } from '../../../kit/key-ring.ts'
 import { SealError, seal, unseal } from '../../../kit/seal.ts'
 import { Secret } from '../../../kit/secret.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { OAuthProvider, SignIns } from '../../../providers/sign-in.ts'
 import { type AccountKeys, type KeyedAccount, accountKeys } from '../../../accounts/secrets.ts'
 
@@ -50,6 +51,7 @@ export async function endGrant(
     .returning(['id', 'provider', 'client_id', 'refresh_token', 'refused_at'])
     .executeTakeFirst()
   if (!grant || grant.refused_at) return
+  if (signInAbilitiesOf(grant.provider).revokingEnds === 'nothing') return
   const token = openToken(keys, account, grant)
   // Sealed with a key that is lost: there is nothing to revoke it with.
   if (!token) return
@@ -115,11 +117,11 @@ async function findRevocation(db: Db, id: string) {
       where account.subject = revocation.subject and deleted_at is null
         and oauth_grant.client_id = revocation.client_id
       union all
-      -- Either of them may not know its user. The kind is written out, so that its index of addresses serves.
+      -- Either of them may not know its user.
       select from account join oauth_grant on account_id = account.id
-      where lower(account.email) = lower(revocation.email) and account.provider = 'gmail' and deleted_at is null
+      where lower(account.email) = lower(revocation.email) and account.auth_method = 'oauth' and deleted_at is null
         and (account.subject is null or revocation.subject is null)
-        and oauth_grant.client_id = revocation.client_id
+        and oauth_grant.provider = revocation.provider and oauth_grant.client_id = revocation.client_id
     ) as is_shared
     from grant_revocation as revocation where id = ${id} and expires_at > clock_timestamp()
   `.execute(db)

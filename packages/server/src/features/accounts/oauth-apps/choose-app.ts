@@ -9,6 +9,7 @@ import { findApp } from '../../../accounts/apps/store.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { type OAuthProvider, oauthProvider } from '@waxwing/contract/shapes.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 
@@ -69,7 +70,8 @@ export async function requireNamedApps(
 }
 
 function cloudOf(provider: OAuthProvider, named: Account['cloud']): Account['cloud'] {
-  return provider === 'microsoft' ? (named ?? 'global') : null
+  const { defaultCloud } = signInAbilitiesOf(provider)
+  return defaultCloud && (named ?? defaultCloud)
 }
 
 /** Refuses an app that the tenant does not have, and one of another provider or cloud than it is named for. */

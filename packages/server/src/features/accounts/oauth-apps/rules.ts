@@ -1,5 +1,6 @@
 import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
+import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
 
@@ -16,16 +17,15 @@ export interface GivenApp {
 
 /** Refuses what an app of the provider cannot have: options of the other provider, and scopes that read no mail. */
 export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic: boolean }): void {
-  if (app.provider === 'google') {
-    if (app.cloud !== undefined || app.certificate !== undefined || app.privateKey !== undefined)
-      refuse('not_microsoft')
-  } else if (app.gmailPush) {
-    refuse('gmail_push_unsupported')
-  }
+  const { name, defaultCloud, takesCertificates, publishesToTopics } = signInAbilitiesOf(app.provider)
+  const hasCertificate = app.certificate !== undefined || app.privateKey !== undefined
+  if ((defaultCloud === null && app.cloud !== undefined) || (!takesCertificates && hasCertificate))
+    refuse('not_microsoft')
+  if (app.gmailPush && !publishesToTopics) refuse('gmail_push_unsupported')
   if (app.scopes) requireMailScope(app.provider, app.scopes, signIns)
   if (app.gmailPush && !base.isPublic) {
     refuse('push_unavailable', undefined, {
-      message: 'Google can push only to a public https address. Ask the operator to set the base URL to one.',
+      message: `${name} can push only to a public https address. Ask the operator to set the base URL to one.`,
     })
   }
 }

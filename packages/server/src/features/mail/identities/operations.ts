@@ -8,19 +8,13 @@ import { requireAccount } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { lockHalf } from '../../../accounts/halves/lock.ts'
 import type { RequestContext } from '../../../calls/context.ts'
+import { abilitiesOf } from '../../../providers/abilities.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { findOwnSignatures, updateOwnSignature } from '../mail-settings/store.ts'
 import { directionsJob } from '../messages/record-directions.ts'
 import { presentIdentity, presentPrimary } from './present.ts'
 import { refreshIdentities, type RefreshServices } from './refresh.ts'
-import {
-  areOffered,
-  IDENTITIES_MAX,
-  planIdentity,
-  SIGNATURES_BYTES_MAX,
-  toName,
-  toSignature,
-} from './rules.ts'
+import { IDENTITIES_MAX, planIdentity, SIGNATURES_BYTES_MAX, toName, toSignature } from './rules.ts'
 import {
   countIdentities,
   deleteIdentity,
@@ -54,7 +48,7 @@ function listing(services: RefreshServices) {
 const changeOperations = {
   create: on.create.handler(async ({ input: { params, body }, context }) => {
     const { id: accountId, provider } = await requireAccount(context, params.accountId)
-    if (areOffered(provider)) refuse('identities_managed_by_provider')
+    if (abilitiesOf(provider).offersAddresses) refuse('identities_managed_by_provider')
     return context.change(async unit => {
       const account = await requireLocked(unit, accountId)
       const { address } = body

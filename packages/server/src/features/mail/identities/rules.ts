@@ -1,11 +1,6 @@
 import type { Signature, SignatureInput } from '@waxwing/contract/mail/identities.ts'
 import type { IdentityRow } from './store.ts'
 
-/** Whether the provider offers addresses itself, so that none can be added here. */
-export function areOffered(provider: string): boolean {
-  return provider === 'gmail'
-}
-
 /** Custom identities of an account. */
 export const IDENTITIES_MAX = 100
 /** Bytes of all signatures of an account, which one list shows. */

@@ -1,9 +1,10 @@
+import { type AccountKind, abilitiesOf } from '../../../providers/abilities.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { ProviderMailbox } from './store.ts'
 
-/** The name of a mailbox in Unicode's composed form. Refuses `/`, which only labels of Gmail may have in their names. */
-export function requireLevel(provider: string, name: string): string {
-  if (provider !== 'gmail' && name.includes('/'))
+/** The name of a mailbox in Unicode's composed form. Refuses `/` where names may not contain it. */
+export function requireLevel(kind: AccountKind, name: string): string {
+  if (!abilitiesOf(kind).allowsSlash && name.includes('/'))
     refuse('invalid_input', { issues: [{ path: ['name'], message: 'must be one level, so without /' }] })
   return name.normalize('NFC')
 }

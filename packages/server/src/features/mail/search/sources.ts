@@ -6,6 +6,7 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { searchIndex } from './index-search.ts'
 import type { SureWindows } from '../../../limits/windows.ts'
 import { refuse } from '../../../calls/refuse.ts'
+import { abilitiesOf } from '../../../providers/abilities.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
 import { isUnanswered, searchProvider } from './provider-search.ts'
 import { holdsEverything, isCurrent, reachesBehindWindow } from './rules.ts'
@@ -26,15 +27,13 @@ export interface SearchServices {
   providerSearches: SureWindows
 }
 
-/** Each costs up to a tenth of the quota that a user of Gmail has in a minute. */
-const GMAIL_SEARCHES_PER_MINUTE = 60
-
 async function countProviderSearch(
   { providerSearches }: SearchServices,
   account: AccountView,
 ): Promise<void> {
-  if (account.provider !== 'gmail') return
-  const window = { name: `search:${account.id}`, limit: GMAIL_SEARCHES_PER_MINUTE }
+  const { searchesPerMinute: limit } = abilitiesOf(account.provider)
+  if (limit === null) return
+  const window = { name: `search:${account.id}`, limit }
   const { isAccepted, resetSeconds } = await providerSearches.count([window])
   if (!isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: resetSeconds })
 }

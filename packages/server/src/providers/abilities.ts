@@ -1,0 +1,86 @@
+import type { OAuthProvider } from './sign-in.ts'
+
+/** The kind of an account: by which interface its mailbox is reached. */
+export type AccountKind = 'gmail' | 'graph' | 'imap'
+
+/** How accounts of a kind differ from others, for whoever decides by that. Nobody asks for a kind by its name. */
+export interface Abilities {
+  /** The provider at which users of such accounts sign in. Null: an account has a password. */
+  signInAt: OAuthProvider | null
+  /** Whether it offers the addresses to send from itself, so that none can be added here. */
+  offersAddresses: boolean
+  /** Whether the name of a mailbox may contain `/`. */
+  allowsSlash: boolean
+  /** Searches of an account in a minute at the provider. Null: they are not counted. */
+  searchesPerMinute: number | null
+  /** Whether calendars and contacts come with the mailbox. */
+  hasCalendars: boolean
+}
+
+const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
+  gmail: {
+    signInAt: 'google',
+    offersAddresses: true,
+    allowsSlash: true,
+    // Each costs up to a tenth of the quota that a user has in a minute.
+    searchesPerMinute: 60,
+    hasCalendars: true,
+  },
+  graph: {
+    signInAt: 'microsoft',
+    offersAddresses: false,
+    allowsSlash: false,
+    searchesPerMinute: null,
+    hasCalendars: true,
+  },
+  imap: {
+    signInAt: null,
+    offersAddresses: false,
+    allowsSlash: false,
+    searchesPerMinute: null,
+    hasCalendars: false,
+  },
+}
+
+export function abilitiesOf(kind: AccountKind): Abilities {
+  return ABILITIES[kind]
+}
+
+/** How signing in at a provider differs from others. */
+export interface SignInAbilities {
+  /** The name of the provider, for people. */
+  name: string
+  /** The kind of account that a sign-in makes. */
+  makes: AccountKind
+  /** The cloud of an app or a sign-in for which none is named. Null: the provider has one cloud only. */
+  defaultCloud: 'global' | null
+  /** Whether an app may prove itself by a certificate in place of a secret. */
+  takesCertificates: boolean
+  /** Whether an app may name a topic to which changes of its mailboxes are published. */
+  publishesToTopics: boolean
+  /** What revoking a grant ends: everything that the user granted to the app, or nothing, since there is no way to. */
+  revokingEnds: 'all_of_app' | 'nothing'
+}
+
+const SIGN_IN_ABILITIES: Readonly<Record<OAuthProvider, SignInAbilities>> = {
+  google: {
+    name: 'Google',
+    makes: 'gmail',
+    defaultCloud: null,
+    takesCertificates: false,
+    publishesToTopics: true,
+    revokingEnds: 'all_of_app',
+  },
+  microsoft: {
+    name: 'Microsoft',
+    makes: 'graph',
+    defaultCloud: 'global',
+    takesCertificates: true,
+    publishesToTopics: false,
+    revokingEnds: 'nothing',
+  },
+}
+
+export function signInAbilitiesOf(provider: OAuthProvider): SignInAbilities {
+  return SIGN_IN_ABILITIES[provider]
+}
