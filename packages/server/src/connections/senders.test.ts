@@ -7,7 +7,7 @@ import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard } from '../kit/egress/guard.ts'
 import { contentOf, letterOf, outgoing } from '../providers/conformance/sending.ts'
-import { connectors, senders } from './connector.ts'
+import { connectors, senders } from './kinds/imap.ts'
 import { HostBudget } from './host-budget.ts'
 import { SharedConnections } from './shared-connections.ts'
 
