@@ -43,7 +43,7 @@ Works whether the service runs or not. It changes nothing, except that it writes
 removes it again. The exit code is 1 if something is wrong.
 
 Names of servers are resolved and checked against WAXWING_EGRESS_ALLOW. It connects, without logging in, to the SMTP
-servers of accounts and to those named with --connect, and asks Google whether it knows the OAuth apps.
+servers of accounts and to those named with --connect, and asks the providers whether they know the OAuth apps.
 
 Examples:
   $ npx waxwing doctor

@@ -1,7 +1,5 @@
 import type { Db } from '../database/pool.ts'
 import { accountKeys } from '../accounts/secrets.ts'
-import { type GmailPushOptions, gmailPushReceiver } from './kinds/gmail-push/receive.ts'
-import { operatorsTerms, type PushConfig } from './kinds/gmail-push/rules.ts'
 import { openOAuthClients } from '../accounts/apps/clients.ts'
 import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
@@ -13,9 +11,6 @@ import { type Sharing, whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
-import { googlePushTokens } from '../providers/google/push-tokens.ts'
-import { googleSignIn } from '../providers/google/sign-in.ts'
-import { QuotaGovernor } from '../providers/gmail/governor.ts'
 import type { OperatorsApps } from '../providers/operators-apps.ts'
 import { ProviderCalls } from '../providers/http/provider-calls.ts'
 import { serverCheck } from '../providers/server-check.ts'
@@ -23,12 +18,13 @@ import type { ServerCheck } from '../providers/mail-server.ts'
 import type { SignIns } from '../providers/sign-in.ts'
 import { clientName } from '../providers/smtp/client-name.ts'
 import { accessTokens, type TokensOf } from './access-tokens.ts'
-import type { GmailReach } from './kinds/gmail.ts'
 import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
-import { type ConnectorOptions, connectors, senders } from './kinds/imap.ts'
+import { connectors } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
-import { sharedUse } from './kinds/quota-use.ts'
+import type { PushTaking } from './kinds/kind.ts'
+import { type KindOptions, type KindSettings, openKinds } from './kinds/kinds.ts'
+import { openSignIns } from './kinds/sign-ins.ts'
 import { SharedConnections } from './shared-connections.ts'
 
 /** Where the servers of an address are looked for, if not on the internet. */
@@ -45,12 +41,10 @@ export interface OutsideOptions {
     webhookAllowHttp: boolean
     allowPlaintext: boolean
     connectionsPerHost: number
-    gmailUnitsPerMinute: number
-    gmailProjectUnitsPerMinute: number
     certificateAuthorities: string | null
     baseUrl: string | null
   } & OperatorsApps &
-    PushConfig
+    KindSettings
   /** Finds the addresses of servers; the system's resolver by default. */
   resolve?: Resolver | undefined
   autoconfig?: AutoconfigPlaces
@@ -58,8 +52,7 @@ export interface OutsideOptions {
   sharing?: Sharing
   /** What stands in for the hosts of providers, as a sandbox lists it; null: the providers themselves. */
   standIns?: ReadonlyMap<string, URL> | null
-  pace?: Pick<ConnectorOptions, 'keepAliveSeconds' | 'answerSeconds' | 'passFactorMax' | 'now'> &
-    Pick<GmailReach, 'pollSeconds'>
+  pace?: KindOptions['pace']
 }
 
 /**
@@ -76,7 +69,7 @@ export interface Outside {
   calls: ProviderCalls
   signIns: SignIns
   /** What takes the pushes of providers. */
-  openPushes(taking: Pick<GmailPushOptions, 'waker' | 'log' | 'baseUrl'>): readonly PushReceiver[]
+  openPushes(taking: PushTaking): readonly PushReceiver[]
   tokensOf: TokensOf
   /** Connections of this process to mail servers, by protocol. */
   countConnections(): { imap: number; smtp: number }
@@ -100,40 +93,30 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const ehloName = clientName(settings.baseUrl)
   const authorities = trustAlso(settings.certificateAuthorities)
   const calls = new ProviderCalls({ guard, authorities, standIns })
-  const signIns = { google: googleSignIn({ calls, standIns }) }
+  const signIns = openSignIns({ calls, standIns })
   const clients = await openOAuthClients(db, keyRing, settings)
-  const tokensOf = accessTokens({ db, accountKeys: accountKeys(keyRing), clients, signIns })
-  const reaching = {
+  const keys = accountKeys(keyRing)
+  const tokensOf = accessTokens({ db, accountKeys: keys, clients, signIns })
+  const kinds = openKinds({
     db,
-    accountKeys: accountKeys(keyRing),
+    accountKeys: keys,
+    settings,
     guard,
+    authorities,
     budget,
     smtpBudget,
     clientName: ehloName,
-    allowPlaintext,
-    authorities,
-    ...pace,
-  }
-  const governor = new QuotaGovernor({
-    userUnitsPerMinute: settings.gmailUnitsPerMinute,
-    projectUnitsPerMinute: settings.gmailProjectUnitsPerMinute,
-    sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null,
-  })
-  const pollSeconds = pace?.pollSeconds
-  const operators = operatorsTerms(settings)
-  const gmail = {
     calls,
     tokensOf,
-    governor,
-    operatorsPush: operators,
-    ...(pollSeconds !== undefined && { pollSeconds }),
-  }
-  const connectorOf = connectors({ ...reaching, gmail })
+    sharing,
+    pace,
+  })
+  const connectorOf = connectors({ db, kinds }, 'read')
   return {
     connectorOf,
     connections: new SharedConnections({
       connectorOf,
-      senderOf: senders({ ...reaching, gmail }),
+      senderOf: connectors({ db, kinds }, 'send'),
       share: sendingShare,
     }),
     servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {
@@ -154,9 +137,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     }),
     calls,
     signIns,
-    openPushes: taking => [
-      gmailPushReceiver({ db, pushTokens: googlePushTokens(calls), operators, ...taking }),
-    ],
+    openPushes: taking => Object.values(kinds).flatMap(kind => kind.openPushes?.(taking) ?? []),
     tokensOf,
     countConnections: () => ({ imap: budget.heldCount, smtp: smtpBudget.heldCount }),
   }

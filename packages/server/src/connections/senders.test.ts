@@ -7,25 +7,30 @@ import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard } from '../kit/egress/guard.ts'
 import { contentOf, letterOf, outgoing } from '../providers/conformance/sending.ts'
-import { connectors, senders } from './kinds/imap.ts'
+import { connectors } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
+import { imapKind } from './kinds/imap.ts'
 import { SharedConnections } from './shared-connections.ts'
 
 describe('an account that sends', () => {
   const mail = useImapAccounts()
 
   function connectionsOf(app: TestApp, allowed = ['localhost']) {
-    const options = {
+    const imap = imapKind({
       db: app.db,
       accountKeys: accountKeys(app.keyRing),
       guard: egressGuard({ allow: parseEgressAllow(allowed), resolve: async () => ['127.0.0.1'] }),
       budget: new HostBudget(10),
       smtpBudget: new HostBudget(10),
       clientName: 'waxwing.example.com',
-      allowPlaintext: false,
+      settings: { allowPlaintext: false },
       authorities: trustAlso(mail.authorities),
-    }
-    return new SharedConnections({ connectorOf: connectors(options), senderOf: senders(options) })
+    })
+    const options = { db: app.db, kinds: { imap } }
+    return new SharedConnections({
+      connectorOf: connectors(options, 'read'),
+      senderOf: connectors(options, 'send'),
+    })
   }
 
   const sendBy = (connections: SharedConnections, app: TestApp, id: string, from: string) =>

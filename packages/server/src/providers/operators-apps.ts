@@ -1,23 +1,24 @@
 import type { Secret } from '../kit/secret.ts'
 import type { OAuthProvider, SignInClient } from './sign-in.ts'
 
-/** The OAuth apps of the operator, from the settings. */
+/** The settings of the operator's OAuth apps. */
 export interface OperatorsApps {
   googleClientId: string | null
   googleClientSecret: Secret | null
 }
 
-/** An app of the operator, with the names of the settings that say it. */
+/** An OAuth app of the operator, with the names of the settings that it comes from. */
 export interface OperatorsApp extends SignInClient {
+  provider: OAuthProvider
   settings: { id: string; secret: string }
 }
 
-/** The app of the operator for each provider that has one. */
+/** The OAuth apps of the operator, at most one for a provider. */
 export function operatorsApps({
   googleClientId: clientId,
   googleClientSecret: clientSecret,
-}: OperatorsApps): Partial<Record<OAuthProvider, OperatorsApp>> {
-  if (clientId === null || clientSecret === null) return {}
+}: OperatorsApps): readonly OperatorsApp[] {
+  if (clientId === null || clientSecret === null) return []
   const settings = { id: 'WAXWING_GOOGLE_CLIENT_ID', secret: 'WAXWING_GOOGLE_CLIENT_SECRET' }
-  return { google: { clientId, clientSecret, settings } }
+  return [{ provider: 'google', clientId, clientSecret, settings }]
 }

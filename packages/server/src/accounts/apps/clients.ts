@@ -1,7 +1,7 @@
 import type { Db } from '../../database/pool.ts'
 import type { KeyRing } from '../../kit/key-ring.ts'
 import { SealError } from '../../kit/seal.ts'
-import { type OperatorsApps, operatorsApps } from '../../providers/operators-apps.ts'
+import { type OperatorsApp, type OperatorsApps, operatorsApps } from '../../providers/operators-apps.ts'
 import type { OAuthProvider, SignInClient } from '../../providers/sign-in.ts'
 import { type AppSecrets, openAppSecrets } from './secrets.ts'
 import { type AppRow, findApp, findOldestApp } from './store.ts'
@@ -45,18 +45,19 @@ export async function openOAuthClients(
 ): Promise<OAuthClients> {
   const secrets = await openAppSecrets(db, keyRing)
   const operators = operatorsApps(config)
+  const operatorsOf = (provider: OAuthProvider) => operators.find(app => app.provider === provider)
   return {
     async find(from, tenantId, name) {
-      if (name.appId === null) return clientOf(name.provider, operators[name.provider])
+      if (name.appId === null) return clientOf(operatorsOf(name.provider))
       const app = await findApp(from, tenantId, name.appId)
       return app && isOf(app, name) ? openClient(secrets, app) : 'provider_not_configured'
     },
     async findDefault(from, tenantId, name) {
       const oldest = await findOldestApp(from, tenantId, name)
       if (oldest) return { appId: oldest.id }
-      return operators[name.provider] ? { appId: null } : null
+      return operatorsOf(name.provider) ? { appId: null } : null
     },
-    hasOperators: provider => operators[provider] !== undefined,
+    hasOperators: provider => operatorsOf(provider) !== undefined,
   }
 }
 
@@ -65,12 +66,9 @@ export function isOf(app: AppRow, { provider, cloud }: Omit<ClientName, 'appId'>
 }
 
 /** An app of the operator. Its provider has one cloud only. */
-function clientOf(
-  provider: OAuthProvider,
-  operators: SignInClient | undefined,
-): OAuthClient | 'provider_not_configured' {
-  if (!operators) return 'provider_not_configured'
-  const { clientId, clientSecret } = operators
+function clientOf(app: OperatorsApp | undefined): OAuthClient | 'provider_not_configured' {
+  if (!app) return 'provider_not_configured'
+  const { provider, clientId, clientSecret } = app
   return { provider, cloud: null, appId: null, clientId, clientSecret, scopes: null }
 }
 

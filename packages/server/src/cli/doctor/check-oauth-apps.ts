@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Config } from '../../config.ts'
+import { openSignIns, SIGN_IN_PROVIDERS } from '../../connections/kinds/sign-ins.ts'
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
 import { type OAuthClient, openOAuthClients } from '../../accounts/apps/clients.ts'
@@ -14,7 +15,8 @@ import { environmentKeyRing, type KeyRing } from '../../kit/key-ring.ts'
 import { fileKeyRing } from '../../kit/key-ring-file.ts'
 import { openLog } from '../../kit/log.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import { googleSignIn } from '../../providers/google/sign-in.ts'
+import { signInAbilitiesOf } from '../../providers/abilities.ts'
+import { operatorsApps } from '../../providers/operators-apps.ts'
 import { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import type { SignIn } from '../../providers/sign-in.ts'
 import { findStandIns } from '../../start/stand-ins.ts'
@@ -25,7 +27,6 @@ const APPS_MAX = 1000
 const ASKED_MAX = 20
 const ASK_SECONDS = 20
 const STORE_AGAIN = 'Store its secret again with PATCH /v1/oauth-apps/{appId}.'
-const SET_AGAIN = 'Correct WAXWING_GOOGLE_CLIENT_ID and WAXWING_GOOGLE_CLIENT_SECRET.'
 
 /** An app whose secret can be read, with how to name it to people. */
 interface Named {
@@ -43,19 +44,20 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
     // The check of the sealing key reports that.
     if (!keyRing) return []
     const apps = await listEveryApp(db, FIRST_ID, APPS_MAX)
-    if (apps.length === 0 && config.googleClientId === null) {
-      return [ok('OAuth apps', 'There are none, so users cannot sign in with Google.')]
+    const operators = operatorsApps(config)
+    if (apps.length === 0 && operators.length === 0) {
+      const names = SIGN_IN_PROVIDERS.map(provider => signInAbilitiesOf(provider).name).join(' or ')
+      return [ok('OAuth apps', `There are none, so users cannot sign in with ${names}.`)]
     }
     const clients = await openOAuthClients(db, keyRing, config)
     const readable: Named[] = []
     const findings: Finding[] = []
-    const operators = await clients.find(db, FIRST_ID, { provider: 'google', cloud: null, appId: null })
-    if (typeof operators !== 'string')
-      readable.push({
-        name: 'The app of WAXWING_GOOGLE_CLIENT_ID',
-        client: operators,
-        remedy: SET_AGAIN,
-      })
+    for (const { provider, settings } of operators) {
+      const client = await clients.find(db, FIRST_ID, { provider, cloud: null, appId: null })
+      if (typeof client === 'string') continue
+      const remedy = `Correct ${settings.id} and ${settings.secret}.`
+      readable.push({ name: `The app of ${settings.id}`, client, remedy })
+    }
     for (const app of apps) {
       const client = await clients.find(db, app.tenantId, { ...app, appId: app.id })
       const name = nameOf(app)
@@ -65,7 +67,7 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
     return [
       ok('OAuth apps', `Apps whose secret can be read: ${readable.length}`),
       ...findings,
-      ...(await askProvider(config, readable.slice(0, ASKED_MAX))),
+      ...(await askProviders(config, readable.slice(0, ASKED_MAX))),
     ]
   } catch (error) {
     return [wrong('OAuth apps', wordsOf(error))]
@@ -81,7 +83,7 @@ function nameOf({ id, name, accounts }: CountedApp): string {
   return `The app ${JSON.stringify(name)} (${id}), accounts: ${accounts}`
 }
 
-async function askProvider(config: Config, apps: readonly Named[]): Promise<Finding[]> {
+async function askProviders(config: Config, apps: readonly Named[]): Promise<Finding[]> {
   if (apps.length === 0) return []
   const log = openLog({ level: 'silent', format: 'json', destination: process.stderr })
   const standIns = await findStandIns(config.sandboxUrl, log)
@@ -90,13 +92,22 @@ async function askProvider(config: Config, apps: readonly Named[]): Promise<Find
     authorities: trustAlso(config.certificateAuthorities),
     standIns,
   })
-  const signIn = googleSignIn({ calls, standIns })
+  const signIns = Object.values(openSignIns({ calls, standIns }))
+  const found = await Promise.all(signIns.map(signIn => askAbout(signIn, config, apps)))
+  return found.flat()
+}
+
+/** Asks a provider about those of the apps that are its own. */
+async function askAbout(signIn: SignIn, config: Config, apps: readonly Named[]): Promise<Finding[]> {
+  const { provider } = signIn
+  const { name: ofProvider } = signInAbilitiesOf(provider)
   const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
-  const redirectUri = callbackUrl(baseUrl, 'google')
-  const answers = await Promise.all(apps.map(app => ask(signIn, { ...app, redirectUri })))
+  const redirectUri = callbackUrl(baseUrl, provider)
+  const asked = apps.filter(({ client }) => client.provider === provider)
+  const answers = await Promise.all(asked.map(app => ask(signIn, { ...app, ofProvider, redirectUri })))
   const accepted = answers.filter(answer => answer === null).length
   return [
-    ...(accepted > 0 ? [ok('OAuth apps', `Apps that Google accepts: ${accepted}`)] : []),
+    ...(accepted > 0 ? [ok('OAuth apps', `Apps that ${ofProvider} accepts: ${accepted}`)] : []),
     ...answers.filter(answer => answer !== null),
   ]
 }
@@ -104,7 +115,7 @@ async function askProvider(config: Config, apps: readonly Named[]): Promise<Find
 /** Offers a code that nobody was given: only who is told that the code is wrong is known as a client. */
 async function ask(
   signIn: SignIn,
-  { name, client, remedy, redirectUri }: Named & { redirectUri: string },
+  { name, client, remedy, ofProvider, redirectUri }: Named & { ofProvider: string; redirectUri: string },
 ): Promise<Finding | null> {
   const request = {
     client,
@@ -116,14 +127,14 @@ async function ask(
   }
   try {
     await signIn.exchange(request, AbortSignal.timeout(ASK_SECONDS * 1000))
-    return warning('OAuth apps', `${name}: Google took a code that it never gave.`)
+    return warning('OAuth apps', `${name}: ${ofProvider} took a code that it never gave.`)
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     const { kind, message } = error
     if (kind === 'grant_refused') return null
     if (kind === 'misconfigured') {
-      return wrong('OAuth apps', `${name}: Google does not accept its client id and secret.`, remedy)
+      return wrong('OAuth apps', `${name}: ${ofProvider} does not accept its client id and secret.`, remedy)
     }
-    return warning('OAuth apps', `${name}: Whether Google accepts it is not known. ${message}`)
+    return warning('OAuth apps', `${name}: Whether ${ofProvider} accepts it is not known. ${message}`)
   }
 }

@@ -1,41 +1,80 @@
+import type { Sharing } from '../../kit/share.ts'
 import type { Db } from '../../database/pool.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
 import { reachedAs, type ReachedAccount } from '../../accounts/reach.ts'
 import { recordWatch } from './gmail-push/record-watch.ts'
+import { gmailPushReceiver } from './gmail-push/receive.ts'
+import { operatorsTerms, type PushConfig } from './gmail-push/rules.ts'
 import { findWatching, type PushTerms } from './gmail-push/store.ts'
+import type { Kind } from './kind.ts'
+import { sharedUse } from './quota-use.ts'
 import { findGranted } from '../../accounts/grants/store.ts'
 import type { AccessTokens } from '../../providers/access-tokens.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { gmailAccount } from '../../providers/gmail/account.ts'
 import { GMAIL_HOST } from '../../providers/gmail/api.ts'
 import type { PushPlan } from '../../providers/gmail/pushing.ts'
-import type { QuotaGovernor } from '../../providers/gmail/governor.ts'
+import { QuotaGovernor } from '../../providers/gmail/governor.ts'
 import { projectOf } from '../../providers/google/project.ts'
 import { readsSettings } from '../../providers/google/scopes.ts'
+import { googlePushTokens } from '../../providers/google/push-tokens.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import type { ConnectionPermit, Connector } from '../connections.ts'
 
-/** What it takes to reach accounts of Gmail. */
-export interface GmailReach {
+export interface GmailOptions {
+  db: Db
   calls: ProviderCalls
   tokensOf(account: Pick<ReachedAccount, 'id' | 'tenantId'>): AccessTokens
-  governor: QuotaGovernor
-  /** By what accounts are watched that use the operator's app. */
-  operatorsPush?: PushTerms | null
+  settings: { gmailUnitsPerMinute: number; gmailProjectUnitsPerMinute: number } & PushConfig
+  /** The processes that share the quotas; this one is alone by default. */
+  sharing?: Sharing | undefined
+  pace?: GmailPace | undefined
+}
+
+/** Times of following accounts of Gmail. Tests use shorter ones. */
+export interface GmailPace {
   /** Interval of asking whether something happened. */
   pollSeconds?: number
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+/** Accounts that are read by Gmail's interface and send by it, with a grant of their user. */
+export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }: GmailOptions): Kind {
+  const governor = new QuotaGovernor({
+    userUnitsPerMinute: settings.gmailUnitsPerMinute,
+    projectUnitsPerMinute: settings.gmailProjectUnitsPerMinute,
+    sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null,
+  })
+  // By what accounts are watched that use the operator's app.
+  const operators = operatorsTerms(settings)
+  return {
+    waysTo(reached) {
+      const reach = { db, calls, governor, operators, tokens: tokensOf(reached), ...pace }
+      const connectorOf = (account: AccountView) => gmailConnector(reach, account)
+      return { read: connectorOf, send: connectorOf }
+    },
+    openPushes: taking =>
+      gmailPushReceiver({ db, pushTokens: googlePushTokens(calls), operators, ...taking }),
+  }
+}
+
+interface GmailReach extends GmailPace {
+  db: Db
+  calls: ProviderCalls
+  governor: QuotaGovernor
+  operators: PushTerms | null
+  /** Those of the account, shared by all its connections. */
+  tokens: AccessTokens
 }
 
 /** Accounts of Gmail share the connections to its host, so none of them needs a permit. */
 const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
-/** @param tokens of this account, shared by all its connections */
-export function gmailConnector(
-  { calls, governor, operatorsPush = null, pollSeconds }: GmailReach,
+function gmailConnector(
+  { db, calls, governor, operators, tokens, pollSeconds, now }: GmailReach,
   account: AccountView,
-  tokens: AccessTokens,
-  { db, now }: { db: Db; now?: (() => number) | undefined },
 ): Connector {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
   return {
@@ -54,7 +93,7 @@ export function gmailConnector(
         tokens,
         quota: governor.userOf(projectOf(granted.clientId), account.subject ?? account.email),
         signal,
-        pushPlan: await planPushes(db, account.id, operatorsPush),
+        pushPlan: await planPushes(db, account.id, operators),
         readsSettings: async () => readsSettings((await findGranted(db, account.id))?.scopes ?? []),
         takesSources: bodyStorage === 'full',
         ...(pollSeconds !== undefined && { pollSeconds }),

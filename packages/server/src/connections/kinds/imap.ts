@@ -4,7 +4,6 @@ import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
 import { reachedAs } from '../../accounts/reach.ts'
 import type { AccountKeys, KeyedAccount } from '../../accounts/secrets.ts'
-import { findAccountView } from '../../accounts/store.ts'
 import type { EgressGuard } from '../../kit/egress/guard.ts'
 import { SealError } from '../../kit/seal.ts'
 import type { ConnectedAccount } from '../../providers/connected-account.ts'
@@ -15,11 +14,11 @@ import { Suspicions } from '../../providers/imap/suspicions.ts'
 import { smtpAccount } from '../../providers/smtp/sending.ts'
 import { resolveServer } from '../../providers/resolve-server.ts'
 import type { MailServer } from '../../providers/mail-server.ts'
-import type { Connector, ConnectorOf } from '../connections.ts'
-import { gmailConnector, type GmailReach } from './gmail.ts'
+import type { Connector } from '../connections.ts'
 import type { HostBudget } from '../host-budget.ts'
+import type { Kind } from './kind.ts'
 
-export interface ConnectorOptions {
+export interface ImapOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
@@ -27,14 +26,19 @@ export interface ConnectorOptions {
   budget: HostBudget
   /** Bounds those to each SMTP server. */
   smtpBudget: HostBudget
-  /** How accounts of Gmail are reached; by default none can be. */
-  gmail?: GmailReach | undefined
   /** The name that EHLO says to SMTP servers. */
   clientName: string
-  /** Whether the operator lets passwords travel without TLS. */
-  allowPlaintext: boolean
+  settings: {
+    /** Whether the operator lets passwords travel without TLS. */
+    allowPlaintext: boolean
+  }
   /** The authorities to trust; the public ones by default. */
   authorities?: SecureContext | undefined
+  pace?: ImapPace | undefined
+}
+
+/** Times of connections to IMAP servers. Tests use shorter ones. */
+export interface ImapPace {
   /** How often a waiting connection is asked for a sign of life. */
   keepAliveSeconds?: number
   /** How soon it must come. */
@@ -45,47 +49,33 @@ export interface ConnectorOptions {
   now?: () => number
 }
 
-/** What finds the connectors of accounts. A connector rejects with `account_deleted` where the account is gone. */
-export function connectors(options: ConnectorOptions): ConnectorOf {
-  return ({ id, tenantId }) => {
-    // Kept over all connections of the account: what killed the last one must not kill each.
-    const remembered = { suspicions: new Suspicions(), notifyTrust: new NotifyTrust(options.passFactorMax) }
-    const tokens = options.gmail?.tokensOf({ id, tenantId })
-    return async () => {
-      const account = await findAccountView(options.db, tenantId, id)
-      if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
-      if (account.provider === 'gmail' && options.gmail && tokens)
-        return gmailConnector(options.gmail, account, tokens, options)
-      const server = account.imap?.imap
-      if (!server)
-        throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
-      return imapConnector(options, account, server, remembered)
-    }
-  }
-}
-
-/** What finds the connectors by which accounts send; as `connectors`. */
-export function senders(options: ConnectorOptions): ConnectorOf {
-  return ({ id, tenantId }) => {
-    const tokens = options.gmail?.tokensOf({ id, tenantId })
-    return async () => {
-      const account = await findAccountView(options.db, tenantId, id)
-      if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
-      if (account.provider === 'gmail' && options.gmail && tokens)
-        return gmailConnector(options.gmail, account, tokens, options)
-      const server = account.imap?.smtp
-      if (!server)
-        throw new ProviderFailure('unsupported', 'This account has no SMTP server, so it only reads.')
-      requireEncryption(server, options)
-      return {
-        version: reachedAs(account).version,
-        host: server.host,
-        syncWindowDays: null,
-        isOneAtATime: true,
-        acquire: signal => options.smtpBudget.acquire(server.host, signal),
-        connect: signal => connectSmtp(options, account, server, signal).catch(blameAccount),
+/** Accounts that are read by IMAP and send by SMTP, with a password. */
+export function imapKind(options: ImapOptions): Kind {
+  return {
+    waysTo() {
+      // What killed the last connection must not kill each.
+      const remembered = {
+        suspicions: new Suspicions(),
+        notifyTrust: new NotifyTrust(options.pace?.passFactorMax),
       }
-    }
+      return {
+        read(account) {
+          const server = account.imap?.imap
+          if (!server)
+            throw new ProviderFailure(
+              'unsupported',
+              'This account has no IMAP server, so it cannot be followed.',
+            )
+          return imapConnector(options, account, server, remembered)
+        },
+        send(account) {
+          const server = account.imap?.smtp
+          if (!server)
+            throw new ProviderFailure('unsupported', 'This account has no SMTP server, so it only reads.')
+          return smtpConnector(options, account, server)
+        },
+      }
+    },
   }
 }
 
@@ -96,7 +86,7 @@ interface Remembered {
 }
 
 function imapConnector(
-  options: ConnectorOptions,
+  options: ImapOptions,
   account: AccountView,
   server: MailServer,
   remembered: Remembered,
@@ -117,18 +107,30 @@ function imapConnector(
   }
 }
 
-function requireEncryption({ security }: MailServer, { allowPlaintext }: ConnectorOptions): void {
-  if (security === 'none' && !allowPlaintext)
+function smtpConnector(options: ImapOptions, account: AccountView, server: MailServer): Connector {
+  requireEncryption(server, options)
+  return {
+    version: reachedAs(account).version,
+    host: server.host,
+    syncWindowDays: null,
+    isOneAtATime: true,
+    acquire: signal => options.smtpBudget.acquire(server.host, signal),
+    connect: signal => connectSmtp(options, account, server, signal).catch(blameAccount),
+  }
+}
+
+function requireEncryption({ security }: MailServer, { settings }: ImapOptions): void {
+  if (security === 'none' && !settings.allowPlaintext)
     throw new ProviderFailure('not_allowed', 'connections without TLS are not allowed here')
 }
 
 async function connectImap(
-  options: ConnectorOptions,
+  options: ImapOptions,
   account: KeyedAccount,
   server: MailServer,
   session: Remembered & { signal: AbortSignal },
 ): Promise<ConnectedAccount> {
-  const { db, accountKeys, guard, authorities, keepAliveSeconds, answerSeconds, now } = options
+  const { db, accountKeys, guard, authorities, pace: { keepAliveSeconds, answerSeconds, now } = {} } = options
   const password = await accountKeys.findSecret(db, account, 'imap_password')
   if (!password) throw new ProviderFailure('login_failed', 'no password is stored for this account')
   const { host, port, addresses } = await resolveServer(guard, 'imap', server)
@@ -143,7 +145,7 @@ async function connectImap(
 }
 
 async function connectSmtp(
-  options: ConnectorOptions,
+  options: ImapOptions,
   account: AccountView,
   server: MailServer,
   signal: AbortSignal,

@@ -1,0 +1,30 @@
+import type { Db } from '../database/pool.ts'
+import { findAccountView } from '../accounts/store.ts'
+import { ProviderFailure } from '../providers/failure.ts'
+import type { ConnectorOf } from './connections.ts'
+import type { Ways } from './kinds/kind.ts'
+import type { Kinds } from './kinds/kinds.ts'
+
+export interface ConnectorOptions {
+  db: Db
+  kinds: Kinds
+}
+
+/**
+ * What finds the connectors by which accounts are read, or by which they send. A connector rejects with
+ * `account_deleted` where the account is gone.
+ */
+export function connectors({ db, kinds }: ConnectorOptions, way: keyof Ways): ConnectorOf {
+  return ({ id, tenantId }) => {
+    let ways: Ways | null = null
+    return async () => {
+      const account = await findAccountView(db, tenantId, id)
+      if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      const kind = kinds[account.provider]
+      if (!kind)
+        throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
+      ways ??= kind.waysTo({ id, tenantId })
+      return ways[way](account)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { ReachedAccount } from '../../accounts/reach.ts'
+import type { AccountView } from '../../accounts/row.ts'
+import type { Waker } from '../../database/wake.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { PushReceiver } from '../../kit/push-receiver.ts'
+import type { Connector } from '../connections.ts'
+
+/** The ways to one account. Whatever they remember of it lasts over all of its connections. */
+export interface Ways {
+  /** Leads to what the account holds. Throws `ProviderFailure` if its row names no way. */
+  read(account: AccountView): Connector
+  /** Leads to what the account sends by; as `read`. */
+  send(account: AccountView): Connector
+}
+
+/** What is used to take pushes. */
+export interface PushTaking {
+  waker: Waker
+  log: Logger
+  /** The address of the service. */
+  baseUrl(): string
+}
+
+/** A kind of account: how it is reached, how it sends, and which pushes it takes. */
+export interface Kind {
+  /** Called once for an account, before its first connection. */
+  waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
+  /** Absent if its provider pushes nothing. */
+  openPushes?(taking: PushTaking): PushReceiver
+}
