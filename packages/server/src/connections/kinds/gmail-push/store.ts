@@ -76,10 +76,16 @@ export async function recordNotice(
 ): Promise<string[]> {
   const isOperators = operators?.subscription === subscription && operators.serviceAccount === serviceAccount
   const { rows } = await sql<{ id: string }>`
+<<<<<<< HEAD
     update account_half set sync_wanted = ${wantedWith([NOTICE])}
     from account
     where account.id = account_half.account_id and kind = 'mail' and provider = 'gmail'
       and lower(email) = lower(${email}) and deleted_at is null and status = 'active'
+=======
+    update account set sync_wanted = ${wantedWith([NOTICE])}
+    where provider = 'gmail' and auth_method = 'oauth' and lower(email) = lower(${email})
+      and deleted_at is null and status = 'active'
+>>>>>>> cceac4ce (Index the addresses of accounts that sign in)
       and not sync_wanted @> array[${NOTICE}]::text[] and ${unflushed}
       and case when oauth_app_id is null then ${isOperators} else oauth_app_id in (
         select id from oauth_app
