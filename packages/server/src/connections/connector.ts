@@ -10,10 +10,7 @@ export interface ConnectorOptions {
   kinds: Kinds
 }
 
-/**
- * What finds the connectors by which accounts are read, or by which they send. A connector rejects with
- * `account_deleted` where the account is gone.
- */
+/** Finds the connectors by which accounts are read, or send. They reject with `account_deleted` if the account is gone. */
 export function connectors({ db, kinds }: ConnectorOptions, way: keyof Ways): ConnectorOf {
   return ({ id, tenantId }) => {
     let ways: Ways | null = null

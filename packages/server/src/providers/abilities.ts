@@ -3,7 +3,7 @@ import type { OAuthProvider } from './sign-in.ts'
 /** The kind of an account: by which interface its mailbox is reached. */
 export type AccountKind = 'gmail' | 'graph' | 'imap'
 
-/** How accounts of a kind differ from others, for whoever decides by that. Nobody asks for a kind by its name. */
+/** How accounts of a kind differ from others. Features decide by this, and never by the name of a kind. */
 export interface Abilities {
   /** The provider at which users of such accounts sign in. Null: an account has a password. */
   signInAt: OAuthProvider | null

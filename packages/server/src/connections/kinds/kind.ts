@@ -5,7 +5,7 @@ import type { Logger } from '../../kit/log.ts'
 import type { PushReceiver } from '../../kit/push-receiver.ts'
 import type { Connector } from '../connections.ts'
 
-/** The ways to one account. Whatever they remember of it lasts over all of its connections. */
+/** The ways to one account. Their memory of it lasts over all of its connections. */
 export interface Ways {
   /** Leads to what the account holds. Throws `ProviderFailure` if its row names no way. */
   read(account: AccountView): Connector
