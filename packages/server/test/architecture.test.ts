@@ -32,28 +32,6 @@ const FLOORS: readonly (readonly string[])[] = [
 /** The lowest floor from which the contract is seen. Rooms below it must not reach it through others, either. */
 const CONTRACT_FROM = 'events'
 
-<<<<<<< HEAD
-/** Imports of a higher floor, each with its reason. */
-const UPWARD: readonly { from: RegExp; to: RegExp; reason: string }[] = [
-  {
-    from: /^connections\//,
-    to: /^features\/accounts\/[^/]+\/(?:store|rules|secrets|account|clients?|record[^/]*)\.ts$/,
-    reason: 'a connection is made of the row, the secrets, the grant and the OAuth app of an account',
-  },
-  {
-    from: /^sync\//,
-    to: /^features\/[^/]+\/[^/]+\/(?:store|following|rules|location|arrival|record[^/]*)\.ts$/,
-    reason: 'followers of mail record what they find, and stand in sync/mail',
-  },
-  {
-    from: /^sync\//,
-    to: /^features\/accounts\/halves\/[^/]+\.ts$/,
-    reason: 'only accounts write which process follows an account and with what result',
-  },
-]
-
-=======
->>>>>>> 57d127c2 (Put the ground of accounts on its floor)
 /** Lower rooms of which another sees only some files, or none. */
 const VIEWS: readonly { from: RegExp; of: RegExp; only: RegExp | null }[] = [
   // Settings are read where the process is put together, and handed on.
@@ -66,7 +44,7 @@ const VIEWS: readonly { from: RegExp; of: RegExp; only: RegExp | null }[] = [
   {
     from: /^connections\//,
     of: /^accounts\//,
-    only: /^accounts\/(?:row|store|settings|secrets|reach|grants\/[^/]+|apps\/[^/]+)\.ts$/,
+    only: /^accounts\/(?:row|store|settings|secrets|reach|halves\/notice|grants\/[^/]+|apps\/[^/]+)\.ts$/,
   },
   { from: /^sync\//, of: /^limits\//, only: null },
   { from: /^sync\//, of: /^accounts\/(?:secrets\.ts|grants\/|apps\/)/, only: null },
@@ -76,7 +54,11 @@ const VIEWS: readonly { from: RegExp; of: RegExp; only: RegExp | null }[] = [
   { from: /^(?:calls|pages)\//, of: /^(?:processes|jobs|limits|connections|sync)\//, only: null },
   { from: /^wing\//, of: /^sync\//, only: /^sync\/follower\.ts$/ },
   // A follower stands in its wing, and nothing else of a wing sees how accounts are followed.
-  { from: /^features\/[^/]+\/(?!following\/)/, of: /^(?:sync\/|accounts\/ownership\.ts)/, only: null },
+  {
+    from: /^features\/[^/]+\/(?!following\/)/,
+    of: /^(?:sync\/|accounts\/halves\/ownership\.ts)/,
+    only: null,
+  },
   {
     from: /^features\/[^/]+\/[^/]+\//,
     of: /^wing\//,
@@ -293,24 +275,14 @@ describe('the import law', () => {
   test('says in one place whether a row is claimed', () => {
     const asking = files.filter(file => /\bisLive\b/.test(readFileSync(path.join(PACKAGES, file), 'utf8')))
     expect(asking.map(file => file.replace('server/src/', '')).toSorted()).toEqual([
-      'accounts/ownership.ts', // accounts whose owner is gone
+      'accounts/halves/ownership.ts', // accounts whose owner is gone
       'accounts/spread.ts', // what each owner follows
       'accounts/troubles.ts', // accounts whose owner is gone
-<<<<<<< HEAD
-      'accounts/halves/ownership.ts', // accounts whose owner is gone
-      'features/mail/comparisons/store.ts', // counts followed accounts
-=======
       'cli/instances.ts', // shows processes
->>>>>>> 57d127c2 (Put the ground of accounts on its floor)
       'processes/claims.ts',
       'processes/lease.ts',
       'processes/list-instances.ts',
       'processes/live-processes.ts',
-<<<<<<< HEAD
-      'start/blob-mark.ts', // counts processes
-      'sync/spread.ts', // counts followers
-=======
->>>>>>> 57d127c2 (Put the ground of accounts on its floor)
     ])
   })
 

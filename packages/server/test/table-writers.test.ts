@@ -6,13 +6,8 @@ const SOURCE = path.resolve(import.meta.dirname, '../src')
 
 /** The wing or the room that writes each table. */
 const WRITERS: Record<string, readonly string[]> = {
-<<<<<<< HEAD
   account: ['accounts'],
   account_half: ['accounts'],
-=======
-  // The sync writes how following an account goes, mail by which rules it was indexed, and a push that it was made.
-  account: ['accounts', 'connections', 'mail', 'sync'],
->>>>>>> 57d127c2 (Put the ground of accounts on its floor)
   account_secret: ['accounts'],
   account_token: ['tenancy'],
   api_key: ['tenancy'],

@@ -69,11 +69,7 @@ CREATE INDEX account_owned_tenant ON public.account USING btree (tenant_id, owne
 CREATE INDEX account_owner ON public.account USING btree (owner_instance, id) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_purge ON public.account USING btree (purge_after) WHERE ((deleted_at IS NOT NULL) AND (purged_at IS NULL));
 CREATE INDEX account_purge_failing ON public.account USING btree (deleted_at) WHERE (purge_failures > 0);
-<<<<<<< HEAD
-=======
-CREATE INDEX account_search_version ON public.account USING btree (search_version, id) WHERE (deleted_at IS NULL);
 CREATE INDEX account_signed_in_address ON public.account USING btree (lower(email)) WHERE ((auth_method = 'oauth'::text) AND (deleted_at IS NULL));
->>>>>>> cceac4ce (Index the addresses of accounts that sign in)
 CREATE UNIQUE INDEX account_subject ON public.account USING btree (subject, tenant_id) WHERE ((deleted_at IS NULL) AND (subject IS NOT NULL));
 CREATE INDEX account_unowned ON public.account USING btree (tenant_id, id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
 CREATE TRIGGER purge_set BEFORE UPDATE OF purge_after ON public.account FOR EACH ROW WHEN (((new.purge_after IS NOT NULL) AND (new.purge_after IS DISTINCT FROM old.purge_after))) EXECUTE FUNCTION note_set_moment('purge');

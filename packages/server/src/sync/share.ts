@@ -6,8 +6,7 @@ import type { Keepers } from './keepers.ts'
 import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { planShare } from './spread.ts'
 import { readSpread, type Spread } from '../accounts/spread.ts'
-import { weight } from '../features/mail/following/weight.ts'
-import { weighAccounts } from '../accounts/ownership.ts'
+import { weighAccounts } from '../accounts/weigh-accounts.ts'
 
 /** The timing of an even spread. Tests use shorter times. */
 export interface SharePace {
@@ -154,14 +153,8 @@ export class ShareTaker {
 
   /** Weighs a few accounts again, which may have grown. */
   async #weigh(): Promise<void> {
-<<<<<<< HEAD
-    const { db, keepers } = this.#options
-    const weights = await weighAccounts(db, keepers.listWeighedFirst(WEIGHED_AT_ONCE))
-    for (const [id, weighed] of weights) keepers.weigh(id, weighed)
-=======
     const { db, keepers, weight } = this.#options
     const weights = await weighAccounts(db, keepers.listWeighedFirst(WEIGHED_AT_ONCE), weight)
     for (const weighed of weights) keepers.weigh(...weighed)
->>>>>>> 9cf6ef7d (Let the follower bring the weight of an account)
   }
 }

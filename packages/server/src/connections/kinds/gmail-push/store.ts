@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { unflushed } from '../../../database/unflushed.ts'
 import type { GrantedWatch } from '../../../providers/granted-watch.ts'
-import { NOTICE, wantedWith } from '../../../accounts/halves/wanted.ts'
+import { recordPushed } from '../../../accounts/halves/notice.ts'
 
 /** How the mailboxes of an OAuth app are watched, and whose pushes are believed. */
 export interface PushTerms {
@@ -67,7 +66,7 @@ export async function judgeSigner(
 
 /**
  * Asks for a look at the accounts of the address that use an app of the notice. Returns the ids of those for which none
- * was asked for yet. A crash of the database may lose it, as a notice may be lost on its way.
+ * was asked for yet.
  */
 export async function recordNotice(
   db: Db,
@@ -75,22 +74,10 @@ export async function recordNotice(
   operators: PushTerms | null,
 ): Promise<string[]> {
   const isOperators = operators?.subscription === subscription && operators.serviceAccount === serviceAccount
-  const { rows } = await sql<{ id: string }>`
-<<<<<<< HEAD
-    update account_half set sync_wanted = ${wantedWith([NOTICE])}
-    from account
-    where account.id = account_half.account_id and kind = 'mail' and provider = 'gmail'
-      and lower(email) = lower(${email}) and deleted_at is null and status = 'active'
-=======
-    update account set sync_wanted = ${wantedWith([NOTICE])}
-    where provider = 'gmail' and auth_method = 'oauth' and lower(email) = lower(${email})
-      and deleted_at is null and status = 'active'
->>>>>>> cceac4ce (Index the addresses of accounts that sign in)
-      and not sync_wanted @> array[${NOTICE}]::text[] and ${unflushed}
-      and case when oauth_app_id is null then ${isOperators} else oauth_app_id in (
-        select id from oauth_app
-        where push_subscription = ${subscription} and push_service_account = ${serviceAccount}) end
-    returning id
-  `.execute(db)
-  return rows.map(({ id }) => id)
+  const isMeant = sql<boolean>`(
+    provider = 'gmail' and auth_method = 'oauth' and lower(email) = lower(${email})
+    and case when oauth_app_id is null then ${isOperators} else oauth_app_id in (
+      select id from oauth_app
+      where push_subscription = ${subscription} and push_service_account = ${serviceAccount}) end)`
+  return recordPushed(db, 'mail', isMeant)
 }

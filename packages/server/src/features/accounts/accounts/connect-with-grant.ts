@@ -9,13 +9,9 @@ import type { Plan } from '../../tenancy/plans/plan.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { OAuthClient } from '../../../accounts/apps/clients.ts'
-<<<<<<< HEAD
-import { kindOf } from '../../../accounts/grants/rules.ts'
 import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReopened } from '../../../accounts/halves/trouble.ts'
-=======
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
->>>>>>> d3e6b2c3 (Decide by what a kind of account can do, not by its name)
 import { withdrawRevocations } from '../grants/revocation.ts'
 import { storeGrant } from '../../../accounts/grants/store.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleTenant } from '../../../../test/sample-rows.ts'
-import { weighAccounts } from '../../../accounts/ownership.ts'
+import { weighAccounts } from '../../../accounts/weigh-accounts.ts'
 import { mailWeight } from './weight.ts'
 
 test.each([

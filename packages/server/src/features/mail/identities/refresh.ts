@@ -6,13 +6,8 @@ import { ProviderFailure } from '../../../providers/failure.ts'
 import type { OfferedIdentity } from '../../../providers/identities.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 import { reachedAs } from '../../../accounts/reach.ts'
-<<<<<<< HEAD
 import { lockHalf } from '../../../accounts/halves/lock.ts'
-import { areOffered } from './rules.ts'
-=======
-import { lockAccount } from '../../../accounts/store.ts'
 import { abilitiesOf } from '../../../providers/abilities.ts'
->>>>>>> d3e6b2c3 (Decide by what a kind of account can do, not by its name)
 import { recordAsked, recordOffered } from './record-offered.ts'
 
 /** What reading the provider's addresses takes. */
