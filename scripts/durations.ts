@@ -17,15 +17,23 @@ export function postgresOf(env: Readonly<Record<string, unknown>> | undefined): 
 }
 
 /**
- * Orders test files: the longest first, so that no worker is left alone with one at the end. Files without a known
- * duration come before them, and those that share a worker are last, one after the other.
+ * Orders test files: first those that have a worker of their own, then those that share workers, project by project, since
+ * a worker is kept only for files of one project. In each of these groups the longest come first, so that no worker is left
+ * alone with one at the end, and files without a known duration before them.
  */
-export function orderFiles<File extends { isIsolated: boolean; seconds: number | undefined }>(
+export function orderFiles<File extends { sharing: string | null; seconds: number | undefined }>(
   files: readonly File[],
 ): File[] {
   const secondsOf = ({ seconds = Infinity }: File) => seconds
-  const isSharing = ({ isIsolated }: File) => (isIsolated ? 0 : 1)
-  return files.toSorted(
-    (one, other) => isSharing(one) - isSharing(other) || secondsOf(other) - secondsOf(one) || 0,
-  )
+  const groups = Map.groupBy(files, ({ sharing }) => sharing)
+  const longestFirst = (group: readonly File[] = []) =>
+    group.toSorted((one, other) => secondsOf(other) - secondsOf(one) || 0)
+  const longestOf = ([, group]: readonly [unknown, readonly File[]]) => Math.max(...group.map(secondsOf))
+  return [
+    ...longestFirst(groups.get(null)),
+    ...[...groups]
+      .filter(([sharing]) => sharing !== null)
+      .toSorted((one, other) => longestOf(other) - longestOf(one) || 0)
+      .flatMap(([, group]) => longestFirst(group)),
+  ]
 }

@@ -11,7 +11,7 @@ export class LongestFirst extends BaseSequencer {
     const ordered = orderFiles(
       files.map(each => ({
         each,
-        isIsolated: each.project.config.isolate,
+        sharing: each.project.config.isolate ? null : each.project.name,
         seconds:
           durations[`PostgreSQL ${postgresOf(each.project.config.env)}`]?.[
             path.relative(ROOT, each.moduleId)

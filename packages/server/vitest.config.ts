@@ -4,7 +4,7 @@ import { readSources } from '../../scripts/import-graph.ts'
 import { hasOldestPostgres } from '../../scripts/oldest-postgres.ts'
 import { SETTINGS } from '../../scripts/vitest-settings.ts'
 
-const { pure, others, tagged } = findTestFiles(readSources())
+const { pure, alone, others, tagged } = findTestFiles(readSources())
 const withDatabase = {
   globalSetup: ['test/global-setup.ts'],
   setupFiles: ['test/leaks/setup.ts', 'test/statements/setup.ts'],
@@ -13,6 +13,7 @@ const withDatabase = {
 const onOldest = {
   name: 'postgres-16',
   include: tagged,
+  isolate: false,
   tagsFilter: ['postgres-16'],
   env: { WAXWING_TEST_PG: '16' },
   ...withDatabase,
@@ -26,8 +27,9 @@ export default defineConfig({
     name: 'server',
     tags: [{ name: 'postgres-16', description: 'Runs on PostgreSQL 16, too.' }],
     projects: [
-      { test: { name: 'main', include: others, ...withDatabase } },
-      // They share nothing that one of them could leave behind, so a worker runs many of them.
+      // A worker that runs many files loads the service once. A file must leave nothing behind, which test/leaks checks.
+      { test: { name: 'main', include: others, isolate: false, ...withDatabase } },
+      { test: { name: 'alone', include: alone, ...withDatabase } },
       { test: { name: 'pure', include: pure, isolate: false } },
       ...(hasOldestPostgres() && !isAllOnOldest ? [{ test: onOldest }] : []),
     ],

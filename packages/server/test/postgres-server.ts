@@ -11,6 +11,7 @@ import { findBinaries, reachableBinaries } from '../src/database/embedded/postgr
 import { postgresUser, type SystemUser } from '../src/database/embedded/system-user.ts'
 import { guardFolder, guardProcess } from './guard/guard.ts'
 import { chooseMemoryFolder } from './memory-folder.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** A PostgreSQL for tests and scripts: fast, on a unix socket in a temporary folder, gone when disposed. */
 export interface PostgresServer extends AsyncDisposable {
@@ -108,6 +109,14 @@ export async function startPostgresServer(
       await end(child, 'SIGINT')
       await writeFile(path.join(folders.data, 'recovery.signal'), '', { mode: 0o644 })
       child = await start({ restore_command: 'false' })
+      // It lets in readers a moment before its recovery ends.
+      const client = new Client(clientSettings(address('postgres'), 'a test'))
+      await client.connect()
+      await waitUntil('the end of its recovery', async () => {
+        const { rows } = await client.query('select where not pg_is_in_recovery()')
+        return rows.length > 0
+      })
+      await client.end()
     },
     stop: (mode = 'fast') => end(child, mode === 'fast' ? 'SIGINT' : 'SIGQUIT'),
     kill: () => killAll(child),

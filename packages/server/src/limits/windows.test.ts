@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from '../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { expectExactWindows } from '../../test/limits/expect-exact-windows.ts'
-import { loadWindow } from '../../test/limits/load-window.ts'
+import { hasRefusal, loadWindow } from '../../test/limits/load-window.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { startRedis } from '../../test/servers/redis.ts'
 import { systemClock } from '../kit/clock.ts'
@@ -118,6 +118,7 @@ describe.concurrent.for(Object.entries(STORES))('windows %s', ([, openStore]) =>
     const asked = await loadWindow(() => windows.count([window]), {
       clients: CLIENTS,
       milliseconds: EDGES * SHORT_MILLISECONDS,
+      isEnough: until => hasRefusal(until, SHORT_MILLISECONDS),
     })
     expectExactWindows(asked, { limit: window.limit, milliseconds: SHORT_MILLISECONDS })
   })

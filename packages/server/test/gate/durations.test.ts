@@ -18,15 +18,17 @@ test('durations are seconds by file, in the order of the names, with the version
   )
 })
 
-test('a run begins with unknown and long files, and ends with those that share a worker', () => {
+test('a run begins with files that share no worker, goes on by project, and takes the longest first', () => {
   const files = [
-    { isIsolated: false, seconds: 30 },
-    { isIsolated: true, seconds: 10 },
-    { isIsolated: true, seconds: 20 },
-    { isIsolated: false, seconds: 40 },
-    { isIsolated: true, seconds: undefined },
+    { sharing: 'one', seconds: 30 },
+    { sharing: null, seconds: 10 },
+    { sharing: 'other', seconds: 50 },
+    { sharing: null, seconds: 20 },
+    { sharing: 'one', seconds: 40 },
+    { sharing: null, seconds: undefined },
+    { sharing: 'other', seconds: 5 },
   ]
-  expect(orderFiles(files).map(({ seconds }) => seconds)).toEqual([undefined, 20, 10, 40, 30])
+  expect(orderFiles(files).map(({ seconds }) => seconds)).toEqual([undefined, 20, 10, 50, 5, 40, 30])
 })
 
 test('a file that takes over 60 seconds has its reason in STYLE.md', () => {

@@ -11,11 +11,8 @@ import {
 import { describeLeaks, findMended } from './check.ts'
 import { findLeft, type Kind, type Opened, runAs } from './ledger.ts'
 import { OPEN_LEAKS, type OpenLeaks } from './open-leaks.ts'
-import { watchFolders } from './watch-folders.ts'
-import { findLocks, findNewLocks, watchLocks } from './watch-locks.ts'
-import { watchListeners, watchProcesses } from './watch-processes.ts'
-import { watchSessions } from './watch-sessions.ts'
-import { watchTimers } from './watch-timers.ts'
+import { watchAll } from './watch-all.ts'
+import { findLocks, findNewLocks } from './watch-locks.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -26,12 +23,7 @@ declare module 'vitest' {
 
 const HERE = path.resolve(import.meta.dirname, '../..')
 
-watchTimers()
-watchFolders()
-watchListeners()
-watchProcesses()
-watchSessions()
-watchLocks()
+watchAll()
 
 /** What closes in the background, such as a socket, needs a moment. A leak costs all of it. */
 const CLOSING_SECONDS_MAX = 30

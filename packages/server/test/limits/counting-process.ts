@@ -4,7 +4,7 @@ import { parseRedisUrl } from '../../src/kit/redis-url.ts'
 import { RedisCalls } from '../../src/limits/redis/calls.ts'
 import { RedisLink } from '../../src/limits/redis/link.ts'
 import { createNames } from '../../src/limits/redis/names.ts'
-import { loadWindow } from './load-window.ts'
+import { hasRefusal, loadWindow } from './load-window.ts'
 
 export interface CountingOptions {
   redisUrl: string
@@ -41,6 +41,10 @@ process.stdout.write('ready\n')
 process.stdin.once('data', () => void load())
 
 async function load(): Promise<void> {
-  const told = await loadWindow(ask, { clients, milliseconds })
+  const told = await loadWindow(ask, {
+    clients,
+    milliseconds,
+    isEnough: until => hasRefusal(until, windowMilliseconds),
+  })
   process.stdout.write(`${JSON.stringify(told)}\n`, () => process.exit())
 }

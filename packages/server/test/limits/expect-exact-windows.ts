@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Asked } from './load-window.ts'
+import { type Asked, isOfOneWindow, windowAt } from './load-window.ts'
 
 /**
  * Expects that each window handed out each of its places at most once, and all of them if it refused anybody. A request
@@ -10,8 +10,8 @@ export function expectExactWindows(
   asked: readonly Asked[],
   { limit, milliseconds }: { limit: number; milliseconds: number },
 ): void {
-  const windowOf = (time: number) => Math.floor(time / milliseconds)
-  const isSure = ({ from, to }: Asked) => windowOf(from) === windowOf(to)
+  const windowOf = (time: number) => windowAt(time, milliseconds)
+  const isSure = (one: Asked) => isOfOneWindow(one, milliseconds)
   const between = asked.filter(one => !isSure(one))
   let refusing = 0
   for (const [window, sure] of Map.groupBy(asked.filter(isSure), ({ from }) => windowOf(from))) {

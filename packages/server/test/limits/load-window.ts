@@ -12,16 +12,21 @@ export interface Asked {
   count: Pick<Count, 'isAccepted' | 'remaining'> | null
 }
 
-/** Lets clients ask again and again. */
+/** Lets clients ask again and again, for some time and until there is enough to judge. */
 export async function loadWindow(
   ask: () => Count | null | Promise<Count | null>,
-  { clients, milliseconds }: { clients: number; milliseconds: number },
+  {
+    clients,
+    milliseconds,
+    isEnough,
+  }: { clients: number; milliseconds: number; isEnough: (asked: readonly Asked[]) => boolean },
 ): Promise<Asked[]> {
   const asked: Asked[] = []
+  let hasEnough = false
   const end = performance.now() + milliseconds
   await Promise.all(
     Array.from({ length: clients }, async () => {
-      while (performance.now() < end) {
+      while (performance.now() < end || !(hasEnough ||= isEnough(asked))) {
         const from = Date.now()
         const count = await ask()
         asked.push({ from, to: Date.now(), count })
@@ -30,4 +35,17 @@ export async function loadWindow(
     }),
   )
   return asked
+}
+
+/** Whether a request was refused by a window that is known. */
+export function hasRefusal(asked: readonly Asked[], milliseconds: number): boolean {
+  return asked.some(one => one.count?.isAccepted === false && isOfOneWindow(one, milliseconds))
+}
+
+export function isOfOneWindow({ from, to }: Asked, milliseconds: number): boolean {
+  return windowAt(from, milliseconds) === windowAt(to, milliseconds)
+}
+
+export function windowAt(time: number, milliseconds: number): number {
+  return Math.floor(time / milliseconds)
 }

@@ -11,8 +11,13 @@ function projectOf(text: string, ...imports: string[]) {
     [TEST, { text, imports: ['vitest', CODE] }],
     [CODE, { text: 'process.exit()', imports }],
   ])
-  const { pure, others, tagged } = findTestFiles(sources)
-  return [...pure.map(() => 'pure'), ...others.map(() => 'others'), ...tagged.map(() => 'tagged')]
+  const { pure, alone, others, tagged } = findTestFiles(sources)
+  return [
+    ...pure.map(() => 'pure'),
+    ...alone.map(() => 'alone'),
+    ...others.map(() => 'others'),
+    ...tagged.map(() => 'tagged'),
+  ]
 }
 
 describe('findTestFiles', () => {
@@ -24,7 +29,10 @@ describe('findTestFiles', () => {
     ['a process', 'expect(1)', 'others', 'node:child_process'],
     ['a package that is not known', 'expect(1)', 'others', 'left-pad'],
     ['a file that is not there', 'expect(1)', 'others', 'packages/server/src/gone.ts'],
-    ['another clock', 'vi.useFakeTimers()', 'others', 'zod'],
+    ['another clock', 'vi.useFakeTimers()', 'alone', 'zod'],
+    ['another function of all', 'globalThis.fetch = answer', 'alone', 'pg'],
+    ['the memory of its process', 'process.memoryUsage()', 'alone', 'pg'],
+    ['a function that it watches', "vi.spyOn(console, 'log')", 'others', 'pg'],
     ['another environment', "process.env['A'] = 'b'", 'others', 'zod'],
     ['a temporary folder', 'await mkdtemp(prefix)', 'others', 'node:fs/promises'],
     ['a module that it imports later', "await import('pg')", 'others', 'zod'],
@@ -38,7 +46,7 @@ describe('findTestFiles', () => {
       [TEST, { text: '', imports: [helper] }],
       [helper, { text: 'vi.stubEnv(name, value)', imports: [] }],
     ])
-    expect(findTestFiles(sources).others).toEqual(['src/a/a.test.ts'])
+    expect(findTestFiles(sources).alone).toEqual(['src/a/a.test.ts'])
   })
 
   // Written in two parts, or this file would have the tag.

@@ -5,8 +5,10 @@ import type { SourceFile } from '../../../../scripts/import-graph.ts'
 export interface TestFiles {
   /** Tests of values: they reach no database, server, process or environment, and replace nothing. */
   pure: string[]
+  /** Tests that change or measure their process. */
+  alone: string[]
   others: string[]
-  /** Files with the tag `postgres-16`, and files in which tests have it. They are in `others`, too. */
+  /** Files with the tag `postgres-16`, and files in which tests have it. They are in one of the others, too. */
   tagged: string[]
 }
 
@@ -20,6 +22,9 @@ const HARMLESS = new Set([...PACKAGES.split(' '), ...BUILT_IN.split(' ').map(nam
 /** Code of a test that changes what all files of a worker share, or leaves something. */
 const CHANGES_ALL =
   /\bvi\.(?!fn\b|waitFor\b|waitUntil\b)\w+|\binject\(|\bprocess\.(?!env\['WAXWING_TEST)\w+|\bglobalThis\b|\bmkdtemp|\bimport\(|\bsetInterval\(/
+/** Code of a test that changes what other files of a worker would meet, or measures the process. */
+const NEEDS_PROCESS =
+  /\bvi\.(?:use|set|mock|doMock|stub|reset)\w+|\bprocess\.(?:memoryUsage|cpuUsage|chdir|umask)|\bglobalThis\b(?!\.is)|'node:v8'|\bPerformanceObserver\b/
 const TAG = /@module-tag postgres-16\b|tags: \[?'postgres-16'/
 
 /** Finds the project of each test file by what it imports, directly or not, and by its text. */
@@ -27,13 +32,19 @@ export function findTestFiles(sources: ReadonlyMap<string, SourceFile>): TestFil
   const files = [...sources.keys()]
     .filter(file => file.startsWith(`${HERE}/`) && file.endsWith('.test.ts'))
     .toSorted()
-  const isPure = (file: string) => [...findReached(file, sources)].every(each => isHarmless(each, sources))
-  const grouped = Object.groupBy(files, file => (isPure(file) ? 'pure' : 'others'))
+  const grouped = Object.groupBy(files, file => {
+    const reached = [...findReached(file, sources)]
+    if (reached.every(each => isHarmless(each, sources))) return 'pure'
+    return reached.some(each => isOfTests(each) && NEEDS_PROCESS.test(sources.get(each)?.text ?? ''))
+      ? 'alone'
+      : 'others'
+  })
   const here = (found: readonly string[] = []) => found.map(file => path.relative(HERE, file))
   return {
     pure: here(grouped.pure),
+    alone: here(grouped.alone),
     others: here(grouped.others),
-    tagged: here(grouped.others?.filter(file => TAG.test(sources.get(file)!.text))),
+    tagged: here(files.filter(file => TAG.test(sources.get(file)!.text))),
   }
 }
 
@@ -48,6 +59,9 @@ function findReached(file: string, sources: ReadonlyMap<string, SourceFile>): Se
 function isHarmless(name: string, sources: ReadonlyMap<string, SourceFile>): boolean {
   const source = sources.get(name)
   if (!source) return HARMLESS.has(name)
-  const isOfTests = name.includes('/test/') || name.endsWith('.test.ts')
-  return !isOfTests || !CHANGES_ALL.test(source.text)
+  return !isOfTests(name) || !CHANGES_ALL.test(source.text)
+}
+
+function isOfTests(name: string): boolean {
+  return name.includes('/test/') || name.endsWith('.test.ts')
 }

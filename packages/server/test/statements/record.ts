@@ -26,22 +26,20 @@ export function normalize(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\$\d+/g, '$').replaceAll(LIST, '($)')
 }
 
+/** The files of the statements that were compiled in this process; null for a statement of a test. */
+const origins = new Map<string, string | null>()
+/** The statements that the current test file sent. */
+const sent = new Set<string>()
+
+// A worker loads this module once, for all of its test files.
+if (process.env['WAXWING_TEST_STATEMENTS']) watchStatements()
+
 /**
- * Records what the service asks of PostgreSQL in this process, in a folder for all of a run: a file for each statement,
- * written at the end of the first test file that ran it. Kysely calls its compiler on the stack of the code that has the
- * statement, and `pg` shows which of them were sent. Statements without parameters are left out: their text may hold any
- * value.
+ * Records the statements that a test file sends to PostgreSQL in this process, in a folder for all of a run: a file for
+ * each statement, written at the end of the first test file that ran it. Statements without parameters are left out: their
+ * text may hold any value.
  */
 export function recordStatements(folder: string, version: string): void {
-  const origins = new Map<string, string | null>()
-  const sent = new Set<string>()
-  const compile = PostgresQueryCompiler.prototype.compileQuery
-  PostgresQueryCompiler.prototype.compileQuery = function (...args) {
-    const query = compile.apply(this, args)
-    if (!origins.has(query.sql)) origins.set(query.sql, findOrigin())
-    return query
-  }
-  watchParsed((name, text) => name && sent.add(text))
   const ranBy = path.relative(HERE, expect.getState().testPath ?? '')
   afterAll(() => {
     const place = path.join(folder, version)
@@ -55,7 +53,19 @@ export function recordStatements(folder: string, version: string): void {
       const statement: RanStatement = { text, origin, ranBy }
       if (!existsSync(file)) writeFileSync(file, JSON.stringify(statement))
     }
+    sent.clear()
   })
+}
+
+/** Kysely calls its compiler on the stack of the code that has the statement, and `pg` shows which of them were sent. */
+function watchStatements(): void {
+  const compile = PostgresQueryCompiler.prototype.compileQuery
+  PostgresQueryCompiler.prototype.compileQuery = function (...args) {
+    const query = compile.apply(this, args)
+    if (!origins.has(query.sql)) origins.set(query.sql, findOrigin())
+    return query
+  }
+  watchParsed((name, text) => name && sent.add(text))
 }
 
 /** The file of the service that has a statement; null for one of a test. */

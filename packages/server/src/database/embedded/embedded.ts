@@ -178,7 +178,8 @@ async function reachServer(server: Server): Promise<Client> {
     )
     if (started) return started
     const complaint = await lastLines(cluster.folders.log)
-    const isPassing = PASSING.test(complaint) && !diskTroubleIn(complaint)
+    const isPassing =
+      (PASSING.test(complaint) || endsWithAnother(complaint, child)) && !diskTroubleIn(complaint)
     if (Date.now() > until || !isPassing || (await findDiskTrouble(options.dataDir))) {
       throw new PostgresUnavailable(
         `The embedded PostgreSQL in ${options.dataDir} does not start. Its log (${cluster.folders.log}) ends with:\n${complaint}`,
@@ -305,6 +306,15 @@ function addressOf({ folders, password }: LocalCluster, database: string) {
 
 function hasEnded(child: ChildProcess) {
   return child.exitCode !== null || child.signalCode !== null
+}
+
+/**
+ * Whether a log ends with a line of another server: another process has started its own at the same time, and writes to
+ * the same log.
+ */
+function endsWithAnother(lines: string, { pid }: ChildProcess): boolean {
+  const [, writer] = /\[(\d+)\][^\n]*$/.exec(lines) ?? []
+  return writer !== undefined && Number(writer) !== pid
 }
 
 async function lastLines(log: string) {
