@@ -61,7 +61,7 @@ const LEFT_COMPANY = wordsOf(joined('leftCompany'))
 const ADDRESS_CHANGED = wordsOf(joined('addressChanged'))
 const ACKNOWLEDGEMENT = wordsOf(joined('acknowledgement'))
 
-/** What an automatic reply is about, by its text before its subject. */
+/** The category of an automatic reply, by its text before its subject. */
 export function categoryOf(
   { fields }: Pick<MessageOutline, 'fields'>,
   text: string,

@@ -7,7 +7,7 @@ const FUTURE_DAYS_MAX = 400
 /** Between the words for a return and its date: a weekday, an article, a comma. */
 const GAP = String.raw`[\s:,(]{1,3}(?:(?:on|the|den|der|dem|le|el|il|o|op|dnia|ce|am|vom|mon|dia|day|w|we|v|ve)\s+){0,2}`
 const TEXT_LENGTH_MAX = 4_000
-/** What is read behind a day to see what begins on it. */
+/** Characters that are read behind a day to see what begins on it. */
 const CLAUSE_LENGTH = 60
 
 /** A day without a time. */
@@ -18,8 +18,8 @@ interface Day {
 }
 
 /**
- * The day on which the author of an automatic reply is back, as the text says it: `2026-03-12`. Where it names only the
- * last day of the absence, that one. Null if it names none, or none that is near the day of the message.
+ * The day on which the author of an automatic reply is back, as the text has it: `2026-03-12`. If the text names only
+ * the last day of the absence, that one. Null if it names none, or none that is near the day of the message.
  */
 export function findReturnDate(text: string, receivedAt: Date): string | null {
   const begun = text.slice(0, TEXT_LENGTH_MAX).replaceAll(/\s+/g, ' ')
@@ -44,7 +44,7 @@ function clauseFrom(text: string, start: number): string {
 interface LanguagePatterns {
   language: Language
   patterns: Record<'back' | 'since' | 'until', readonly RegExp[]>
-  /** What follows the first day of an absence: its last day, or the absence. */
+  /** Words that follow the first day of an absence: its last day, or the absence. */
   absence: RegExp
 }
 

@@ -1,17 +1,17 @@
 /*
- * What automatic replies and opt-outs say, by language. The subjects are those that Exchange, Outlook, Gmail, Domino and
- * Zimbra write in that language; the sentences are those that people fill into their templates. All are compared
+ * Words of automatic replies and opt-outs, by language. The subjects are those that Exchange, Outlook, Gmail, Domino
+ * and Zimbra write in that language; the sentences are those that people fill into their templates. All are compared
  * without regard to case. `months` and `weekdays` begin with January and Monday, each with its short forms.
  */
 
 export interface Language {
   name: string
-  /** Beginnings of the subjects of automatic replies, and of those that say that somebody is away. */
+  /** Beginnings of the subjects of automatic replies and of notices of absence. */
   automaticSubjects: string
   absenceSubjects: string
   /** Words for an absence that people write as subjects, too. */
   commonSubjects: string
-  /** Words by which an author speaks of himself as the subject of a sentence, or forms of verbs that say so. */
+  /** Words by which an author appears as the subject of a sentence, or forms of verbs that imply it. */
   firstPerson: string
   outOfOffice: string
   leftCompany: string

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { classify } from '../../../../test/sending/answers/classify-text.ts'
 
-/** What mail programs write between a reply and what it quotes, whose words are no opt-out. */
+/** Lines that mail programs write between a reply and its quotation, whose words are no opt-out. */
 const QUOTATIONS: ReadonlyArray<readonly [program: string, quotation: string]> = [
   ['Proton', 'On Tuesday, 10 March 2026 at 09:00, Ada <ada@example.com> wrote:\n\n> Hello'],
   [

@@ -1,6 +1,8 @@
 import { LANGUAGES, type Language } from './languages.ts'
 
-/* Replies that say nothing but that somebody wants no more mail. */
+/*
+ * Replies whose only content is that somebody wants no more mail.
+ */
 
 const LENGTH_MAX = 300
 

@@ -47,10 +47,10 @@ const SIGNATURE_BEGINS: readonly RegExp[] = [
   /^--$/,
   /^(?:Sent (?:from|with|using|via)|Get Outlook for|Gesendet (?:von|mit)|Von meinem .{1,30} gesendet|Envoyé (?:de|depuis|avec|par)|Enviado (?:desde|de|do|con|com)|Inviato (?:da|con)|Verzonden (?:vanaf|met)|Verstuurd vanaf|Wysłan[eo] z|Skickat från|Sendt fra|Lähetetty|Отправлено (?:из|с))(?!\p{L})/iu,
 ]
-/** What programs draw between a reply and a quotation. */
+/** Lines that programs draw between a reply and a quotation. */
 const RULE = /^[-_=*‐–—]{3,}$/u
 
-/** What the author wrote, with single line feeds between lines. Linear. */
+/** The author's own text, with single line feeds between lines. Linear. */
 export function ownWords(text: string): string {
   const lines = text
     .slice(0, LENGTH_MAX)

@@ -5,7 +5,7 @@ import { findReturnDate } from './dates.ts'
 import { isOptOut } from './opt-out.ts'
 import { ownWords } from './own-words.ts'
 
-/** What the rules say of a reply. */
+/** The result of the rules for a reply. */
 export type Verdict = Pick<
   Classification,
   'kind' | 'probabilities' | 'optOutProbability' | 'autoReplyCategory' | 'returnDate' | 'alternateContacts'
@@ -24,9 +24,9 @@ const CONTACTS_MAX = 10
 const TEXT_LENGTH_MAX = 8_000
 
 /**
- * Decides what a reply is, from signals that leave no doubt: what programs declare (RFC 3834, and fields and subjects of
- * Exchange, Domino and autoresponders), and replies that say nothing but that somebody wants no more mail. Null if they do not
- * decide.
+ * Decides the kind of a reply from signals that leave no doubt: declarations of programs (RFC 3834, and fields and
+ * subjects of Exchange, Domino and autoresponders), and replies whose only content is that somebody wants no more mail.
+ * Null if they do not decide.
  */
 export function classifyReply({ outline, receivedAt, knownAddresses }: Reply): Verdict | null {
   const own = ownWords(outline.text)
@@ -42,7 +42,7 @@ export function classifyReply({ outline, receivedAt, knownAddresses }: Reply): V
       alternateContacts: hasContacts ? findContacts(text, knownAddresses) : [],
     }
   }
-  // A subject that is no longer that of the message says it as well, with a text that says nothing else.
+  // A subject counts as well that is no longer that of the message, with a text that adds nothing.
   if (!isOptOut(own) && !isOptOut(`${subjectOf(outline.fields)}\n${own}`)) return null
   return {
     ...verdictOf('opt_out'),

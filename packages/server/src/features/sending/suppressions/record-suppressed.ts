@@ -25,10 +25,10 @@ export interface NewSuppression {
 }
 
 /**
- * Puts addresses on lists. Those that are listed already stay as they are. Announces each that is added, but for those
- * that the interface adds. Call it once in a transaction, since it holds the lists until the commit in an order of its
- * own, and late.
- * @returns those that were added
+ * Puts addresses on lists. Addresses that are listed already stay as they are. Announces each added address, unless the
+ * interface adds it. Call it once in a transaction, since it holds the lists until the commit in an order of its own,
+ * and late.
+ * @returns the added addresses
  */
 export async function recordSuppressed(
   unit: UnitOfWork,
@@ -85,7 +85,7 @@ function distinct(given: readonly NewSuppression[]): NewSuppression[] {
   return [...entries.values()]
 }
 
-/** What the interface gives was checked; other texts may quote servers and messages. */
+/** Texts of the interface were checked; other texts may quote servers and messages. */
 function reasonOf({ source, reason }: NewSuppression): string {
   return source === 'api' ? reason : cleanLine(reason, SUPPRESSION_REASON_LENGTH_MAX)
 }

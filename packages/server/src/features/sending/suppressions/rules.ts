@@ -1,7 +1,7 @@
 /** Addresses that a text names. */
 const NAMED_MAX = 20
 
-/** What a refusal or a failure says of suppressed recipients. */
+/** The message of a refusal or a failure because of suppressed recipients. */
 export function suppressedMessage(addresses: Iterable<string>): string {
   const all = [...addresses].toSorted()
   const more = all.length > NAMED_MAX ? ` and ${all.length - NAMED_MAX} more` : ''

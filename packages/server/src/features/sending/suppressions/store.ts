@@ -9,8 +9,8 @@ import { listColumns, type ListRow, reviewColumns, type ReviewRow, type StoredEn
 const SCANNED_ROWS_MAX = 50_000
 
 /**
- * Which of these addresses are on the global list, or on the list that a send names. They are returned as addresses are
- * compared.
+ * Finds the given addresses that are on the global list, or on the list that a send names. They are returned as
+ * addresses are compared.
  */
 export async function findSuppressed(
   db: Db,
@@ -26,7 +26,7 @@ export async function findSuppressed(
 }
 
 /**
- * The same, as a query within a statement.
+ * The query of `findSuppressed`, for use within a statement.
  * @param asked expressions: the list, and the addresses as they are compared
  */
 export function suppressedAddresses(
@@ -40,14 +40,14 @@ export function suppressedAddresses(
       and list.deleted_at is null and entry.address = any(${compared})`
 }
 
-/** What a send consults, and for whom. */
+/** The list that a send names, and its recipients. */
 export interface Consulting {
   listId: string | null
   /** At least one. */
   to: readonly string[]
 }
 
-/** The same for several sends of a tenant, as a statement. A row names the send by its index. */
+/** The query of `findSuppressed` for several sends of a tenant, as a statement. A row names the send by its index. */
 export function findingSuppressed(
   tenantId: string,
   sends: readonly Consulting[],
@@ -87,7 +87,7 @@ export async function findList(db: Db, tenantId: string, id: string): Promise<Li
 export interface LinkNames {
   /** Null for the global list, and for a list that nobody gave a name. */
   listName: string | null
-  /** Who sent the message of the link; the tenant once the send was deleted. */
+  /** The name of the sender of the message; that of the tenant once the send was deleted. */
   senderName: string
 }
 

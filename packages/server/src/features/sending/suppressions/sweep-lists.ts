@@ -22,7 +22,7 @@ async function sweepList(db: Db, key: string, signal: AbortSignal): Promise<void
       )
     `.execute(db)
     if (numAffectedRows >= BATCH_ROWS) continue
-    // Whoever wrote entries to it held it, so there are no later ones.
+    // Every writer of entries holds the list, so there are no later ones.
     await sql`delete from suppression_list where key = ${key} and deleted_at is not null`.execute(db)
     return
   }

@@ -2,7 +2,7 @@ import { isUuid } from '../../../kit/ids.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { Links } from '../links.ts'
 
-/** What an unsubscribe link is for. All of it is authenticated by its token. */
+/** The content of an unsubscribe link. All of it is authenticated by its token. */
 export interface Unsubscribing {
   tenantId: string
   listId: string
@@ -37,7 +37,7 @@ export function listRecipient(
   return { address, name: name ?? null, unsubscribeUrl: unsubscribeUrl(links, { ...of, address }) }
 }
 
-/** What the token of a link is for; null if it is not one of ours. */
+/** The content of the token of a link; null if it is not one of ours. */
 export function openUnsubscribeToken({ tokens }: Links, token: string): Unsubscribing | null {
   const content = tokens.open('unsubscribe', token)
   if (content?.[0] !== VERSION) return null

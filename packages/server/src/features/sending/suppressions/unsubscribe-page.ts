@@ -5,7 +5,7 @@ import type { LinkNames } from './store.ts'
 /** The field that a POST must have (RFC 8058 section 3.2). The button of the page sends it too. */
 export const ONE_CLICK = { name: 'List-Unsubscribe', value: 'One-Click' } as const
 
-/** What the page says of a link. */
+/** Names of the list and of the sender, as the page shows them. */
 export interface UnsubscribePage extends LinkNames {
   address: string
 }

@@ -26,7 +26,7 @@ export async function requireTemplate(
   return row ?? refuse('template_not_found')
 }
 
-/** What renders templates. */
+/** Everything that rendering a template takes. */
 export interface Rendering {
   renderer: Renderer
   templates: TemplateReads
@@ -43,7 +43,7 @@ export async function requireUsableTemplate(
 ): Promise<TemplateRow> {
   const row = (await templates.ask({ tenantId, id: id.toLowerCase() })) ?? refuse('unknown_template')
   if (row.accountId === null || accountId === null || row.accountId === accountId) return row
-  // A credential of some accounts does not learn what others have.
+  // A credential of some accounts gets no facts about templates of others.
   const isSeen = credential.accountIds === null || credential.accountIds.includes(row.accountId)
   return refuse(isSeen ? 'template_account_mismatch' : 'unknown_template')
 }
@@ -59,7 +59,7 @@ export async function requireCompiling(
   if (failure) refuseFailure(failure)
 }
 
-/** Renders once for each of the variables, which are JSON. What fails is in its place. */
+/** Renders once for each of the variables, which are JSON. A failure is in the place of its result. */
 export async function renderEach(
   renderer: Renderer,
   tenantId: string,

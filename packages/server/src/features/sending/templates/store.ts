@@ -97,6 +97,6 @@ export async function findTemplate(
   return rows[0] ?? null
 }
 
-/** What a change of a template may set. */
+/** Columns that a change of a template may set. */
 export type TemplateContent = Pick<Template, 'name' | 'description' | 'source' | 'externalRef'> &
   TemplateFields

@@ -18,7 +18,7 @@ interface Count {
   lastAt: number | null
 }
 
-/** What judgements of one message change. */
+/** The effect of judgements of one message. */
 export interface Counts {
   kept: Array<{ item: TrackingItem; verdict: 'person' | MachineReason }>
   /** Items of which nothing is kept. */

@@ -10,7 +10,7 @@ export interface HtmlLink {
   url: string
 }
 
-/** What of a text in HTML matters to tracking. */
+/** The parts of an HTML text that matter to tracking. */
 export interface HtmlPlaces {
   /** Links with an http or https URL, in their order. */
   links: HtmlLink[]
@@ -23,7 +23,10 @@ const STEP_LENGTH = 8192
 /** Longer ones are left alone: a redirect would not fit into the header of an answer. */
 const URL_LENGTH_MAX = 4096
 
-/** What the HTML standard parses as text (section 13.2.6). `noscript` is not: mail programs run no scripts. */
+/**
+ * Elements whose content the HTML standard parses as text (section 13.2.6). `noscript` is not one of them: mail
+ * programs run no scripts.
+ */
 const TEXT_MODES: Readonly<Record<string, Tokenizer['state']>> = {
   title: TokenizerMode.RCDATA,
   textarea: TokenizerMode.RCDATA,
@@ -53,7 +56,7 @@ export function findPlaces(html: string): HtmlPlaces {
   return doAtOnce(findPlacesSteps(html))
 }
 
-/** The same in steps. */
+/** Finds these parts in steps. */
 export function* findPlacesSteps(html: string): Steps<HtmlPlaces> {
   const links: HtmlLink[] = []
   /** The innermost SVG image or formula; links in it are those of another language. */
@@ -108,7 +111,7 @@ export function* findPlacesSteps(html: string): Steps<HtmlPlaces> {
   return { links, bodyEnd: lastBodyEnd ?? openSince ?? html.length }
 }
 
-// The tokenizer says where the attribute is.
+// The tokenizer gives the position of the attribute.
 const VALUE = /^href[\t\n\f\r ]*=[\t\n\f\r ]*(["']?)/i
 
 function linkOf(html: string, { attrs, location }: Token.TagToken): HtmlLink | null {

@@ -24,7 +24,10 @@ const LOOK_SECONDS = 0.5
 /** Messages that are judged by one transaction, all of one tenant. */
 const MESSAGES_MAX = 50
 
-/** Judges what came some seconds ago, and announces it. What is not yet committed is judged again after a crash. */
+/**
+ * Judges items that came some seconds ago, and announces them. Items whose judgement is not yet committed are judged
+ * again after a crash.
+ */
 export function startJudging(options: JudgeOptions): WokenLoop {
   const { db, log } = options
   return new WokenLoop({
@@ -41,13 +44,16 @@ export function startJudging(options: JudgeOptions): WokenLoop {
         }
       }
       if (hasMore) return 0
-      // What another process is judging is looked at again only after a pause.
+      // Items that another process is judging are looked at again only after a pause.
       return Math.max(LOOK_SECONDS, Math.min(await secondsToJudge(db), POLL_SECONDS))
     },
   })
 }
 
-/** Judges messages of a tenant. Those that fail are put off, each by itself. @returns whether more of them is due */
+/**
+ * Judges messages of a tenant. Messages that fail are put off, each by itself.
+ * @returns whether more of them are due
+ */
 async function judgeEach(
   options: JudgeOptions,
   tenantId: string,

@@ -63,7 +63,10 @@ describe('a request', () => {
   })
 })
 
-/** What a message got, as it was judged by hand: seconds after its hand-over, what, by whom, from where, and what it was. */
+/**
+ * The items of a message, as they were judged by hand: seconds after its hand-over, the item, its client, its network,
+ * and the judgement.
+ */
 type Line = [at: number, what: string, userAgent: string, client: string, verdict: string]
 
 const TRACES: Array<{ name: string; links: number; lines: Line[] }> = [

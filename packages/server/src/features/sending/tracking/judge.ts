@@ -1,12 +1,12 @@
 import { isImageProxy, type MachineSign } from './machines.ts'
 
-/** What came for a message: its pixel, a link, or the link that only machines follow. */
+/** A request for something of a message: its pixel, a link, or the link that only machines follow. */
 export interface TrackingItem {
   id: string
   kind: 'open' | 'click' | 'honeypot'
   /** The index of the link. */
   link: number | null
-  /** The same for requests of one client. */
+  /** A text that is the same for requests of one client. */
   client: string
   sign: MachineSign | null
   /** Null unless addresses are kept. */
@@ -39,10 +39,10 @@ const BURST_LINKS_MIN = 3
 const PAIR_SECONDS = 2
 
 /**
- * Tells people and machines apart. What belongs to one another is judged alike: a scanner that follows the honeypot, or
+ * Separates people from machines. Items that belong together are judged alike: a scanner that follows the honeypot, or
  * all links at once, marks everything that came at the same time.
  * @param items everything that came about the time of those to be judged, oldest first
- * @param links how many links the message has
+ * @param links the number of links of the message
  */
 export function judgeItems(
   items: readonly TrackingItem[],
@@ -62,7 +62,7 @@ export function judgeItems(
   return judgements
 }
 
-/** What came within the time of a judgement. */
+/** Items that came within the time of a judgement. */
 interface Near {
   hasHoneypot: boolean
   /** Number of different links that were clicked. */
@@ -116,7 +116,9 @@ function lookNear(items: readonly TrackingItem[]): (at: number) => Near {
   }
 }
 
-/** Clicks that follow each other at once, on different links. Where any two are so close, two in succession are. */
+/**
+ * Clicks that follow each other at once, on different links. If any two of them are so close, two in succession are.
+ */
 function findPairs(items: readonly TrackingItem[]) {
   const begins = new Set<TrackingItem>()
   const ends = new Set<TrackingItem>()

@@ -1,6 +1,6 @@
 import { isWithin, parseAddress, parseRange } from '../../../kit/egress/address.ts'
 
-/** What a single request gives away: that mail is fetched before anybody reads it, or examined. */
+/** Signs of a machine in a single request: mail is fetched before anybody reads it, or examined. */
 export type MachineSign = 'prefetch' | 'scanner'
 
 interface Machine {
@@ -13,8 +13,8 @@ interface Machine {
 }
 
 /**
- * Programs and networks that are known to fetch images and links of mail without a person. What fetches only when a
- * person opens a message, such as the image proxies of Gmail and Yahoo, is not among them.
+ * Programs and networks that are known to fetch images and links of mail without a person. Programs that fetch only
+ * when a person opens a message, such as the image proxies of Gmail and Yahoo, are not among them.
  */
 export const MACHINES: readonly Machine[] = [
   {
@@ -85,7 +85,10 @@ export const MACHINES: readonly Machine[] = [
   },
 ]
 
-/** Proxies that fetch images when a person opens a message. What comes too soon after the delivery is no person. */
+/**
+ * Proxies that fetch images when a person opens a message. A request that comes too soon after the delivery is no
+ * person's.
+ */
 const IMAGE_PROXY = /GoogleImageProxy|YahooMailProxy/
 
 export function isImageProxy(userAgent: string | null): boolean {
@@ -98,11 +101,11 @@ const KNOWN = MACHINES.map(({ sign, userAgent, ranges = [] }) => ({
   ranges: ranges.map(parseRange).filter(range => range !== null),
 }))
 
-/** What a request says of its program; null: it may be a person's. */
+/** The program that a request reveals; null if it may be a person's. */
 export function findSign(request: {
   userAgent: string | null
   address: string | null
-  /** `Sec-Purpose` or `Purpose`, by which browsers say that they fetch in advance. */
+  /** `Sec-Purpose` or `Purpose`, by which browsers mark requests in advance. */
   purpose: string | null
 }): MachineSign | null {
   const { purpose } = request

@@ -6,7 +6,7 @@ import type { KeyedAccount } from '../../../accounts/secrets.ts'
 import type { TrackingItem } from './judge.ts'
 import { REPEAT_SECONDS } from './judge.ts'
 
-/** What somebody did with a message, as it came. */
+/** An open or a click, as it came. */
 export interface NewItem extends Pick<TrackingItem, 'kind' | 'link' | 'sign' | 'userAgent'> {
   outboxId: string
   client: Buffer
@@ -16,7 +16,7 @@ export interface NewItem extends Pick<TrackingItem, 'kind' | 'link' | 'sign' | '
   isNoted: boolean
 }
 
-/** What a link of a message needs to lead on. */
+/** Facts of a message by which its links lead on. */
 export interface FoundSend {
   account: KeyedAccount
   links: Buffer | null
@@ -27,11 +27,11 @@ export interface FoundSend {
 /** Noted by one statement, and one commit. */
 const BATCH_MAX = 200
 /**
- * Items of one message that are kept, judged or not. What comes beyond is a flood: it is answered and not noted, and a
- * metric counts it. At most 1,000 stay after they were judged.
+ * Items of one message that are kept, judged or not. Further items are a flood: they are answered and not noted, and a
+ * metric counts them. At most 1,000 stay after they were judged.
  */
 const ITEMS_OF_MESSAGE_MAX = 10_000
-/** What is remembered of the last seconds, so that repetitions are not written down. */
+/** Items of the last seconds, which are remembered so that repetitions are not written down. */
 const REMEMBERED_MAX = 50_000
 
 /**

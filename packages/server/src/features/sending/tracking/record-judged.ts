@@ -20,7 +20,7 @@ interface Message {
   /** Number of its items that are kept. */
   items: number
   handedOverAt: number | null
-  /** What its events say of it. */
+  /** Facts of the message for its events. */
   entry: { messageId: string | null; reference: string | null; recipient: string | null }
   /** False once its account is deleted. */
   isAnnounced: boolean

@@ -3,7 +3,7 @@ import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { SendTracking } from './track-send.ts'
 
-/** Links of several sends that one statement has at most. Those of one send may be more. */
+/** Bytes of links of several sends in one statement. One send may exceed them. */
 const STATEMENT_BYTES_MAX = 4 * 1024 * 1024
 
 interface Tracked {

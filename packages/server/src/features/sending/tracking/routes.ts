@@ -20,7 +20,7 @@ const PIXEL = new Uint8Array(
   Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
 )
 const CLIENT_BYTES = 8
-/** A click waits for so long for a database that is away: without it nobody knows where the link leads. */
+/** Seconds for which a click waits for a database that is away: without it, the target of the link is unknown. */
 const CLICK_WAIT_SECONDS = 2
 /** All 16 bytes of an IPv4 address in IPv6, in hex; of IPv6 the group is shorter. */
 const IPV4_GROUP_LENGTH = 32

@@ -1,11 +1,11 @@
 import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Tracking } from './track-html.ts'
 
-/** What decides whether a message can be tracked. */
+/** Everything that decides whether a message can be tracked. */
 export interface TrackingTerms {
   /** The settings of the account as they take effect. */
   settings: Pick<AccountSettings, 'trackOpens' | 'trackClicks' | 'trackingHoneypot'>
-  /** What the request says. */
+  /** The wishes of the request. */
   asked: { trackOpens?: boolean | undefined; trackClicks?: boolean | undefined }
   /** Whether the plan includes tracking. */
   hasModule: boolean
@@ -21,7 +21,10 @@ export function mayTrack({ settings, asked }: Pick<TrackingTerms, 'settings' | '
   return (asked.trackOpens ?? settings.trackOpens) || (asked.trackClicks ?? settings.trackClicks)
 }
 
-/** What of a message is tracked, or why not. What only the settings ask for is left out where it cannot work. */
+/**
+ * Plans the tracking of a message, or returns the reason against it. Tracking that only the settings ask for is left
+ * out if it cannot work.
+ */
 export function planTracking(
   terms: TrackingTerms,
 ): Tracking | 'plan_module_unavailable' | 'tracking_unsupported' {

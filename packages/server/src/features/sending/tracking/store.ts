@@ -40,7 +40,7 @@ export async function countPaused(db: Db): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** What is kept of the tracking of an entry. */
+/** The stored tracking of an entry. */
 export interface TrackingRow {
   track_opens: boolean
   track_clicks: boolean
@@ -79,7 +79,7 @@ export interface ItemRow {
   occurred_at: Date
 }
 
-/** What was judged of a message, newest first. */
+/** The judged items of a message, newest first. */
 export async function listItems(db: Db, outboxId: string, limit: number): Promise<ItemRow[]> {
   const { rows } = await sql<ItemRow>`
     select kind, link, is_machine, machine_reason, ip, user_agent, occurred_at from tracking_item

@@ -3,7 +3,7 @@ import type { InSlices } from '../../../kit/sliced-work.ts'
 import type { Links } from '../links.ts'
 import { findPlaces, findPlacesSteps, type HtmlPlaces } from './html-links.ts'
 
-/** What of a message is tracked. */
+/** The parts of a message that are tracked. */
 export interface Tracking {
   opens: boolean
   clicks: boolean
@@ -21,7 +21,7 @@ export interface TrackedHtml {
 export interface TrackHtmlOptions {
   outboxId: string
   links: Links
-  /** What of the HTML matters, if it was read before. */
+  /** The places of the HTML that matter, if it was read before. */
   places?: HtmlPlaces
 }
 
@@ -136,7 +136,7 @@ function idBytes(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
-/** What a token of a tracked link names. */
+/** The content of the token of a tracked link. */
 export interface TrackedLink {
   outboxId: string
   /** Null: the pixel. */

@@ -24,13 +24,13 @@ export interface TrackingServices {
   slicesOf(tenantId: string): InSlices
 }
 
-/** What a request says of tracking. */
+/** The wishes of a request about tracking. */
 export interface AskedTracking {
   trackOpens?: boolean | undefined
   trackClicks?: boolean | undefined
 }
 
-/** What is tracked of the messages of a request. Refuses what is asked for and cannot be. */
+/** Plans the tracking of the messages of a request. Refuses tracking that is asked for and cannot be done. */
 export async function requireTracking(
   { db, tenantId }: Pick<RequestContext, 'db' | 'tenantId'>,
   { links }: Pick<TrackingServices, 'links'>,
@@ -51,7 +51,7 @@ export async function requireTracking(
   return typeof planned === 'string' ? refuse(planned) : planned
 }
 
-/** What an entry keeps of its tracking. */
+/** The tracking that an entry keeps. */
 export interface SendTracking {
   opens: boolean
   clicks: boolean
