@@ -21,7 +21,7 @@ export interface RecordOptions {
 
 /**
  * Records flags as the provider has them after a change, wherever the messages are now, and announces those that read
- * differently. Takes the account until the commit, as `lockMailAccount` does.
+ * differently. Takes the mail of the account until the commit, as `lockMailAccount` does.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(
