@@ -5,12 +5,12 @@ import { type NewestFirst, isAfter, rowsToRead } from '../database/page.ts'
 import type { Db } from '../database/pool.ts'
 import { COLUMNS, type Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
+import { changedView, type HalfChange } from './halves/changed-view.ts'
 import { MAIL_HALF_COLUMNS, otherHalves } from './halves/columns.ts'
-import type { HalfKind } from './halves/kind.ts'
 import { reachedDifferently, recordReachChanged } from './halves/reach.ts'
 import { insertHalves } from './halves/rows.ts'
 import { recordStatusOfHalves } from './halves/status.ts'
-import { type HalfProblem, storeProblem } from './halves/trouble.ts'
+import { storeProblem } from './halves/trouble.ts'
 import type { AccountRow, AccountView, ImapServers } from './row.ts'
 import { presentAccount, changedFields } from './present.ts'
 
@@ -252,13 +252,6 @@ export interface AccountChange {
   imap?: ImapServers
 }
 
-/** What else changes of the halves of an account than a change of the account brings with it. */
-export interface HalfChange {
-  /** These are reached in another way, such as by another secret. */
-  reachedAnew?: readonly HalfKind[]
-  problem?: HalfProblem
-}
-
 /**
  * Writes a change of a locked account, and announces `account.updated` if anything differs afterwards. The followers of
  * halves that are reached in another way restart.
@@ -299,23 +292,4 @@ export async function updateAccount(
     })
   }
   return after
-}
-
-/** The account as a change leaves it. Problems of halves end with the status under which they arose. */
-function changedView(
-  before: AccountView,
-  change: AccountChange,
-  { kind, problem }: Partial<HalfProblem> = {},
-): AccountView {
-  const isOver = change.status !== undefined
-  const problemOf = (each: HalfKind, known: string | null) =>
-    each === kind ? (problem ?? null) : isOver ? null : known
-  return {
-    ...before,
-    ...change,
-    problem: problemOf('mail', before.problem),
-    other_halves:
-      before.other_halves?.map(other => ({ ...other, problem: problemOf(other.kind, other.problem) })) ??
-      null,
-  }
 }

@@ -1,3 +1,4 @@
+/** @module-tag postgres-16 */
 import { DatabaseError } from 'pg'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'

@@ -159,20 +159,20 @@ export async function listOwned(
 }
 
 /**
- * Releases accounts, so that others can claim them before the lease runs out. Several are locked in their order first, by
- * a statement of its own: one that locks rows and then writes them from an older snapshot can deadlock with itself and
- * one other.
+ * Releases accounts, so that others can claim them before the lease runs out. Several are locked in their order first, all
+ * accounts before all halves, by statements of their own: one that locks rows and then writes them from an older snapshot
+ * can deadlock with itself and one other.
  */
 export async function releaseAccounts(
   db: Kysely<Tables>,
   owned: ReadonlyArray<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>,
 ): Promise<void> {
   if (owned.length === 1) return letGo(db, owned)
+  const ids = owned.map(({ id }) => id)
   await db.transaction().execute(async tx => {
+    await sql`select from account where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx)
     await sql`
-      select from account join account_half on account_half.account_id = account.id
-      where account.id = any(${owned.map(({ id }) => id)}::uuid[])
-      order by account.id, kind desc for no key update of account for no key update of account_half
+      select from account_half where account_id = any(${ids}::uuid[]) order by account_id, kind desc for no key update
     `.execute(tx)
     await letGo(tx, owned)
   })

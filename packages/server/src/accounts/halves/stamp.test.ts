@@ -1,6 +1,8 @@
+/** @module-tag postgres-16 */
 import { expect, test } from 'vitest'
-import { openTestApp, type TestApp } from '../../../test/open-app.ts'
+import type { TestTenant } from '../../../test/open-app.ts'
 import { sampleAccount } from '../../../test/sample-rows.ts'
+import { useTestApp } from '../../../test/use-app.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
 import type { AccountView } from '../row.ts'
@@ -17,8 +19,10 @@ import { recordRuntime } from './report.ts'
 import { markCurrent } from './search-version.ts'
 import { takeWanted } from './wanted.ts'
 
+const service = useTestApp(() => ({ config: { baseUrl: 'https://mail.example.com' } }))
+
 interface Sampled {
-  app: TestApp
+  app: TestTenant
   id: string
   /** The OAuth app of the account. */
   appId: string
@@ -40,15 +44,18 @@ async function answered(answer: Promise<{ status: number; body: unknown }>): Pro
 }
 
 const owning = (
-  act: (app: TestApp, owned: Awaited<ReturnType<typeof claimAccounts>>[number]) => Promise<unknown>,
+  act: (app: TestTenant, owned: Awaited<ReturnType<typeof claimAccounts>>[number]) => Promise<unknown>,
 ) => {
-  return async ({ app }: Sampled) => {
+  return async ({ app, id: accountId }: Sampled) => {
     const id = newId()
     const heartbeat_until = new Date(Date.now() + 60_000)
     await app.db.insertInto('instance').values({ id, heartbeat_until }).execute()
-    const [owned] = await claimAccounts(app.db, id, 1)
-    await act(app, owned!)
-    await releaseAccounts(app.db, [owned!])
+    const claimed = await claimAccounts(app.db, id, 100)
+    await act(
+      app,
+      claimed.find(owned => owned.id === accountId)!,
+    )
+    await releaseAccounts(app.db, claimed)
   }
 }
 
@@ -66,9 +73,9 @@ const RAISED_BY: Record<string, (sampled: Sampled) => Promise<unknown>> = {
   'another window of the account': patching({ settings: { syncWindowDays: 12 } }),
   'another window of the tenant': ({ app }) => answered(app.patch('/v1/settings', { syncWindowDays: 13 })),
   'body storage': patching({ settings: { bodyStorage: 'none' } }),
-  'a plan that forbids body storage': async ({ app }) => {
+  'a plan that forbids body storage': async ({ app, id }) => {
     const stored = JSON.stringify({ bodyStorage: 'full' })
-    await app.db.updateTable('account').set({ settings_override: stored }).execute()
+    await app.db.updateTable('account').set({ settings_override: stored }).where('id', '=', id).execute()
     const plan = await createPlan(app.db, newId(), { ...NO_LIMITS, bodyStorageAllowed: false })
     await assignPlan(app.db, app.tenantId, plan)
   },
@@ -116,8 +123,8 @@ const LEFT_BY: Record<string, (sampled: Sampled) => Promise<unknown>> = {
   'documents of this release': ({ app, id }) => markCurrent(app.db, id),
 }
 
-async function openSampled(): Promise<Sampled & AsyncDisposable> {
-  const app = await openTestApp({ config: { baseUrl: 'https://mail.example.com' } })
+async function openSampled(): Promise<Sampled> {
+  const app = await service.newTenant()
   const made = await app.post<{ id: string }>('/v1/oauth-apps', {
     provider: 'google',
     name: 'Ours',
@@ -131,21 +138,21 @@ async function openSampled(): Promise<Sampled & AsyncDisposable> {
     settings_override: '{}',
     search_version: 0,
   })
-  return { app, id, appId, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() }
+  return { app, id, appId }
 }
 
 const versionOf = async ({ app, id }: Sampled) =>
   reachedAs((await findAccount(app.db, app.tenantId, id))!).version
 
 test.each(Object.entries(RAISED_BY))('a connection is not used any more after %s', async (_, act) => {
-  await using sampled = await openSampled()
+  const sampled = await openSampled()
   const before = await versionOf(sampled)
   await act(sampled)
   expect(BigInt(await versionOf(sampled))).toBeGreaterThan(BigInt(before))
 })
 
 test.each(Object.entries(LEFT_BY))('a connection is used on after %s', async (_, act) => {
-  await using sampled = await openSampled()
+  const sampled = await openSampled()
   const before = await versionOf(sampled)
   await act(sampled)
   expect(await versionOf(sampled)).toBe(before)

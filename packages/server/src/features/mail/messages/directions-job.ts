@@ -5,7 +5,7 @@ import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { findLockedMailAccount } from './record-account.ts'
 import { directionsJob, recordDirections } from './record-directions.ts'
 
-/** Sync waits while a transaction of these holds the account. */
+/** Sync waits while a transaction of these holds the half of mail. */
 const MESSAGES_PER_TRANSACTION = 500
 
 /**

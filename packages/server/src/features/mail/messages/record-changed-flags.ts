@@ -34,8 +34,8 @@ export interface MessageAsRead {
 
 /**
  * Records flags as the provider has them after a change, wherever the messages are now, and announces those that read
- * differently. Takes the account until the commit, as `lockMailAccount` does. In a unit that may assume what was read, a
- * single message is taken to be as it was then.
+ * differently. Takes the mail of the account until the commit, as `lockMailAccount` does. In a unit that may assume what was
+ * read, a single message is taken to be as it was then.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(

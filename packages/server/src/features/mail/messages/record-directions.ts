@@ -10,7 +10,7 @@ import { directionOf, type MailAccount } from './rules.ts'
 
 /**
  * The job that makes the directions of an account's messages right. Enqueue it in the transaction that changes what they
- * depend on: the identities of the account, or which of its mailboxes holds sent mail. That transaction holds the account.
+ * depend on: the identities of the account, or which of its mailboxes holds sent mail. That transaction holds the half of mail.
  */
 export const directionsJob: JobKind<{ accountId: string }> = {
   name: 'record_directions',
