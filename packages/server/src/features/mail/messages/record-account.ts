@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { inOneFlight, type Rows } from '../../../database/in-one-flight.ts'
-import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { lockingHalf } from '../../../accounts/halves/lock.ts'
@@ -51,11 +50,6 @@ export async function findLockedMailAccount(
 ): Promise<MailAccount | null> {
   const loaded = await loadLockedMailAccount(unit, accountId, lockingHalf(unit, accountId, 'mail'), [])
   return loaded?.account ?? null
-}
-
-/** Takes the mail as `findLockedMailAccount` does. The next statement says whether there still is one. */
-export async function holdMailAccount(unit: UnitOfWork, accountId: string): Promise<void> {
-  await executeUnawaited(unit.sql, lockingHalf(unit, accountId, 'mail'))
 }
 
 /** As `findLockedMailAccount`, but refuses an account that was deleted in the meantime. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { type RawBuilder, sql } from 'kysely'
+import { lockingHalf } from '../../../accounts/halves/lock.ts'
 import type { ChangeUnit } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { isOneOf } from '../../../database/one-of.ts'
@@ -10,7 +11,6 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteFlags } from '../../../providers/mail.ts'
 import { announceKnown, type ReferredMailbox } from './announce.ts'
 import { summaryColumns, type SummaryRow } from './present.ts'
-import { holdMailAccount } from './record-account.ts'
 import { markingChangedKey, recordChangedKeys } from './record-changed-keys.ts'
 import type { FormerLocation } from './record-new-locations.ts'
 
@@ -81,7 +81,7 @@ async function recordAsRead(
 ): Promise<SummaryRow | null> {
   const { next, changes } = planFlags(row, flags)
   if (changes.length === 0) return null
-  await holdMailAccount(unit, accountId)
+  await executeUnawaited(unit.sql, lockingHalf(unit, accountId, 'mail'))
   const ids = { tenant: unit.tenantId, account: accountId, message: row.id, mailbox: mailbox.id }
   const writingIt = writingIf(ids, versions, next)
   const marking = markingChangedKey(accountId, at, sql`written`)
@@ -119,7 +119,7 @@ interface HeldRow extends SummaryRow {
 
 /** Reads the messages of these that the account still has, locked with it. Refuses an account that was deleted. */
 async function hold(unit: UnitOfWork, accountId: string, ids: readonly string[]): Promise<HeldRow[]> {
-  await holdMailAccount(unit, accountId)
+  await executeUnawaited(unit.sql, lockingHalf(unit, accountId, 'mail'))
   // The account alone, where it has none of the messages any more.
   const { rows } = await sql<HeldRow | { id: null }>`
     with held as materialized (

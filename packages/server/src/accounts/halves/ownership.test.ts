@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
-import { openTestDatabase } from '../../test/open-database.ts'
-import type { Db } from '../database/pool.ts'
-import { inTransaction } from '../events/unit-of-work.ts'
-import { newId } from '../kit/ids.ts'
+import { openTestDatabase } from '../../../test/open-database.ts'
+import type { Db } from '../../database/pool.ts'
+import { inTransaction } from '../../events/unit-of-work.ts'
+import { newId } from '../../kit/ids.ts'
 import {
   claimAccounts,
   FenceLost,
@@ -11,10 +11,10 @@ import {
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
-} from './halves/ownership.ts'
-import { fenceAccount } from '../features/mail/following/fence.ts'
-import { takeAttention, takeWanted } from './halves/wanted.ts'
-import { addHalves, matchHalves } from '../../test/halves.ts'
+} from './ownership.ts'
+import { fenceAccount } from '../../features/mail/following/fence.ts'
+import { takeAttention, takeWanted } from './wanted.ts'
+import { addHalves, matchHalves } from '../../../test/halves.ts'
 
 async function insertAccounts(db: Db, count: number): Promise<void> {
   const tenantId = newId()
