@@ -103,12 +103,13 @@ function writingIf(
   return sql`
     update message set is_read = ${is_read}, is_flagged = ${is_flagged}, is_draft = ${is_draft},
       categories = ${categories}
-    from account, mailbox
+    from account, account_half, mailbox
     where message.id = ${ids.message} and message.account_id = ${ids.account}
       and message.xmin = ${versions.message}::xid
       and mailbox.id = ${ids.mailbox} and mailbox.xmin = ${versions.mailbox}::xid
       and account.id = ${ids.account} and account.tenant_id = ${ids.tenant} and account.deleted_at is null
-      and account.initialized_at is not null
+      and account_half.account_id = account.id and account_half.kind = 'mail'
+      and account_half.initialized_at is not null
     returning message.id`
 }
 
