@@ -150,7 +150,7 @@ export class InterfaceHand {
 
   #recording(carriedOut: CarriedOut): Commit {
     const { id, tenantId } = this.#account
-    return unit => recordCarriedOut(unit, { id, tenant_id: tenantId }, carriedOut)
+    return unit => recordCarriedOut(unit, { id, tenant_id: tenantId }, [carriedOut])
   }
 
   #add(target: PlacedMailbox): Omit<Pending, 'delay'> | null {

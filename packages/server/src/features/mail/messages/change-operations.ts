@@ -9,10 +9,16 @@ import { changeAtProvider, refuseGone } from '../at-provider.ts'
 import { requireMailboxByRole, requireNamed } from '../mailboxes/access.ts'
 import { findMailboxByRole, listProviderMailboxes, type ProviderMailbox } from '../mailboxes/store.ts'
 import { type ChangeableMessage, requireChangeable } from './access.ts'
-import { beginChange, changeMessages, type Changing, type ProviderChange, recordSoFar } from './change.ts'
+import {
+  beginChange,
+  changeMessages,
+  type Changing,
+  finishChange,
+  type ProviderChange,
+  recordSoFar,
+} from './change.ts'
 import { planChange, planTrashing } from './change-rules.ts'
 import { presentSummary } from './present.ts'
-import { recordCarriedOut } from './record-carried-out.ts'
 import { findMessage } from './store.ts'
 
 const NO_MAILBOXES: ReadonlyMap<string, ProviderMailbox> = new Map()
@@ -38,11 +44,11 @@ export function messageChangeOperations({ connections }: { connections: Connecti
           await refuseGone(context, account)
         }
       }
-      const { carriedOut } = changing
-      return context.change(
-        async unit => {
-          const recorded = carriedOut && (await recordCarriedOut(unit, account, carriedOut))
-          const row = recorded?.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
+      return finishChange(
+        context,
+        changing,
+        async (unit, recorded) => {
+          const row = recorded.get(message.id) ?? (await findMessage(unit.sql, account.id, message.id))
           return row ? presentSummary(row) : refuse('message_not_found')
         },
         { mayAssume: true },
@@ -59,11 +65,7 @@ export function messageChangeOperations({ connections }: { connections: Connecti
         const gone = await changeMessages(changing, [at], [change])
         if (gone.size > 0) await refuseGone(context, account)
       }
-      const { carriedOut } = changing
-      return context.change(async unit => {
-        if (carriedOut) await recordCarriedOut(unit, account, carriedOut)
-        return null
-      })
+      return finishChange(context, changing, async () => null)
     }),
   }
 }

@@ -5,10 +5,11 @@ import type { ChangingProvider, FlagChange, MessageSet, NotFound } from '../../.
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { reachedAs, type ReachedRow } from '../../../accounts/reach.ts'
-import type { Commits } from '../../../calls/context.ts'
+import type { ChangeUnit, Commits } from '../../../calls/context.ts'
 import { noteOther, refuseFailed } from '../at-provider.ts'
 import { knownOf, listMessageLocations } from './location.ts'
 import type { MessageAsRead } from './record-changed-flags.ts'
+import type { SummaryRow } from './present.ts'
 import { type CarriedOut, recordCarriedOut } from './record-carried-out.ts'
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
@@ -38,10 +39,10 @@ export interface Changing extends Pick<Commits, 'step'> {
   /** By `performance.now()`. */
   endsAt: number
   /**
-   * The last batch that the provider has carried out, to be recorded in the commit that makes the answer. It is recorded
-   * earlier if there is another one, or if a refusal follows.
+   * The batches that the provider has carried out and that are not recorded yet. The last one is recorded in the commit
+   * that makes the answer, or earlier if another batch or a refusal follows.
    */
-  carriedOut: CarriedOut | null
+  carriedOut: CarriedOut[]
 }
 
 export function beginChange(
@@ -51,14 +52,38 @@ export function beginChange(
 ): Changing {
   const { db, step } = context
   const endsAt = performance.now() + CHANGE_SECONDS_MAX * 1000
-  return { db, step, connections, account, endsAt, carriedOut: null }
+  return { db, step, connections, account, endsAt, carriedOut: [] }
 }
 
-/** Commits what the provider has carried out, before a refusal or another batch. */
-export async function recordSoFar(changing: Changing): Promise<void> {
-  const { carriedOut, account } = changing
-  changing.carriedOut = null
-  if (carriedOut) await changing.step(unit => recordCarriedOut(unit, account, carriedOut))
+/** Commits the batches that the provider has carried out, but for the last `kept`. A batch stays until it is committed. */
+export async function recordSoFar({ step, account, carriedOut }: Changing, kept = 0): Promise<void> {
+  while (carriedOut.length > kept) {
+    const [batch] = carriedOut
+    await step(unit => recordCarriedOut(unit, account, [batch!]))
+    carriedOut.shift()
+  }
+}
+
+/**
+ * Makes the answer of a change, in the commit that records the last batch. A refusal undoes that commit, so the batch is
+ * then recorded by one of its own.
+ */
+export async function finishChange<T>(
+  context: Pick<Commits, 'change'>,
+  changing: Changing,
+  answer: (unit: ChangeUnit, recorded: ReadonlyMap<string, SummaryRow>) => Promise<T>,
+  options?: Parameters<Commits['change']>[1],
+): Promise<T> {
+  const { account, carriedOut } = changing
+  try {
+    return await context.change(
+      async unit => answer(unit, await recordCarriedOut(unit, account, carriedOut)),
+      options,
+    )
+  } catch (error) {
+    await recordSoFar(changing)
+    throw error
+  }
 }
 
 /** Messages with where the provider has them; those whose location is not known are left out. */
@@ -88,12 +113,16 @@ export async function changeMessages(
   const gone = new Set<string>()
   try {
     for (const change of changes) {
+      await recordSoFar(changing)
       const left = messages.filter(({ id }) => !gone.has(id))
       for (const set of setsOf(left)) for (const id of await changeSet(changing, set, change)) gone.add(id)
     }
   } catch (error) {
-    await recordSoFar(changing)
-    return refuseFailed(changing, changing.account, error)
+    try {
+      await recordSoFar(changing)
+    } finally {
+      await refuseFailed(changing, changing.account, error)
+    }
   }
   return gone
 }
@@ -130,8 +159,8 @@ async function changeSet(
   const work = async (provider: ChangingProvider) => {
     for await (const { carriedOut, notFound } of carryOut(provider, set, change)) {
       if (carriedOut.messages.length > 0) {
-        await recordSoFar(changing)
-        changing.carriedOut = carriedOut
+        changing.carriedOut.push(carriedOut)
+        await recordSoFar(changing, 1)
       }
       const { others = [] } = notFound
       gone.push(...[...notFound.gone, ...others].map(key => set.byKey.get(key)!.id))

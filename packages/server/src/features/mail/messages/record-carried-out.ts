@@ -40,10 +40,20 @@ interface Moved extends Removed {
 const NONE: ReadonlyMap<string, SummaryRow> = new Map()
 
 /**
- * Records and announces what the provider has carried out.
- * @returns messages as they are now, by id, where recording them shows that
+ * Records and announces the batches that the provider has carried out, one after the other.
+ * @returns messages as they are now, by id, where recording the last batch shows that
  */
 export async function recordCarriedOut(
+  unit: ChangeUnit,
+  account: SyncedAccount,
+  batches: readonly CarriedOut[],
+): Promise<ReadonlyMap<string, SummaryRow>> {
+  let shown = NONE
+  for (const batch of batches) shown = await recordBatch(unit, account, batch)
+  return shown
+}
+
+async function recordBatch(
   unit: ChangeUnit,
   account: SyncedAccount,
   { kind, messages }: CarriedOut,

@@ -7,9 +7,15 @@ import { refuse } from '../../../calls/refuse.ts'
 import { changeAtProvider, wakeSync } from '../at-provider.ts'
 import { requireMailboxByRole, requireNamed } from '../mailboxes/access.ts'
 import { listProviderMailboxes, type ProviderMailbox } from '../mailboxes/store.ts'
-import { beginChange, changeMessages, type Changing, locateAll, recordSoFar } from '../messages/change.ts'
+import {
+  beginChange,
+  changeMessages,
+  type Changing,
+  finishChange,
+  locateAll,
+  recordSoFar,
+} from '../messages/change.ts'
 import { isMovedTo, planChange, planTrashing } from '../messages/change-rules.ts'
-import { recordCarriedOut } from '../messages/record-carried-out.ts'
 import { findThread, listMembers, type ThreadMember } from './store.ts'
 
 const on = implement(threads).$context<RequestContext>()
@@ -36,11 +42,11 @@ export function threadChangeOperations({ connections }: { connections: Connectio
       await changeMessages(changing, locatedOf(unlike), marked)
       await changeMessages(changing, locatedOf(elsewhere), moved)
       await refuseLeft(changing, left)
-      const { carriedOut } = changing
-      return context.change(async unit => {
-        if (carriedOut) await recordCarriedOut(unit, account, carriedOut)
-        return (await findThread(unit.sql, account.id, params.threadId)) ?? refuse('thread_not_found')
-      })
+      return finishChange(
+        context,
+        changing,
+        async unit => (await findThread(unit.sql, account.id, params.threadId)) ?? refuse('thread_not_found'),
+      )
     }),
 
     delete: on.delete.handler(async ({ input: { params }, context }) => {
@@ -55,11 +61,7 @@ export function threadChangeOperations({ connections }: { connections: Connectio
       const { locatedOf, left } = await locateMembers(changing, elsewhere)
       await changeMessages(changing, locatedOf(elsewhere), [trashed])
       await refuseLeft(changing, left)
-      const { carriedOut } = changing
-      return context.change(async unit => {
-        if (carriedOut) await recordCarriedOut(unit, account, carriedOut)
-        return null
-      })
+      return finishChange(context, changing, async () => null)
     }),
   }
 }
