@@ -191,7 +191,10 @@ function addCounts(counts: BounceCounts, { hard, soft }: BounceCounts): void {
 async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<BounceCounts> {
   const { is_sent: isSent, rejected } = entry
   const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
-  await moving(givingUp(next, error), sql`id = ${entry.id}`).execute(unit.sql)
+  const { numAffectedRows = 0n } = await moving(givingUp(next, error), sql`id = ${entry.id}`).execute(
+    unit.sql,
+  )
+  if (numAffectedRows === 0n) return { hard: 0, soft: 0 }
   await discardContent(unit, entry.id)
   const attempt = { id: entry.id, accountId: entry.account_id }
   if (!isSent) await announceSend(unit, attempt, { type: 'send.failed', error })

@@ -49,7 +49,7 @@ const MARK_TRIES_MAX = 5
 export const LOOK_UP_HOURS_MAX = 24
 /** A provider that asks to slow down without naming a time is asked again after this one. */
 const THROTTLED_SECONDS = 60
-/** An account that cannot be used now is asked for again after this time. */
+/** An account that cannot be used now, or a look-up in which the service itself fails, is tried again after this time. */
 const UNUSABLE_SECONDS = 600
 
 /** Does one task. Never rejects: one that fails is tried again. */
@@ -76,12 +76,12 @@ export async function doTask(services: TaskServices, task: Task, signal: AbortSi
 
 async function putOff(services: TaskServices, task: Task): Promise<void> {
   const { db } = services
-  const seconds = planTaskPauseSeconds(task.tries + 1)
   if (task.kind === 'look_up') {
-    // Without a task, the send would stay as it is for ever.
-    if (await mayWait(db, task)) return recordPutOff(db, task, seconds, 'wait')
+    // Without a task, the send would stay as it is for ever. Such a failure is no try, so the pause stays the longest.
+    if (await mayWait(db, task)) return recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
     return inTransaction(db, task.tenantId, unit => recordLost(unit, task))
   }
+  const seconds = planTaskPauseSeconds(task.tries + 1)
   const isOver =
     task.kind === 'file_copy'
       ? (await readClock(db)).getTime() - (task.sentAt ?? task.handedOverAt).getTime() >
