@@ -105,7 +105,7 @@ async function inheritBatch(
   { before, after, afterId, changedAt }: Batch,
 ): Promise<{ restarted: string[]; nextId: string | null }> {
   const restarted: string[] = []
-  const kinds = new Set<HalfKind>()
+  const byKind = new Map<HalfKind, string[]>()
   const views = await accountViews(unit.sql, unit.tenantId)
     .where('account.id', '>', afterId)
     .$if(changedAt !== null, query => query.where('account.created_at', '<=', changedAt!))
@@ -122,10 +122,10 @@ async function inheritBatch(
     unit.announce({ type: 'account.updated', accountId: view.id, data: { account, changes } })
     const restarting = mustRestart(shownBefore.settings, account.settings)
     if (restarting.size === 0) continue
-    for (const kind of restarting) kinds.add(kind)
+    for (const kind of restarting) byKind.set(kind, [...(byKind.get(kind) ?? []), view.id])
     restarted.push(view.id)
   }
-  if (restarted.length > 0) await recordReachChanged(unit, restarted, kinds)
+  for (const [kind, ids] of byKind) await recordReachChanged(unit, ids, new Set([kind]))
   const isLast = views.length < BATCH_ACCOUNTS
   return { restarted, nextId: isLast ? null : (views.at(-1)?.id ?? null) }
 }
