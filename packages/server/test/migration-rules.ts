@@ -1,12 +1,13 @@
 import { parse } from 'libpg-query'
 import { parseMigration } from '../src/database/migration-file.ts'
 
+/** The first migration that these rules hold for. Earlier ones never change. */
+export const RULED_FROM = 51
 /**
- * The first migration that these rules hold for. They bind from the first published release on: until then, a migration
- * that breaks them and refuses to run beside older processes raises this number, as 0059 did. Earlier ones were checked
- * when they were made, and never change.
+ * Migrations that break the rules, and refuse to run beside older processes. The rules bind from the first published release
+ * on, so there is none for which these would have to be done in steps.
  */
-export const RULED_FROM = 60
+export const BEFORE_RELEASES: readonly number[] = [59]
 /** A batch that is larger holds its rows for too long. */
 const BATCH_ROWS_MAX = 5_000
 const REASON = /^-- Serves releases from \d{4} on: \S/

@@ -30,6 +30,9 @@ create table account_half (
   foreign key (tenant_id, account_id) references account (tenant_id, id)
 );
 
+-- Nobody writes in between, not even what is no process of the service.
+lock table account in access exclusive mode;
+
 insert into account_half (account_id, tenant_id, kind, owner_instance, owner_epoch, initialized_at, sync_wanted,
   runtime_state, runtime_detail, runtime_instance, runtime_updated_at, behind_since, failing_since, closed_since,
   differs_since, verified_at, problem, look, search_version)
