@@ -7,12 +7,6 @@ import { useServer } from '../servers/shared-server.ts'
 import { configureGmail, type GmailClient, openGmailClient } from './gmail-client.ts'
 import { reachSandbox } from './reach-sandbox.ts'
 
-const sandbox = useServer(async () => {
-  const server = await startSandbox()
-  await configureGmail(server, { quota: 'off' })
-  return server
-})
-
 export interface Arranged {
   server: SandboxServer
   email: string
@@ -23,8 +17,17 @@ export interface Arranged {
   takeCalls(): Promise<string[]>
 }
 
-export async function arrange(messages = 0): Promise<Arranged & AsyncDisposable> {
-  const server = sandbox()
+/** One sandbox for all tests of a file. @returns a function that adds a mailbox to it */
+export function useMailboxes(): (messages?: number) => Promise<Arranged & AsyncDisposable> {
+  const sandbox = useServer(async () => {
+    const server = await startSandbox()
+    await configureGmail(server, { quota: 'off' })
+    return server
+  })
+  return (messages = 0) => arrange(sandbox(), messages)
+}
+
+async function arrange(server: SandboxServer, messages: number): Promise<Arranged & AsyncDisposable> {
   const email = `${newId()}@gmail.test`
   await server.addUser(email, { messages })
   const client = await openGmailClient(server, email)

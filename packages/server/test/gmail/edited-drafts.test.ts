@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { openIndex } from '../../src/providers/conformance/memory-index.ts'
 import type { PageStep, SourceStep } from '../../src/providers/mail.ts'
-import { arrange, letter } from './arranged-mailbox.ts'
+import { letter, useMailboxes } from './arranged-mailbox.ts'
 import type { GmailClient } from './gmail-client.ts'
 import { tokensFor } from './reach-sandbox.ts'
+
+const arrange = useMailboxes()
 
 const RECORDS_PER_PAGE = 100
 

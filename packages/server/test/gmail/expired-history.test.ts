@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { openIndex } from '../../src/providers/conformance/memory-index.ts'
-import { arrange, breakOff, expectSame, isFetch, letter } from './arranged-mailbox.ts'
+import { breakOff, expectSame, isFetch, letter, useMailboxes } from './arranged-mailbox.ts'
 import { tokensFor } from './reach-sandbox.ts'
+
+const arrange = useMailboxes()
 
 const HOUR_MS = 3_600_000
 

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { type MemoryIndex, openIndex } from '../../src/providers/conformance/memory-index.ts'
 import type { Cursor, MailProvider } from '../../src/providers/mail.ts'
-import { type Arranged, arrange, expectSame, isFetch, letter } from './arranged-mailbox.ts'
+import { type Arranged, expectSame, isFetch, letter, useMailboxes } from './arranged-mailbox.ts'
 import { littleQuota } from './little-quota.ts'
 import { tokensFor } from './reach-sandbox.ts'
+
+const arrange = useMailboxes()
 
 /** The pages of ids that the adapter has asked for. */
 async function pagesAsked({ server, email }: Arranged): Promise<string[]> {

@@ -3,7 +3,9 @@ import { openIndex } from '../../src/providers/conformance/memory-index.ts'
 import { QuotaGovernor } from '../../src/providers/gmail/governor.ts'
 import type { Cursor, ListedPage, RemoteMessage } from '../../src/providers/mail.ts'
 import { waitUntil } from '../wait-until.ts'
-import { arrange, breakOff, expectSame, isFetch, letter } from './arranged-mailbox.ts'
+import { breakOff, expectSame, isFetch, letter, useMailboxes } from './arranged-mailbox.ts'
+
+const arrange = useMailboxes()
 
 const DAY_MS = 86_400_000
 

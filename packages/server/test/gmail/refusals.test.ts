@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { openIndex } from '../../src/providers/conformance/memory-index.ts'
 import { QuotaGovernor } from '../../src/providers/gmail/governor.ts'
-import { type Arranged, arrange, letter } from './arranged-mailbox.ts'
+import { type Arranged, letter, useMailboxes } from './arranged-mailbox.ts'
 import { configureGmail } from './gmail-client.ts'
+
+const arrange = useMailboxes()
 
 const NO_LIMIT = 1e9
 const host = 'gmail.googleapis.com'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceFile } from '../../../../scripts/import-graph.ts'
+import { readSources, type SourceFile } from '../../../../scripts/import-graph.ts'
 import { findTestFiles } from './test-files.ts'
 
 const TEST = 'packages/server/src/a/a.test.ts'
@@ -33,7 +33,7 @@ describe('findTestFiles', () => {
     ['another function of all', 'globalThis.fetch = answer', 'alone', 'pg'],
     ['the memory of its process', 'process.memoryUsage()', 'alone', 'pg'],
     ['a function that it watches', "vi.spyOn(console, 'log')", 'others', 'pg'],
-    ['another environment', "process.env['A'] = 'b'", 'others', 'zod'],
+    ['another environment', "process.env['A'] = 'b'", 'alone', 'zod'],
     ['a temporary folder', 'await mkdtemp(prefix)', 'others', 'node:fs/promises'],
     ['a module that it imports later', "await import('pg')", 'others', 'zod'],
   ])('puts a test of %s into its project', (_, text, project, imported) => {
@@ -54,4 +54,13 @@ describe('findTestFiles', () => {
     `/** @module-${'tag'} postgres-16 */`,
     `describe('a', { tags: ['${'postgres'}-16'] }, () => {})`,
   ])('finds the tag in %s', text => expect(projectOf(text, 'pg')).toEqual(['others', 'tagged']))
+})
+
+test('no helper of the tests registers a hook when it is loaded, which happens once for many files', () => {
+  const hook = /^(?:(?:export )?const .*= )?(?:use[A-Z]\w*|(?:before|after|around)(?:All|Each))\(/m
+  const helpers = [...readSources()].filter(
+    ([file]) => /\/test\//.test(file) && !/\.test\.ts$|\/leaks\/(?:setup\.ts|planted\/)/.test(file),
+  )
+  expect(helpers.length).toBeGreaterThan(100)
+  expect(helpers.filter(([, { text }]) => hook.test(text)).map(([file]) => file)).toEqual([])
 })

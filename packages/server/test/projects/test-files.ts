@@ -24,7 +24,7 @@ const CHANGES_ALL =
   /\bvi\.(?!fn\b|waitFor\b|waitUntil\b)\w+|\binject\(|\bprocess\.(?!env\['WAXWING_TEST)\w+|\bglobalThis\b|\bmkdtemp|\bimport\(|\bsetInterval\(/
 /** Code of a test that changes what other files of a worker would meet, or measures the process. */
 const NEEDS_PROCESS =
-  /\bvi\.(?:use|set|mock|doMock|stub|reset)\w+|\bprocess\.(?:memoryUsage|cpuUsage|chdir|umask)|\bglobalThis\b(?!\.is)|'node:v8'|\bPerformanceObserver\b/
+  /\bvi\.(?:use|set|mock|doMock|stub|reset)\w+|\bprocess\.(?:memoryUsage|cpuUsage|chdir|umask|env\[[^\]]+\] = )|\bdelete process\.env\b|\bglobalThis\b(?!\.is)|'node:v8'|\bPerformanceObserver\b/
 const TAG = /@module-tag postgres-16\b|tags: \[?'postgres-16'/
 
 /** Finds the project of each test file by what it imports, directly or not, and by its text. */
