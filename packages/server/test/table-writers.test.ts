@@ -84,7 +84,7 @@ function read(file: string): string {
   return readFileSync(path.join(SOURCE, file), 'utf8')
 }
 
-/** `features/mail/search/record.ts` is of mail, `accounts/ownership.ts` of accounts, as is the wing of that name. */
+/** `features/mail/search/record.ts` is of mail, `accounts/halves/ownership.ts` of accounts, as is the wing of that name. */
 function writerOf(file: string): string {
   const [room = '', wing = ''] = path.dirname(file).split('/')
   return room === 'features' ? wing : room
