@@ -123,7 +123,7 @@ describe.concurrent.for(Object.entries(STORES))('windows %s', ([, openStore]) =>
     expectExactWindows(asked, { limit: window.limit, milliseconds: SHORT_MILLISECONDS })
   })
 
-  test('know which window is spent until it ends', async () => {
+  test('know which window is spent until it ends', async ({ expect: expectHere }) => {
     await using store = await openStore()
     const windows = store.open(MONTH_MINUTES)
     const [two, wide] = [
@@ -137,8 +137,8 @@ describe.concurrent.for(Object.entries(STORES))('windows %s', ([, openStore]) =>
     expect(windows.spentSeconds(wide)).toBe(0)
 
     const brief = store.open(SHORT_MILLISECONDS / 60_000)
-    await expect.poll(async () => (await brief.count([two]))?.isAccepted, { interval: 1 }).toBe(false)
-    await expect.poll(() => brief.spentSeconds(two)).toBe(0)
+    await expectHere.poll(async () => (await brief.count([two]))?.isAccepted, { interval: 1 }).toBe(false)
+    await expectHere.poll(() => brief.spentSeconds(two)).toBe(0)
   })
 
   test('know no window as spent of which something is left', async () => {

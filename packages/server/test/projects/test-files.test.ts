@@ -49,6 +49,15 @@ describe('findTestFiles', () => {
     expect(findTestFiles(sources).alone).toEqual(['src/a/a.test.ts'])
   })
 
+  test('takes the variable of the guard for no change', () => {
+    const guard = 'packages/server/test/guard/guard.ts'
+    const sources = new Map<string, SourceFile>([
+      [TEST, { text: '', imports: [guard] }],
+      [guard, { text: 'process.env[VARIABLE] = folder', imports: [] }],
+    ])
+    expect(findTestFiles(sources)).toMatchObject({ alone: [], others: ['src/a/a.test.ts'] })
+  })
+
   // Written in two parts, or this file would have the tag.
   test.each([
     `/** @module-${'tag'} postgres-16 */`,
@@ -63,4 +72,14 @@ test('no helper of the tests registers a hook when it is loaded, which happens o
   )
   expect(helpers.length).toBeGreaterThan(100)
   expect(helpers.filter(([, { text }]) => hook.test(text)).map(([file]) => file)).toEqual([])
+})
+
+test('tests that run beside others of their file poll by the `expect` of their own context', () => {
+  const files = [...readSources()].filter(
+    ([file, { text }]) => file.endsWith('.test.ts') && /\b(?:describe|test)\.concurrent\b/.test(text),
+  )
+  expect(files.length).toBeGreaterThan(20)
+  // The imported one has no test as soon as another one ends.
+  const polls = files.filter(([, { text }]) => /\bexpect\.(?:poll|assertions|hasAssertions)\b/.test(text))
+  expect(polls.map(([file]) => file)).toEqual([])
 })

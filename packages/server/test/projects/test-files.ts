@@ -25,6 +25,8 @@ const CHANGES_ALL =
 /** Code of a test that changes what other files of a worker would meet, or measures the process. */
 const NEEDS_PROCESS =
   /\bvi\.(?:use|set|mock|doMock|stub|reset)\w+|\bprocess\.(?:memoryUsage|cpuUsage|chdir|umask|env\[[^\]]+\] = )|\bdelete process\.env\b|\bglobalThis\b(?!\.is)|'node:v8'|\bPerformanceObserver\b/
+/** The guard of a run. Its variable is for the processes that tests start, and is set once, before all files. */
+const GUARD = `${HERE}/test/guard/guard.ts`
 const TAG = /@module-tag postgres-16\b|tags: \[?'postgres-16'/
 
 /** Finds the project of each test file by what it imports, directly or not, and by its text. */
@@ -35,9 +37,7 @@ export function findTestFiles(sources: ReadonlyMap<string, SourceFile>): TestFil
   const grouped = Object.groupBy(files, file => {
     const reached = [...findReached(file, sources)]
     if (reached.every(each => isHarmless(each, sources))) return 'pure'
-    return reached.some(each => isOfTests(each) && NEEDS_PROCESS.test(sources.get(each)?.text ?? ''))
-      ? 'alone'
-      : 'others'
+    return reached.some(each => needsProcess(each, sources)) ? 'alone' : 'others'
   })
   const here = (found: readonly string[] = []) => found.map(file => path.relative(HERE, file))
   return {
@@ -60,6 +60,10 @@ function isHarmless(name: string, sources: ReadonlyMap<string, SourceFile>): boo
   const source = sources.get(name)
   if (!source) return HARMLESS.has(name)
   return !isOfTests(name) || !CHANGES_ALL.test(source.text)
+}
+
+function needsProcess(name: string, sources: ReadonlyMap<string, SourceFile>): boolean {
+  return isOfTests(name) && name !== GUARD && NEEDS_PROCESS.test(sources.get(name)?.text ?? '')
 }
 
 function isOfTests(name: string): boolean {
