@@ -2,7 +2,7 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { TestApp } from '../open-app.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
-import { readTruth } from '../servers/reference.ts'
+import { readChangingTruth } from '../servers/reference.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import {
   connectMailbox,
@@ -70,7 +70,7 @@ export async function openChangingAccount(
       return found
     },
     async truth() {
-      const mailboxes = await readTruth(server, user)
+      const mailboxes = await readChangingTruth(server, user)
       return mailboxes.flatMap(({ path: at, messages }) =>
         messages.map(({ subject, flags }) => [`${at}:`, subject, ...flags].join(' ')),
       )

@@ -2,7 +2,7 @@ import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'
 import { startDovecot } from '../servers/dovecot.ts'
-import { readTruth } from '../servers/reference.ts'
+import { readChangingTruth } from '../servers/reference.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { openSyncApp, readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -150,7 +150,7 @@ describe('answers that are not true', { concurrent: true }, () => {
 
   /** Subjects of the drafts on the server. */
   async function draftsOf({ walked: { server, user, world } }: ProxiedWalk) {
-    const drafts = (await readTruth(server, user)).find(({ path }) => path === world.at('Drafts'))
+    const drafts = (await readChangingTruth(server, user)).find(({ path }) => path === world.at('Drafts'))
     return drafts?.messages.map(({ subject }) => subject) ?? []
   }
 

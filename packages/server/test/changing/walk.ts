@@ -3,7 +3,7 @@ import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { expect } from 'vitest'
 import type { Answer, Caller } from '../caller.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
-import { readTruth } from '../servers/reference.ts'
+import { readChangingTruth } from '../servers/reference.ts'
 import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import {
@@ -204,7 +204,7 @@ export async function expectUnchanged(of: Case): Promise<void> {
 const isOf = (text: string, name: string) => new RegExp(`${name}(?!\\d)`).test(text)
 
 async function readCase({ walked: { server, user, world }, name }: Case) {
-  const truth = await readTruth(server, user)
+  const truth = await readChangingTruth(server, user)
   const short = (path: string) => path.slice(world.at('').length)
   const messages = truth.flatMap(({ path, messages: held }) =>
     held
