@@ -48,7 +48,7 @@ describe('HostBudget', () => {
     expect(budget.acquireFree('a.example')).toBe(null)
   })
 
-  test('tells holders when others begin to wait', async () => {
+  test('notifies holders when others begin to wait', async () => {
     const budget = new HostBudget(1)
     const holder = await budget.acquire('a.example', never)
     let told = 0

@@ -2,7 +2,7 @@ import type { ConnectionPermit, Connector } from '../connections/connections.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { Renewal, RENEWAL_PACE, type RenewalPace } from './renewal.ts'
 
-/** What was asked for waits for this share of the usual time, once a connection could not be renewed. */
+/** After a failed renewal, requested ones wait for this share of the usual time. */
 const PUT_OFF_SHARE = 1 / 6
 
 /** A connection over which an account is followed, with the right to it. Disposing ends the one and gives back the other. */

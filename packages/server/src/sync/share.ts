@@ -48,7 +48,7 @@ export class ShareTaker {
   readonly #options: ShareOptions
   readonly #pace: SharePace
   #dueAt = Number.NEGATIVE_INFINITY
-  /** Those that the last look found alive, and since when. */
+  /** Processes that the last look found alive, and since when. */
   #others = ''
   #othersSince = performance.now()
   /** Accounts that wait to be claimed, since when the others claimed none, and whether that is too long. */

@@ -17,7 +17,7 @@ import type { ServerSearch } from '../providers/discovery.ts'
 import type { ServerCheck } from '../providers/mail-server.ts'
 import type { SignIns } from '../providers/sign-in.ts'
 
-/** What the installation and this process offer to every wing. A wing takes what it uses. */
+/** Resources of the installation and of this process for every wing. A wing takes those that it uses. */
 export interface Resources {
   db: Db
   keyRing: KeyRing

@@ -92,7 +92,10 @@ export async function storeGrant(
     .execute()
 }
 
-/** What the account's user granted, and to which client; null if it does not sign in by OAuth. */
+/**
+ * The scopes that the user of the account granted, and the client that got them; null if the account does not sign in
+ * by OAuth.
+ */
 export async function findGranted(
   db: Db,
   accountId: string,

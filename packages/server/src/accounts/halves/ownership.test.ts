@@ -91,7 +91,7 @@ describe('hasUnfollowed', () => {
 })
 
 describe('releaseOfDead', () => {
-  test('says how many it released, and keeps no trouble of what is stopped', async () => {
+  test('returns the number of released accounts, and clears the trouble of stopped ones', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     await insertAccounts(db, 3)

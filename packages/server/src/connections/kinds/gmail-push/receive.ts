@@ -15,7 +15,7 @@ const envelopeSchema = z.object({
   message: z.object({ data: z.string().default('') }),
   subscription: z.string().max(1_000),
 })
-/** What Gmail publishes. Its history id is not read, since it may be lost or come late. */
+/** A notice that Gmail publishes. Its history id is not read, since it may be lost or come late. */
 const noticeSchema = z.object({ emailAddress: z.string().max(320) })
 
 export interface GmailPushOptions {
@@ -47,7 +47,7 @@ export function gmailPushReceiver(options: GmailPushOptions): PushReceiver {
 }
 
 interface Receiving extends GmailPushOptions {
-  /** The subscriptions of which the log says already that somebody else signs their pushes. */
+  /** Subscriptions with pushes by an unknown signer that were already logged. */
   warned: Set<string>
 }
 
