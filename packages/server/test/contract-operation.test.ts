@@ -46,7 +46,7 @@ describe('operation()', () => {
     expect(operation({ ...create, makes: null })['~orpc'].meta.makes).toBeNull()
   })
 
-  test('knows the ids in its path, and which of them are UUIDs', () => {
+  test('has the ids in its path, and which of them are UUIDs', () => {
     const { meta } = operation({
       ...common,
       method: 'DELETE',

@@ -11,7 +11,7 @@ export interface CuttableDatabase extends AsyncDisposable {
   url: string
   /** From now on nothing passes in either direction, and nobody is told: as when a cable is pulled. */
   cut(): void
-  /** What was held back arrives, late. */
+  /** Bytes that were held back arrive, late. */
   heal(): void
 }
 

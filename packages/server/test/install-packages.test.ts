@@ -202,7 +202,7 @@ test.concurrent('an installation that is interrupted after npm succeeded is not 
   expect(existsSync(clone.inClone('.npm-ci'))).toBe(false)
 })
 
-test.concurrent('what was put aside stays there while an npm runs whose script was killed', async () => {
+test.concurrent('packages that were put aside stay there while an npm runs whose script was killed', async () => {
   const wanted = { ...ONE, 'node_modules/two': { version: '1.0.0' } }
   await using clone = await makeClone({ wanted, installed: ONE })
   const program = clone.inClone('programs/npm')

@@ -168,7 +168,7 @@ describe('a mailbox with a password', () => {
     expect(body).toMatchObject({ imap: { smtp: null } })
   })
 
-  test('says the same of a wrong password, a closed port and a forbidden host', async () => {
+  test('shows the same message for a wrong password, a closed port and a forbidden host', async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const { page } = ada
     const made = await connect.link({ redirectUri: undefined })

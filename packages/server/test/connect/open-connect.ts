@@ -16,7 +16,7 @@ import { ALL } from './use-refresh-tokens.ts'
 export interface Person {
   context: BrowserContext
   page: Page
-  /** What the policy blocked, scripts threw, or the console reported as an error, on pages of the service. */
+  /** Blocks by the policy, errors of scripts and errors of the console, on pages of the service. */
   complaints: string[]
   /** Every request of the browser, to whatever host. */
   requests(): Promise<{ url: string; referer: string | null; method: string }[]>

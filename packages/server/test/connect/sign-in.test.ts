@@ -160,7 +160,7 @@ describe('a sign-in that fails', () => {
     },
   )
 
-  test('says that the mailbox is an account already', async () => {
+  test('ends with account_exists if the mailbox is an account already', async () => {
     const { email } = await connect.connectNew()
     const ada = await person()
     await beginAt(ada.page, await link({ providers: ['google'] }))
@@ -199,7 +199,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('with a full plan says so at its end, too', async () => {
+  test('ends with plan_limit_accounts if the plan is full by then', async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     const made = await beginAt(ada.page, await link({ providers: ['google'] }))
     await connect.limitAccounts(0)

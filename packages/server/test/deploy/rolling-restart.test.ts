@@ -74,7 +74,7 @@ interface Client {
   requests: number
 }
 
-/** What a process answers that has too much to do, as on a busy machine. The caller comes again. */
+/** Answer of a process that has too much to do, as on a busy machine. The caller comes again. */
 class Overloaded extends Error {}
 
 /** Writes and reads what it wrote over one kept connection, until it is told to end. */

@@ -279,7 +279,7 @@ describe('Gmail that lies', () => {
     expect(batches).toBe(2)
   })
 
-  test('tells old labels of a message that was fetched since, and they are not believed', async () => {
+  test('has old labels of a message that was fetched since, and they are not believed', async () => {
     const ids = Array.from({ length: 51 }, (_, number) => `m${number}`)
     const read = (id: string) => ({ ...ref(id), labelIds: ['INBOX'] })
     const added = ids.map((id, number) => ({
@@ -389,7 +389,7 @@ describe('Gmail that lies', () => {
     expect(index.unreadable.size).toBe(0)
   })
 
-  test('says what it likes in an error, and it is cut', async () => {
+  test('sends any text as an error, and it is cut', async () => {
     await using hostile = await startHostile(() => (response: ServerResponse) => {
       response.statusCode = 403
       response.end(JSON.stringify({ error: { message: `a\u0000\n${'b'.repeat(100_000)}` } }))

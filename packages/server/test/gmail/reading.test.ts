@@ -178,7 +178,7 @@ describe('following', () => {
       fetched.push(...(await arranged.takeCalls()).filter(isFetch))
     }
     await expectSame(index, arranged.client)
-    // What was fetched ahead when a connection ended is fetched again, and nothing else.
+    // Only messages that were fetched ahead when a connection ended are fetched again.
     expect(fetched.length).toBeLessThan(1_000)
   })
 
@@ -208,7 +208,7 @@ describe('following', () => {
     expect(subjects(index.messages.values())).toEqual(['Letter 5', 'Letter 20'])
   })
 
-  test('says nothing and asks for little if nothing happened', async () => {
+  test('reports nothing and asks for little if nothing happened', async () => {
     await using arranged = await arrange(20)
     await using account = arranged.connect()
     const index = openIndex('history')

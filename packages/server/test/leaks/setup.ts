@@ -25,7 +25,7 @@ const HERE = path.resolve(import.meta.dirname, '../..')
 
 watchAll()
 
-/** What closes in the background, such as a socket, needs a moment. A leak costs all of it. */
+/** Things that close in the background, such as sockets, need a moment. A leak costs all of it. */
 const CLOSING_SECONDS_MAX = 30
 
 const planted = inject('plantedLeaks')

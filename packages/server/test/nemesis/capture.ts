@@ -44,7 +44,7 @@ const STATEMENTS = [
         where id = old.owner_instance and isfinite(heartbeat_until)));
     end if`,
   ),
-  // Whoever renames a mailbox inserts its cursor, unchanged, under the new source.
+  // A renaming inserts the cursor of the mailbox, unchanged, under the new source.
   onRows(
     'cursor_moves',
     'update of cursor on public.sync_cursor',

@@ -27,7 +27,7 @@ interface Answer {
   headers?: Record<string, string>
 }
 const OK: Answer = { status: 200 }
-/** What a receiver answers while it is in one mood. */
+/** Answers of a receiver while it is in one mood. */
 const MOODS: Answer[][] = [
   [OK],
   [OK, { status: 204 }, { status: 404 }, { status: 'cut' }],
@@ -221,7 +221,7 @@ test.each([1, 2, 3])('nothing is lost or delivered for nothing, whatever happens
   expect(bodies.size).toBeGreaterThan(10)
 })
 
-test('what is queued at first and what a replay queues are the same, for any filters', async () => {
+test('a replay queues the same deliveries as the events did at first, for any filters', async () => {
   const random = seeded('replays')
   const tenant = await openTenant('agreeing')
   const early: Endpoint[] = []

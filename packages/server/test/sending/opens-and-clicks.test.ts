@@ -157,7 +157,7 @@ describe('opens and clicks', () => {
   })
 })
 
-describe('what cannot be judged', () => {
+describe('a request that cannot be judged', () => {
   test('keeps nothing else waiting, and is judged once that is possible', async () => {
     const { app } = tracking
     const { pool } = app.database

@@ -83,7 +83,7 @@ describe('a fault proxy', () => {
     await hears(client, 'onetwo')
   })
 
-  test('tells nobody of an end while it is stalled, but notes when the client closed', async () => {
+  test('passes no end on while it is stalled, but notes when the client closed', async () => {
     const closed: number[] = []
     await using noting = await startFaultProxy(
       { host: '127.0.0.1', port: echo.proxy.port },

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { FaultLink } from './fault-link.ts'
 
-/** What a fault proxy does to the bytes that pass. All is off by default, and may be changed at any time. */
+/** Faults that a fault proxy adds to the bytes that pass. All are off by default, and may be changed at any time. */
 export interface LinkFaults {
   /** Delays everything, in each direction. */
   latencyMs?: number

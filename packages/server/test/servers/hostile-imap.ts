@@ -11,7 +11,7 @@ export interface Asked {
   socket: Socket
   /** Each with CRLF. */
   say(...lines: string[]): void
-  /** Says the same for as long as the client reads. */
+  /** Sends the same text for as long as the client reads. */
   flood(text: string): void
 }
 

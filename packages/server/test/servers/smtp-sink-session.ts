@@ -46,7 +46,7 @@ class SinkSession {
   secure(): void {
     const plain = this.#stream
     plain.removeAllListeners('data')
-    // What came before the handshake was not said by whom the handshake is with.
+    // Bytes from before the handshake did not come from the peer of the handshake.
     this.#received = ''
     this.#isSecure = true
     this.listen(

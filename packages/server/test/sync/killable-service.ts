@@ -13,7 +13,7 @@ export interface KillableService extends AsyncDisposable {
   /** Ends the process with SIGKILL at once, and starts it again in the background. */
   kill(): void
   killCount: number
-  /** What its processes have logged as errors. */
+  /** Errors that its processes have logged. */
   errors(): string[]
 }
 

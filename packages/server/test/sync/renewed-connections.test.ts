@@ -11,7 +11,7 @@ import {
   waitForRuntime,
 } from './proxied-account.ts'
 
-/** In no test is a connection so old that it is renewed for that, unless the test says so. */
+/** No connection of a test is so old that it is renewed for that, unless the test asks for it. */
 const NEVER_OLD = { everySeconds: 1e6, soonestSeconds: 0 }
 
 interface StaleAccount extends ProxiedAccount {

@@ -167,7 +167,7 @@ describe('a rotation', () => {
   })
 })
 
-describe('what an endpoint begins with', () => {
+describe('the first event of an endpoint', () => {
   test('is the event after the newest one, at its creation and when it is enabled again', async () => {
     await announce()
     const { endpoint: made } = await createEndpoint(caller)
