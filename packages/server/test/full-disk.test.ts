@@ -25,7 +25,7 @@ function connectionOf({ email, password }: TestUser, { port }: MailServer) {
   return { email, password, imap: { host: '127.0.0.1', port, security: 'none' }, smtp: null }
 }
 
-test('on a full disk writes are refused as overloaded, readiness and runtime say so, and it recovers; a start and the doctor say it at once', async context => {
+test('on a full disk writes are refused as overloaded, readiness and runtime report it, and it recovers; a start and the doctor report it at once', async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
   await using folder = await makeDataFolder(disk.path)
   const dovecot = useDovecot()

@@ -89,6 +89,9 @@ test.each<[FailureKind, isPermanent: boolean, isBeforeAcceptance: boolean]>([
   ['login_failed', false, true],
   ['throttled', false, true],
   ['unavailable', false, false],
-])('%s says whether it is permanent and came before acceptance', (kind, isPermanent, isBeforeAcceptance) => {
-  expect(new ProviderFailure(kind, 'no')).toMatchObject({ isPermanent, isBeforeAcceptance })
-})
+])(
+  '%s determines whether a failure is permanent and came before acceptance',
+  (kind, isPermanent, isBeforeAcceptance) => {
+    expect(new ProviderFailure(kind, 'no')).toMatchObject({ isPermanent, isBeforeAcceptance })
+  },
+)

@@ -111,7 +111,7 @@ test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
 )
 
 describe('readSpread', () => {
-  test('finds the living processes that follow accounts, and counts what nobody follows', async () => {
+  test('finds the living processes that follow accounts, and counts accounts that nobody follows', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const add = async (until: string, weight: number | null) => {

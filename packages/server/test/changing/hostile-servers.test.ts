@@ -232,7 +232,7 @@ const LATE: readonly Late[] = [
   },
 ]
 
-describe('servers that say little of what they have done, and late', { concurrent: true }, () => {
+describe('servers that report little of their changes, and late', { concurrent: true }, () => {
   const useIt = useServer(() => startDovecot())
   let walk: ProxiedWalk
   beforeAll(async () => {

@@ -139,7 +139,7 @@ describe('a mailbox with a password', () => {
     expect(ada.complaints).toEqual([])
   })
 
-  test('that refuses the login says so beside the field, keeps what was typed but the password, and goes on', async () => {
+  test('that refuses the login is reported beside the field, the input but the password stays, and the flow goes on', async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const made = await connect.link({ options: { passwordImap: true }, providers: ['google'] })
     const { page } = ada

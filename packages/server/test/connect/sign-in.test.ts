@@ -20,7 +20,7 @@ async function readAccount(id: string | null): Promise<Account> {
 }
 
 describe('a person who signs in', () => {
-  test('is told who asks for what, and comes back with the account', async () => {
+  test('is shown who asks for which permissions, and comes back with the account', async () => {
     const email = await connect.newUser()
     const ada = await person()
     const made = await link()
@@ -212,7 +212,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('at a provider in trouble says so', async () => {
+  test('at a provider in trouble ends on a page about that', async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     await beginAt(ada.page, await link({ providers: ['google'], redirectUri: undefined }))
     await connect.sandbox.addFault({ does: 'error', host: 'oauth2.googleapis.com', status: 503 })

@@ -125,7 +125,7 @@ describe('Gmail that lies', () => {
     expect(index.cursor).toMatchObject({ historyId: '50' })
   })
 
-  test('is listed again once it has only ids below those that it told before', async () => {
+  test('is listed again once it has only ids below those that it reported before', async () => {
     const clock = { now: Date.now() }
     await using hostile = await startHostile(
       url => (url.pathname.endsWith('/labels') ? { labels: [] } : { ...profile, historyId: '10' }),

@@ -311,7 +311,7 @@ test('sources are fetched a few at a time', async () => {
   await expectSame(index, arranged.client)
 })
 
-test('background work leaves a part of the quota to prompt calls, and says how long the rest takes', async () => {
+test('background work leaves a part of the quota to prompt calls, and reports how long the rest takes', async () => {
   await using arranged = await arrange(300)
   const governor = new QuotaGovernor({
     userUnitsPerMinute: 2_000,

@@ -51,7 +51,7 @@ describe('a spent quota', () => {
   })
 })
 
-test('a message about which Gmail does not answer keeps nothing else from being told', async () => {
+test('a message about which Gmail does not answer keeps no other change from being reported', async () => {
   await using arranged = await arrange()
   const { client, server } = arranged
   const [bad, ...others] = await Promise.all(

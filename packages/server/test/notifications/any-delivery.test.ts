@@ -189,7 +189,7 @@ async function settle(endpoint: Endpoint): Promise<void> {
   await waitUntilDrained(db, id)
 }
 
-test.each([1, 2, 3])('nothing is lost or delivered for nothing, whatever happens (seed %i)', async seed => {
+test.each([1, 2, 3])('no event is lost or delivered in vain under random faults (seed %i)', async seed => {
   const random = seeded(seed)
   const tenant = await openTenant(`any ${seed}`)
   const endpoints: Endpoint[] = []

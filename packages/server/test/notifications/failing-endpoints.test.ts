@@ -96,7 +96,7 @@ describe('a delivery', () => {
     expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(1)
   })
 
-  test('waits as long as Retry-After says, and the endpoint with it after 429', async () => {
+  test('waits for the time of Retry-After, and the endpoint with it after 429', async () => {
     const endpoint = await openEndpoint(answering(429, { 'retry-after': '3600' }))
     await endpoint.happen()
     await endpoint.recorded(1)

@@ -137,7 +137,7 @@ describe('opens and clicks', () => {
     expect((await tracking.trackingOf(entry)).opens.count).toBe(10_000)
   })
 
-  test('tell no recipient where there are several', async () => {
+  test('name no recipient if there are several', async () => {
     const { entry, pixel } = await tracking.sendTracked({ cc: [{ address: 'ada@example.org' }] })
     await tracking.ask(pixel)
     await tracking.judge(entry)

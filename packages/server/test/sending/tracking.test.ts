@@ -30,7 +30,7 @@ describe('a tracked message', () => {
     expect(await tracking.filedHtml(entry)).toBe(HTML)
   })
 
-  test('is what the settings, or the request, say', async () => {
+  test('is as in the settings, or in the request', async () => {
     const opens = await tracking.sendTracked({ trackClicks: false })
     expect(opens.entry).toMatchObject({ trackOpens: true, trackClicks: false })
     expect([opens.links, opens.trap, opens.pixel !== '']).toEqual([[], '', true])

@@ -108,7 +108,7 @@ describe('a fault proxy', () => {
     expect('12345'.startsWith(client.heard)).toBe(true)
   })
 
-  test('is silent to those who connect, also later, and refuses if told to', async () => {
+  test('is silent to clients that connect, also later, and refuses them if set to', async () => {
     echo.proxy.setFaults({ isSilent: true })
     const client = await openClient(echo.proxy)
     client.socket.write('one')

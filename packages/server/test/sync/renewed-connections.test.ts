@@ -61,8 +61,8 @@ const waitForUnheard = ({ app, accountId, hasMailbox }: StaleAccount) =>
     return (await hasMailbox()) && subjects.includes('message unheard')
   })
 
-describe.concurrent('a session that is told of no new mailbox', () => {
-  test('gives way to another one when somebody asks for a sync, ends after that has begun, and is kept if there is none', async () => {
+describe.concurrent('a session in which new mailboxes are not announced', () => {
+  test('gives way to another session when a caller asks for a sync, ends after that has begun, and is kept if none can be opened', async () => {
     await using account = await openStaleAccount({ pace: { pollSeconds: 0.5, renewal: NEVER_OLD } })
     const { app, accountId, proxy, world } = account
     await createUnheard(account)

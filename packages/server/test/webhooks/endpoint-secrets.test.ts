@@ -110,7 +110,7 @@ describe('the secret of an endpoint', () => {
 })
 
 describe('a rotation', () => {
-  test('keeps the replaced secret for a day, or as long as it says', async () => {
+  test('keeps the replaced secret for a day, or for graceSeconds', async () => {
     const made = await createEndpoint(caller)
     const { id } = made.endpoint
     for (const [body, seconds] of [

@@ -176,7 +176,7 @@ describe('takeWanted', () => {
 })
 
 describe('releaseAccounts', () => {
-  test('lets another instance claim at once, and tells why an account stopped', async () => {
+  test('lets another instance claim at once, and returns why an account stopped', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     await insertAccounts(db, 1)
