@@ -184,7 +184,9 @@ async function openMatrix() {
 }
 
 const refusal = (reason: Reason) => `${reasons[reason].status} ${reason}`
-/** An unknown parameter is refused right after the app, whatever the operation: whoever gets so far was let in. */
+/**
+ * An unknown parameter is refused right after the app, whatever the operation: a request that gets so far was let in.
+ */
 const WRONG_INPUT = '?unknown=1'
 const LET_IN = refusal('invalid_input')
 

@@ -9,7 +9,7 @@ export interface TurnedClock extends AsyncDisposable {
   turn(interval: string): Promise<unknown>
 }
 
-/** The functions that tell the time, with their volatility. */
+/** The functions that return the time, with their volatility. */
 const FUNCTIONS = [
   ['clock_timestamp', 'volatile'],
   ['now', 'stable'],

@@ -148,7 +148,7 @@ class StoredTokens implements AccessTokens {
       } else {
         const pauseSeconds = planPause(grant.failures + 1, failure.retryAfterSeconds)
         const { kind, reason } = failure
-        // Without it the lease ends by itself, and the failure is told all the same.
+        // Without it the lease ends by itself, and the failure is thrown all the same.
         await pauseRefresh(db, refresh, { kind, reason, pauseSeconds }).catch(() => {})
         if (fallback) return this.#hold(fallback, FALLBACK_SECONDS)
       }

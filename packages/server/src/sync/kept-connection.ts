@@ -59,7 +59,7 @@ export class KeptConnection implements AsyncDisposable {
   }
 }
 
-/** A permit that is also wanted once its keeper leaves: whoever follows gives it up after the pass at hand. */
+/** A permit that is also wanted once its keeper leaves: its holder gives it up after the pass at hand. */
 export class KeeperPermit implements ConnectionPermit {
   readonly #leave: AbortSignal
   readonly #held: ConnectionPermit

@@ -85,7 +85,10 @@ export class ShareTaker {
     this.#options.lease.report(null)
   }
 
-  /** Claims what this process should claim, or lets leave what is too much. `untilDueSeconds` says when to do it again. */
+  /**
+   * Claims accounts up to the share of this process, or lets accounts beyond it leave. `untilDueSeconds` is the time
+   * until the next call.
+   */
   async take(): Promise<void> {
     this.#dueAt = Number.NEGATIVE_INFINITY
     const seconds = await this.#take()

@@ -31,7 +31,7 @@ export interface Resources {
   instance: Instance
   /** Asks what is due, for the loops of this process. */
   pulse: Pulse
-  /** Sends wakes to the workers of all processes; `wakes` hears them. */
+  /** Sends wakes to the workers of all processes; `wakes` receives them. */
   waker: Waker
   wakes: Wakes
   /** Reports new events, whichever process committed them. */

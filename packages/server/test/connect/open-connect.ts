@@ -77,7 +77,7 @@ export function useConnect(options: () => Promise<TestAppOptions> = async () => 
     return `person${users}@gmail.test`
   }
 
-  /** Creates a connect session that returns to the site, unless the body says otherwise. */
+  /** Creates a connect session that returns to the site, unless the body has another URL. */
   async function link(body: Record<string, unknown> = {}): Promise<Link> {
     const { app, site } = opening()
     const given = { redirectUri: site.redirectUri, state: 'a b&c', ...body }

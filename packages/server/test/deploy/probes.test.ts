@@ -48,7 +48,7 @@ test('a process with the role api is not ready before the API answers', async ()
 
 const KEYS = { s3AccessKeyId: 'key', s3SecretAccessKey: new Secret('secret') }
 
-/** An empty object store that takes its time: it answers nothing until it is told to. */
+/** An empty object store that takes its time: it answers nothing until the test allows it. */
 async function openSlowStore() {
   const asked = Promise.withResolvers<void>()
   const answering = Promise.withResolvers<void>()

@@ -12,7 +12,7 @@ import { boundless, callsTo } from './reach-sandbox.ts'
 
 type Answer = (url: URL, request: IncomingMessage) => unknown
 
-/** A Gmail that answers what it is told to, and an account of it. */
+/** A Gmail with answers of the test, and an account of it. */
 async function startHostile(answer: Answer, clock = { now: Date.now() }) {
   const requests: string[] = []
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {

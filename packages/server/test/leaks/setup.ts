@@ -40,7 +40,7 @@ let file: RunnerTestFile | undefined
 aroundEach(async (run, { task }) => {
   file = task.file
   const owner = {}
-  // Locks do not say which of several tests took them.
+  // A lock does not show which of several tests took it.
   const before = task.concurrent ? null : await findLocks()
   await runAs(owner, run)
   const left = await findLeft(each => each === owner, secondsMax, listed)

@@ -3,10 +3,10 @@ import type { Db } from '../../src/database/pool.ts'
 import { captureStates } from '../sending/written-states.ts'
 import type { OwnerChange, Transition } from './evidence.ts'
 
-/** A setting of each database connection that says which process opened it. */
+/** A setting of each database connection that names the process that opened it. */
 const PROCESS_SETTING = 'nemesis.process'
 
-/** The URL of the database for one process, whose writes can then be told apart. */
+/** The URL of the database for one process, whose writes can then be distinguished. */
 export function urlFor(url: string, process: string): string {
   return `${url}?options=${encodeURIComponent(`-c ${PROCESS_SETTING}=${process}`)}`
 }

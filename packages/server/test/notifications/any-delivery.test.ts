@@ -79,7 +79,7 @@ async function openTenant(name: string) {
 type Endpoint = Awaited<ReturnType<typeof openEndpoint>>
 
 let number = 0
-/** An endpoint with what it must have been given, as far as the actions say. */
+/** An endpoint with the events that it must have been given, as far as the actions decide that. */
 async function openEndpoint({ tenant, log }: Tenant, filters: WebhookFilters) {
   const { app, receiver } = opened
   const path = `/any-${++number}`
@@ -161,7 +161,7 @@ const ACTIONS: Record<string, Action> = {
   },
 }
 
-/** Has events happen, and says to each endpoint what it must be given. */
+/** Has events happen, and notes for each endpoint the events that it must be given. */
 async function happenTo(tenant: Tenant, endpoints: readonly Endpoint[], random: Random): Promise<void> {
   const before = await Promise.all(endpoints.map(endpoint => endpoint.isEnabled()))
   const ids = await tenant.happen(random, random.between(1, 12))

@@ -38,7 +38,7 @@ test('deliveries that were claimed ahead are not posted after their endpoint was
   await waitUntil('requests that hang', async () => hanging.length >= 8)
   const path = `/v1/webhooks/${endpoint.id}`
   await app.patch(path, { isEnabled: false })
-  // The dispatcher hears of changes in their order.
+  // The dispatcher is notified of changes in their order.
   await app.post(`/v1/webhooks/${other.id}/test`, {})
   const [later] = await waitUntil('a later change to be heard of', async () => {
     const attempts = await listAttempts(app, other.id)

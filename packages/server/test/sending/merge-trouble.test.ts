@@ -59,7 +59,7 @@ test('a merge whose commit is answered by nobody is sent once, and its key has t
   isArmed = true
   const first = await ask()
   isArmed = false
-  // Nobody can say whether it was accepted.
+  // Whether it was accepted is unknown.
   expect([first.status, losing.lost()]).toEqual([500, 1])
   const second = await ask()
   const { items } = (await second.json()) as { items: MergeItem[] }

@@ -19,7 +19,7 @@ export interface Faults {
   cutsMax?: number
   /** Called before the words of a client go on to the server, which waits until it is done: a moment for others to act. */
   hold?: (words: string) => Promise<void> | undefined
-  /** Accepts connections and never says a word; those that are open fall silent. */
+  /** Accepts connections and never sends a byte; open ones fall silent. */
   isSilent?: boolean
   /** A connection falls silent for good, though it stays open, once it waits in IDLE. */
   isSilentAfterIdle?: boolean
@@ -39,7 +39,7 @@ export interface Faults {
   rewrite?: (line: string) => string | null
 }
 
-/** `asked`: the server does not have the command yet. `answered`: it has done it, and the client does not know. */
+/** `asked`: the server does not have the command yet. `answered`: it has done it, and the client has no answer. */
 export type Moment = 'asked' | 'answered'
 
 export type CommandFate =

@@ -30,7 +30,7 @@ export interface ChaosStats {
 
 const LINES_KEPT_MAX = 10_000
 
-/** Stands between clients and a server of plain IMAP on this machine, and does to them what `faults` says. */
+/** Stands between clients and a server of plain IMAP on this machine, and applies `faults` to both. */
 export async function startChaosProxy(
   target: { host: string; port: number },
   faults: Faults = {},

@@ -143,7 +143,7 @@ class OneWay {
   }
 }
 
-/** Only TCP knows resets. */
+/** Only TCP has resets. */
 function reset(socket: Socket): void {
   if (socket.remotePort === undefined) socket.destroy()
   else socket.resetAndDestroy()

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { waitUntil } from '../wait-until.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 
-/** A server that repeats what it hears, behind a proxy. */
+/** An echo server behind a proxy. */
 async function openEcho() {
   await using opened = new AsyncDisposableStack()
   const heard: string[] = []

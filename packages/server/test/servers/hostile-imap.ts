@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { flood } from './flood.ts'
 
-/** One command of a client, and what can be said to it. */
+/** One command of a client, and ways to answer it. */
 export interface Asked {
   /** Without its tag: `EXAMINE "INBOX"`. */
   command: string

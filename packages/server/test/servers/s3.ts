@@ -156,7 +156,7 @@ export async function startS3({ tls }: S3Options = {}): Promise<S3Server> {
       proxy.closeAllConnections()
       await closed
     },
-    // Bound to whoever started it, also where a test lets it go on.
+    // Bound to the code that started it, also where a test lets it go on.
     resume: AsyncResource.bind(async () => {
       proxy.listen(port, '127.0.0.1')
       await once(proxy, 'listening')

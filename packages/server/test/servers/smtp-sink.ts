@@ -111,8 +111,8 @@ export interface SinkState {
 }
 
 /**
- * An SMTP server on loopback (RFC 5321, 3207, 4954, 2920, 1870, 6152, 6531, 3461) that misbehaves as it is told and
- * keeps a journal: what it accepted is on disk before the client hears of it.
+ * An SMTP server on loopback (RFC 5321, 3207, 4954, 2920, 1870, 6152, 6531, 3461) that misbehaves on command and
+ * keeps a journal: an accepted message is on disk before the client gets the reply.
  */
 export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<SmtpSink> {
   const sockets = new Set<Socket>()

@@ -15,7 +15,7 @@ import {
 const NEVER_OLD = { everySeconds: 1e6, soonestSeconds: 0 }
 
 interface StaleAccount extends ProxiedAccount {
-  /** From now on, the sessions that are open are not told of the new mailbox. */
+  /** From now on, the new mailbox is hidden from open sessions. */
   goStale(): void
   hasMailbox(): Promise<boolean>
 }
@@ -46,7 +46,7 @@ async function openStaleAccount(options: ProxiedAccountOptions): Promise<StaleAc
   }
 }
 
-/** Creates a mailbox with a message, of which the watched session is not told. */
+/** Creates a mailbox with a message, which is hidden from the watched session. */
 async function createUnheard({ world, proxy, goStale, hasMailbox }: StaleAccount): Promise<void> {
   goStale()
   await world.createMailbox('Projects')

@@ -16,7 +16,7 @@ export interface TrafficReport {
 export interface Traffic {
   /** Sends requests to this process, too. */
   add(address: string): void
-  /** Ends a process. Requests go to it until it says that it is not ready. */
+  /** Ends a process. Requests go to it until it reports that it is not ready. */
   remove(address: string, end: () => Promise<void>): Promise<void>
   /** Waits until every kind of caller has been served by every process. */
   goesOn(): Promise<void>

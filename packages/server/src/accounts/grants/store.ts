@@ -165,7 +165,9 @@ export async function saveRefresh(
 const FINISHED = sql`refreshing_by = null, refreshing_until = null, failures = 0, failure = null,
   failure_reason = null, retry_at = null`
 
-/** Gives the right to refresh back, and says why it failed and for how long the provider is left alone. */
+/**
+ * Gives the right to refresh back, with the reason of the failure and the time for which the provider is left alone.
+ */
 export async function pauseRefresh(
   db: Db,
   { grant, by }: Refresh,

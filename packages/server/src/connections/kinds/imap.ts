@@ -26,7 +26,7 @@ export interface ImapOptions {
   budget: HostBudget
   /** Bounds those to each SMTP server. */
   smtpBudget: HostBudget
-  /** The name that EHLO says to SMTP servers. */
+  /** The name that EHLO sends to SMTP servers. */
   clientName: string
   settings: {
     /** Whether the operator lets passwords travel without TLS. */

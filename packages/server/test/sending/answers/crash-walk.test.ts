@@ -11,7 +11,7 @@ import { waitUntilLookedAt } from './open-answers.ts'
 /** Moments of a report at which the service is killed. A report whose transaction is open until then comes late. */
 const POINTS = ['answer_claimed', 'answer_read', 'answer_recorded', 'answer_commit', 'events_handled']
 
-/** Waits until the copy of the send is indexed, and the followers have handled what they heard of. */
+/** Waits until the copy of the send is indexed, and the followers have handled their events. */
 async function waitUntilFollowed({ db }: KillableSending, { id }: OutboxEntry): Promise<void> {
   await waitUntil('the followers to rest', async () => {
     const { rows } = await sql<{ isDone: boolean }>`

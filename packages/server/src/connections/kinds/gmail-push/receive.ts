@@ -74,7 +74,7 @@ async function receive(
   }
   const { emailAddress: email } = notice.data
   const ids = await recordNotice(db, { subscription, serviceAccount, email }, operators)
-  // Only who follows the account has to know: what it brings is announced when it is recorded.
+  // Only the owner of the account is woken: changes are announced when they are recorded.
   for (const id of ids) waker.wake(id, 'waxwing_notice')
   return 'taken'
 }
