@@ -166,7 +166,7 @@ describe('the import law', () => {
     expect(naming).toEqual([])
   })
 
-  test('knows the floor of each room', () => {
+  test('puts each room on a floor', () => {
     const rooms = new Set(serverImports.map(({ from }) => roomOf(from)))
     expect([...rooms].toSorted()).toEqual(FLOORS.flat().toSorted())
   })
@@ -187,7 +187,7 @@ describe('the import law', () => {
     expect(broken.map(arrow)).toEqual([])
   })
 
-  test('keeps packages out of rooms that must not know them', () => {
+  test('keeps packages out of rooms that must not import them', () => {
     const broken = imports.filter(({ from, to }) =>
       BANNED_PACKAGES.some(([room, packages]) => room.test(inServer(from)) && packages.test(to)),
     )
@@ -223,7 +223,7 @@ describe('the import law', () => {
     expect(broken.map(arrow)).toEqual([])
   })
 
-  test('knows every wing', () => {
+  test('lists every wing', () => {
     const folders = globSync('server/src/features/*/', { cwd: PACKAGES }).map(folder => path.basename(folder))
     expect(folders.toSorted()).toEqual(WINGS.toSorted())
   })
@@ -272,7 +272,7 @@ describe('the import law', () => {
     expect(readers).toEqual(['server/src/cli/connect.ts'])
   })
 
-  test('says in one place whether a row is claimed', () => {
+  test('decides in one place whether a row is claimed', () => {
     const asking = files.filter(file => /\bisLive\b/.test(readFileSync(path.join(PACKAGES, file), 'utf8')))
     expect(asking.map(file => file.replace('server/src/', '')).toSorted()).toEqual([
       'accounts/halves/ownership.ts', // accounts whose owner is gone

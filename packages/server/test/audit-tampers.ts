@@ -52,7 +52,7 @@ async function shift(tx: Db, tenants: { own: string }, from: number, by: 1 | -1)
   )
 }
 
-/** What somebody may do who can write to the database, but has no key. */
+/** Ways to tamper with the log for somebody who can write to the database, but has no key. */
 export const tampers: Record<string, Tamper> = {
   edit: (tx, random, tenants) => {
     const [column, value] = random.pick(EDITS)

@@ -30,7 +30,7 @@ const MADE = newId()
 /** The session of hosted operations. */
 const SESSION = newId()
 
-/** Ends as the `X-Request-Id` says, in place of what the operation does. */
+/** Ends as `X-Request-Id` orders, in place of the operation. */
 function handle(context: RequestContext) {
   const outcome = context.requestId.split(':')[0] as Outcome
   return context.change(async () => {

@@ -10,7 +10,7 @@ const COMPARED =
 /** Cursors of a provider's lists. */
 const NO_SECRETS = /pageToken/i
 
-test('no secret is compared in a time that tells how much of it was right', async () => {
+test('no secret is compared in a time that depends on how much of it was right', async () => {
   const found: string[] = []
   for await (const file of glob('**/*.ts', { cwd: SOURCES })) {
     if (file.endsWith('.test.ts')) continue

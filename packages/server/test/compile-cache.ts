@@ -12,8 +12,8 @@ const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
 export const COMPILE_CACHE = { NODE_COMPILE_CACHE: FOLDER }
 
 /**
- * Fills the cache with the whole service, unless an earlier run did. What is compiled holds for one set of options of V8,
- * and `serve` has its own.
+ * Fills the cache with the whole service, unless an earlier run did. Compiled code holds for one set of options of
+ * V8, and `serve` has its own.
  */
 export function fillCompileCache(): void {
   if (existsSync(FOLDER)) return

@@ -41,12 +41,12 @@ describe('operation()', () => {
       scope: 'write',
       audit: 'thing.create',
     } as const
-    // @ts-expect-error -- an action that creates must say what it makes
+    // @ts-expect-error -- an action that creates must declare what it makes
     operation(create)
     expect(operation({ ...create, makes: null })['~orpc'].meta.makes).toBeNull()
   })
 
-  test('knows the ids in its path, and which of them are UUIDs', () => {
+  test('has the ids in its path, and which of them are UUIDs', () => {
     const { meta } = operation({
       ...common,
       method: 'DELETE',

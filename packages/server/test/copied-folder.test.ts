@@ -45,7 +45,7 @@ test('a copy of the data folder that is put back starts a new epoch, once', asyn
 test('a restart, a move and an upgrade start no epoch', async () => {
   await using folder = await makePreparedFolder()
   const dataDir = folder.path
-  // As an earlier release leaves it, which did not know the folder.
+  // As an earlier release leaves it, which did not record the folder.
   const forget = `update feed_epoch set place = place - 'inode' - 'birth'`
   const first = await useFeed(dataDir, { before: forget })
   expect((await useFeed(dataDir)).epoch).toBe(first.epoch)

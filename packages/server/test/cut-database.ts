@@ -9,9 +9,9 @@ const SOCKET = '.s.PGSQL.5432'
 /** A way to a database that can be cut. */
 export interface CuttableDatabase extends AsyncDisposable {
   url: string
-  /** From now on nothing passes in either direction, and nobody is told: as when a cable is pulled. */
+  /** From now on nothing passes in either direction, without a notice: as when a cable is pulled. */
   cut(): void
-  /** What was held back arrives, late. */
+  /** Bytes that were held back arrive, late. */
   heal(): void
 }
 

@@ -51,7 +51,7 @@ test('while the database restarts, requests get 503 with Retry-After, and every 
       await sleep(PAUSE_MILLISECONDS)
     }
   }
-  /** Repeats each request until it is answered, as docs/limits.md says. */
+  /** Repeats each request until it is answered, as docs/limits.md advises. */
   async function write() {
     while (!over.signal.aborted) {
       keys += 1

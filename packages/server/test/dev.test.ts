@@ -17,7 +17,7 @@ const onTerminal = (command: string) =>
     : ['-q', '/dev/null', ...command.split(' ')]
 const CTRL_C = '\x03'
 
-/** What a newcomer sees on a terminal: the service with a sandbox, found by what is printed alone. */
+/** The terminal of a newcomer: the service with a sandbox, found by its output alone. */
 async function startDev() {
   const [port = 0] = await findFreePorts(1)
   const terminal = spawn('script', onTerminal(`npm run dev -- --port ${port} --sandbox-port 0`), {

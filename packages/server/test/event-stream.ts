@@ -6,7 +6,7 @@ export interface StreamedEvent {
   data: unknown
 }
 
-/** An open event stream, read as the standard of Server-Sent Events says. */
+/** An open event stream, read by the standard of Server-Sent Events. */
 export interface TestStream extends Disposable {
   status: number
   headers: Record<string, string | string[] | undefined>

@@ -154,7 +154,7 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
   const { found } = callers
   await waitUntil('writes and events', async () => found.tokens.length > 50 && found.events.length > 10)
 
-  // A service that is pointed to the standby too early says what is wrong.
+  // A service that is pointed to the standby too early reports the fault.
   const tooEarly = await runWaxwing(['key', 'list'], {
     env: { ...env, DATABASE_URL: standby.url('postgres') },
   })
@@ -196,7 +196,7 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
   await waitUntil('the log to say it', async () => findNotes() !== null)
   expect(findNotes()).toHaveLength(1)
 
-  // What was never handed over goes out, once.
+  // A message that was never handed over goes out, once.
   await using database = openDatabase({ address: standby.address('postgres'), applicationName: 'a test' })
   expect(await readEnds(database.db)).toEqual([{ status: 'sent', count: 1 + waiting.length }])
   const accepted = (await sink.accepted()).map(({ messageId }) => messageId)

@@ -25,7 +25,7 @@ function connectionOf({ email, password }: TestUser, { port }: MailServer) {
   return { email, password, imap: { host: '127.0.0.1', port, security: 'none' }, smtp: null }
 }
 
-test('on a full disk writes are refused as overloaded, readiness and runtime say so, and it recovers; a start and the doctor say it at once', async context => {
+test('on a full disk writes are refused as overloaded, readiness and runtime report it, and it recovers; a start and the doctor report it at once', async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
   await using folder = await makeDataFolder(disk.path)
   const dovecot = useDovecot()
@@ -57,8 +57,8 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
   }, 'a write fails for lack of space')
   expect([...statuses].filter(status => status !== 200)).toEqual([503])
   expect(await isReady()).toBe(false)
-  // What the service logs comes by another way than its answers, and may be later.
-  await waitUntil('the log to say it', async () =>
+  // Lines of the log come by another way than answers, and may be later.
+  await waitUntil('the line of the log', async () =>
     /The disk of the database is full[^"]*Free space on it/.test(service.output()),
   )
   // Reads are still served.
@@ -105,7 +105,7 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
   expect(again.key).toBeNull()
 })
 
-test('messages can be read while the disk for stored messages is full, and the log says what to do', async context => {
+test('messages can be read while the disk for stored messages is full, and the log has the remedy', async context => {
   await using disk = await mountSmallDisk(context, 1)
   await using folder = await makePreparedFolder()
   const dovecot = useDovecot()

@@ -93,7 +93,7 @@ async function openPausable() {
     countAccounts: () => count('account'),
     /** Rows of the audit log about accounts that were created. */
     countCreated: () => count(`audit_open where action = 'account.create' and status = 200`),
-    /** Says until when the request that was killed counts as in progress. */
+    /** Sets the time until which the killed request counts as in progress. */
     async lockUntil(time: string) {
       await session.query(`update idempotency_key set locked_until = ${time} where status is null`)
     },

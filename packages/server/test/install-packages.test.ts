@@ -105,7 +105,7 @@ test.concurrent.each<[string, Packages, ...string[]]>([
   ['one for another C library is missing', { 'node_modules/c': { optional: true, ...OURS, libc: ['musl'] } }],
   ['what another package may use is missing', { 'node_modules/may': { optional: true } }],
   ['a package of the tests is missing and not needed', { 'node_modules/tests': { dev: true } }, '--omit=dev'],
-])('does and says nothing if %s', async (_, more, ...args) => {
+])('does and prints nothing if %s', async (_, more, ...args) => {
   await using clone = await makeClone({ wanted: { ...ONE, ...more }, installed: ONE })
   const future = new Date(Date.now() + 3_600_000)
   await utimes(clone.inClone('package-lock.json'), future, future)
@@ -133,7 +133,7 @@ test.concurrent('npm test begins again on the Node.js that was installed, with i
   expect(output).toContain(`node ${process.execPath} [ '--no-servers', 'x.test.ts' ]`)
 })
 
-test.concurrent('without the registry, says so and keeps what is there', async () => {
+test.concurrent('without the registry, reports that and keeps the packages that are there', async () => {
   const [port = 0] = await findFreePorts(1)
   const one = {
     version: '1.0.0',
@@ -202,7 +202,7 @@ test.concurrent('an installation that is interrupted after npm succeeded is not 
   expect(existsSync(clone.inClone('.npm-ci'))).toBe(false)
 })
 
-test.concurrent('what was put aside stays there while an npm runs whose script was killed', async () => {
+test.concurrent('packages that were put aside stay there while an npm runs whose script was killed', async () => {
   const wanted = { ...ONE, 'node_modules/two': { version: '1.0.0' } }
   await using clone = await makeClone({ wanted, installed: ONE })
   const program = clone.inClone('programs/npm')

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { newId } from '../src/kit/ids.ts'
 
 /*
- * The limits that the interface promises. Those of a single request are tried here against its schema; for all others the
- * last table names the test that proves them.
+ * The limits that the interface promises. Limits of a single request are tried here against its schema; for all
+ * others the last table names the test that proves them.
  */
 
 const operations: Operation[] = Object.values(contract).flatMap(section => Object.values(section))

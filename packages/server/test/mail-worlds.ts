@@ -20,7 +20,7 @@ export interface MailWorld {
   onAwait(call: () => void | Promise<void>): void
   /** Does what another client might. */
   disturb(): void
-  /** What the interface does at the provider. */
+  /** Changes by the interface at the provider. */
   hand: ProviderHand
   /** Every message with each mailbox that it is in, as `content|mailbox|flags`, ascending. */
   truth(): string[]
@@ -168,7 +168,7 @@ function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
   }
   const deliver = () => server.deliver(somewhere(), `content ${delivered}`, timeOf(++delivered))
   for (let count = random.between(0, 90); count > 0; count--) deliver()
-  // What the index may not hold yet, a log must report.
+  // A log must report messages that the index may not have yet.
   const told = new Set(server.messages.keys())
 
   return {

@@ -119,7 +119,7 @@ interface IndexedPlace {
   categories: string[]
 }
 
-/** What the index holds, as `MailWorld.truth` says it; by what lists and listings of mailboxes are made of. */
+/** Content of the index in the form of `MailWorld.truth`, read from the rows of lists and of listings of mailboxes. */
 export async function readPlaces(db: Db): Promise<string[]> {
   const { rows } = await sql<IndexedPlace>`
     select subject as content, path as mailbox, is_read, is_flagged, categories

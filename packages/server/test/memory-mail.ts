@@ -103,9 +103,9 @@ interface MemoryCursor {
   uidNext: number
   /** How many messages below uidNext there were when the index last equalled them; null: never compared. */
   exists: number | null
-  /** What the mailbox was like when it was last compared; null: never. */
+  /** State of the mailbox when it was last compared; null: never. */
   digest: string | null
-  /** What lies below is still to be brought in; null: nothing. */
+  /** Messages below this number are still to be brought in; null: none. */
   backfillBelow: number | null
   [name: string]: unknown
 }
@@ -164,9 +164,9 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
         above = chunk.at(-1)?.uid ?? above
       }
       const after = { ...before, exists: present.size, digest }
-      // What came and went unseen leaves nothing but its number.
+      // Messages that came and went unseen leave nothing but their numbers.
       if (lastUid < before.uidNext) after.uidNext = uidNext
-      // What differs from the index is for the engine to find out, as with mod-sequences.
+      // The engine has to find the differences from the index, as with mod-sequences.
       const changes = [...present.values()].filter(
         ({ uid }) => digest !== before.digest && keys.includes(uid),
       )
@@ -397,7 +397,7 @@ export function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
   }
 }
 
-/** Where a message is that was added to a mailbox, as the server says. */
+/** Location of a message that was added to a mailbox, as the server reports it. */
 export function locationIn({ path, uidValidity }: MemoryMailbox, uid: number): NewLocation {
   const firstCursor: MemoryCursor = {
     uidValidity,

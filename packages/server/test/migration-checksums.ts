@@ -5,7 +5,7 @@ export const CHECKSUMS = new URL('./goldens/migrations.txt', import.meta.url)
 
 type Checked = Pick<Migration, 'name' | 'checksum'>
 
-/** What is wrong with the migrations, in words for their author, if these are the checksums that were committed. */
+/** Faults of the migrations, in words for their author, if these are the checksums that were committed. */
 export function findChanged(committed: string, migrations: readonly Checked[]): string[] {
   const lines = linesOf(committed)
   const known = new Map(migrations.map(migration => [migration.name, migration.checksum]))
@@ -25,7 +25,7 @@ export function findChanged(committed: string, migrations: readonly Checked[]): 
   ]
 }
 
-/** The file with lines for new migrations. Those that are there stay as they are, whatever the migration says now. */
+/** The file with lines for new migrations. Existing lines stay as they are, even if a migration has changed. */
 export function addChecksums(committed: string, migrations: readonly Checked[]): string {
   const lines = linesOf(committed)
   const listed = new Set(lines.map(({ name }) => name))

@@ -21,7 +21,7 @@ interface Statement {
   fields: Node
 }
 
-/** What is wrong with a migration, in words for its author. */
+/** Faults of a migration, in words for its author. */
 export async function findProblems(fileName: string, text: string): Promise<string[]> {
   const migration = parseMigration(fileName, text)
   const problems: string[] = []

@@ -93,7 +93,7 @@ test.each(Object.keys(COMMANDS) as CommandName[])(
   },
 )
 
-test('an older Node.js installs without warnings, and is told how to get a newer one', async context => {
+test('an older Node.js installs without warnings, and prints how to get a newer one', async context => {
   // Below npm and npx, the Node.js of this clone comes first.
   const PATH = NPM_ENVIRONMENT.PATH.split(':')
     .filter(folder => !folder.includes('node_modules'))

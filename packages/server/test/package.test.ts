@@ -74,7 +74,7 @@ const SCRIPT = `
   console.log(JSON.stringify({ text: rendered.text, read: read.text, stack }))
 `
 
-test('packages hold JavaScript that npx runs, and whatever the service reads', async () => {
+test('packages hold JavaScript that npx runs, and all files that the service reads', async () => {
   await using installed = await install()
   const { stdout } = await run('find', [path.join(installed.modules, '@waxwing'), '-type', 'f'])
   const files = stdout.trim().split('\n')

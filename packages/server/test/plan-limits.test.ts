@@ -78,7 +78,7 @@ describe('sendsPerDay', () => {
     const entries = [{ to: GRACE }, { to: { address: 'ada@example.org' } }]
     const draft = await tenant.post<{ id: string }>(`${path}/outbox`, body)
     expect(draft.status).toBe(200)
-    // What was queued before the plan had a limit counts as well.
+    // Messages that were queued before the plan had a limit count as well.
     await tenant.limit({ sendsPerDay: 2 })
 
     const callers = await tenant.callers()

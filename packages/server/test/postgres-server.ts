@@ -43,7 +43,7 @@ export interface BaseBackup extends AsyncDisposable {
   password: string
 }
 
-/** What a server is started from, in place of a new cluster. */
+/** Backup from which a server is started, in place of a new cluster. */
 export interface Origin {
   backup: BaseBackup
   /** It follows a primary, or recovers to a point in time. */

@@ -98,7 +98,7 @@ async function countRows(app: TestApp, tenantId: string): Promise<Record<string,
   return counts
 }
 
-/** What was audited and counted of a tenant. It is written somewhat later than it happens. */
+/** Numbers of calls of a tenant that were audited and counted. It is written somewhat later than it happens. */
 async function countMoving(app: TestApp, tenantId: string): Promise<{ audited: number; used: number }> {
   const { rows } = await sql<{ audited: number; used: number }>`
     select (

@@ -17,7 +17,10 @@ const TENANTS = 2_000
 const PAGES_MAX = 400
 /** Tasks that recur this often read no more than the statements of the loops. */
 const OFTEN_MINUTES = 10
-/** What the slowest loop asks, every 15 seconds: the spread of the accounts, and a page of those of this process. */
+/**
+ * Statements of the slowest loop, every 15 seconds: the spread of the accounts, and a page of the accounts of this
+ * process.
+ */
 const SLOWEST = [/json_object_agg\(id, weight\)/, /^select id, owner_epoch from account\s.* id > \$/s]
 
 interface Statement {
@@ -120,7 +123,7 @@ test('a service at rest reads no more because the installation has more accounts
   const metricsPort = await findFreePort()
   await using app = await openTestApp({ database, roles: ['api', 'sync', 'jobs'], config: { metricsPort } })
   const often = await tasksOften(app)
-  // What a process asks only at its start does not count.
+  // Statements that a process sends only at its start do not count.
   await sql`select pg_stat_statements_reset()`.execute(db)
   // The others are not to become due by the clock during the test.
   await sql`
@@ -146,7 +149,7 @@ test('a service at rest reads no more because the installation has more accounts
     return SLOWEST.every(asked => all.some(({ query }) => asked.test(query))) && all
   })
 
-  // Those of this test, and what reads the statistics themselves, do not count.
+  // Statements of this test, and those that read the statistics, do not count.
   const own =
     /pg_stat_statements|pg_notify|as left from recurring_task|update recurring_task set due_at = clock_timestamp|update "instance"/
   const counted = statements.filter(({ query }) => !own.test(query))

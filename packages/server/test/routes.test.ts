@@ -130,7 +130,7 @@ async function createCredentials(app: TestApp, own: string) {
 /** Queries that a route requires. */
 const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messages': '?q=word' }
 
-/** Bodies without which a route says that its input is wrong. */
+/** Bodies without which a route refuses its input. */
 const NEEDED_BODIES: Record<string, object> = {
   'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },
   'POST /v1/accounts/{accountId}/mailboxes': { name: 'Projects' },
@@ -151,7 +151,7 @@ async function openMatrix() {
   let clients = 0
 
   /**
-   * What the route answers: `status code`. Each request comes from a client of its own, so that the brake stops none.
+   * Answer of the route, as `status code`. Each request comes from a client of its own, so that the brake stops none.
    */
   async function ask(
     rule: Rule,
@@ -184,7 +184,9 @@ async function openMatrix() {
 }
 
 const refusal = (reason: Reason) => `${reasons[reason].status} ${reason}`
-/** An unknown parameter is refused right after the app, whatever the operation: whoever gets so far was let in. */
+/**
+ * An unknown parameter is refused right after the app, whatever the operation: a request that gets so far was let in.
+ */
 const WRONG_INPUT = '?unknown=1'
 const LET_IN = refusal('invalid_input')
 

@@ -78,7 +78,7 @@ export function runWaxwing(args: string[], options: ProgramOptions = {}): Promis
   return collect(launch(args, options)).ended
 }
 
-/** A command that runs until it is told to end. Disposing it kills it. */
+/** A command that runs until it is ended. Disposing it kills it. */
 export interface RunningCommand extends AsyncDisposable {
   output(): string
   kill(signal: NodeJS.Signals): void

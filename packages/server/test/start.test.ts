@@ -109,7 +109,7 @@ describe('waxwing serve', () => {
     },
   )
 
-  test('creates no key that it cannot store, and says how to create one', async () => {
+  test('creates no key that it cannot store, and prints how to create one', async () => {
     await using folder = await makeDataFolder()
     await using database = await makeExternalDatabase({ migrated: true })
     const notAFolder = path.join(folder.path, 'file')

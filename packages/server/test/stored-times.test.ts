@@ -136,7 +136,7 @@ test('nothing waits for longer, or happened later, than it should once a clock i
   expect(lines.join()).toContain('The clock of the database was ahead')
 })
 
-/** What makes something wait for the row of a table. */
+/** Columns by which something waits for the row of a table. */
 const PENDING: Record<string, Record<string, RawBuilder<unknown>>> = {
   outbox: { task: sql`'look_up'`, phase: sql`'pre'`, filed_copy: sql`'{}'`, held_since: sql`now()` },
   message: { missing_look: sql`0` },

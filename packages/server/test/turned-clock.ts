@@ -9,7 +9,7 @@ export interface TurnedClock extends AsyncDisposable {
   turn(interval: string): Promise<unknown>
 }
 
-/** The functions that tell the time, with their volatility. */
+/** The functions that return the time, with their volatility. */
 const FUNCTIONS = [
   ['clock_timestamp', 'volatile'],
   ['now', 'stable'],
@@ -51,7 +51,7 @@ export async function makeClockTurnable(address: DatabaseAddress): Promise<void>
       pg_get_expr(adbin, adrelid) as expression
     where expression ~ '(now|clock_timestamp)\\(\\)' and not attisdropped
   `.execute(setup.db)
-  // What is named there is found before what PostgreSQL brings, which is first otherwise.
+  // Functions of `public` are found before those of PostgreSQL, which come first otherwise.
   await sql`do $$ begin
     execute format('alter database %I set search_path = public, pg_catalog', current_database());
   end $$`.execute(setup.db)

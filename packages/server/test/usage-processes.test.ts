@@ -35,7 +35,7 @@ async function openProcesses() {
   }
 }
 
-test('processes count calls together; one that is killed loses at most what it had not written, and none counts twice', async () => {
+test('processes count calls together; a killed process loses at most the calls that it had not written, and none counts twice', async () => {
   await using processes = await openProcesses()
   const { db, pool, tenantId, first, second, key } = processes
   const [one, two] = [callerOf(first.address, key), callerOf(second.address, key)]

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { guardProcess } from './guard/guard.ts'
 
 /**
- * Starts a program that works when it is told to, and waits until it is ready. The program reads its options from its first
+ * Starts a program that works on command, and waits until it is ready. The program reads its options from its first
  * argument as JSON, prints a line when it is ready, and one with its result as JSON.
  */
 export async function startWaitingProcess<Result>(program: URL, options: object) {
@@ -14,7 +14,7 @@ export async function startWaitingProcess<Result>(program: URL, options: object)
   })
   guardProcess(child)
   const ended = once(child, 'exit')
-  // It may die before it is told to go.
+  // It may die before its command.
   child.stdin.on('error', () => {})
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   await lines.next()

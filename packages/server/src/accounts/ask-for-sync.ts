@@ -9,7 +9,7 @@ const WAKE_WINDOW_SECONDS = 60
 /** A request for passes over halves of an account. A kind without a half leaves no want. */
 export interface AskedSync {
   kinds: readonly HalfKind[]
-  /** What else is wanted of them, such as `RENEWAL`. */
+  /** Further wants, such as `RENEWAL`. */
   words?: readonly string[]
 }
 

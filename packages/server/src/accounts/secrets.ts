@@ -133,7 +133,7 @@ const KEPT_MAX = 1_000
 
 /**
  * Opens data keys, and keeps each for a minute: with many small messages of an account, opening it took as long as sealing
- * what they say.
+ * their content.
  */
 function openedKeys(ring: KeyRing): (account: KeyedAccount) => KeyObject {
   const kept = new Map<string, { key: KeyObject; until: number }>()

@@ -6,7 +6,7 @@ import { isLive } from '../processes/lease.ts'
 /** Unowned accounts that are counted. Where there are more, every process has room for many. */
 const UNOWNED_COUNTED_MAX = 10_000
 
-/** What the living processes follow, as of their last heartbeats. */
+/** Load of the living processes, as of their last heartbeats. */
 export interface Spread {
   /** Weights of the other processes that follow accounts, by id. */
   others: ReadonlyMap<string, number>

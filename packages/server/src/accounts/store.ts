@@ -103,7 +103,7 @@ export async function findAccountView(db: Db, tenantId: string, id: string): Pro
   return (await accountViews(db, tenantId).where('account.id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** What names an account of any tenant. */
+/** Ids of an account of any tenant. */
 export interface AccountOfTenant {
   tenantId: string
   id: string

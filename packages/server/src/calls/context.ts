@@ -8,8 +8,9 @@ import type { Logger } from '../kit/log.ts'
 import type { Credential } from './credential.ts'
 
 /**
- * What every call of an operation is given besides its input. `change` and `step` are its only ways to write. What only
- * some operations use, such as the connections to providers, they are made with: see `wing.ts` of their wing.
+ * Arguments of every call of an operation besides its input. `change` and `step` are its only ways to write.
+ * Everything that only some operations use, such as the connections to providers, is an argument of the function that
+ * makes them: see `wing.ts` of their wing.
  */
 export interface RequestContext extends Commits {
   db: Kysely<Tables>
@@ -49,7 +50,7 @@ export interface RequestContext extends Commits {
 
 /** One request, however often it is sent again under its Idempotency-Key until it has an answer. */
 export interface Attempt {
-  /** Made when it first began. What is created at a provider can be found again by it. */
+  /** Made when it first began. Things that are created at a provider can be found again by it. */
   id: string
   /** Whether an earlier try may have had an effect at the provider. */
   isResumed: boolean
@@ -63,19 +64,20 @@ export interface AnswerHeaders {
 export interface ChangeUnit extends UnitOfWork {
   /** Whether rows may be taken to be as they were read before, if the commit requires that (`requiring`). */
   readonly mayAssume?: boolean
-  /** Says after the commit that there is work for an account: to its owner, or to those who listen to the channel. */
+  /** Wakes the owner of an account after the commit, or the loops that listen to the channel. */
   wake(accountId: string, channel?: WakeChannel): void
 }
 
 /** The ways in which an operation commits. */
 export interface Commits {
   /**
-   * Commits rows, events, the row of the audit log and the answer together, and wakes afterwards. What `work` returns is the answer of the
-   * operation: where a POST carries an Idempotency-Key, the same transaction keeps it, so that a repetition is answered
-   * alike whenever this process dies. Called once, and nothing is committed after it. `scopes` are those that a repetition
-   * needs besides the operation's own, where the answer gives them away. With `transact`, calls share a transaction: it
-   * may run `work` again in another one if the first was rolled back. With `mayAssume`, `work` may assume what it has
-   * read before; if a condition that it required does not hold, it runs again in another transaction, without assuming.
+   * Commits rows, events, the row of the audit log and the answer together, and wakes afterwards. The value that
+   * `work` returns is the answer of the operation: where a POST carries an Idempotency-Key, the same transaction
+   * keeps it, so that a repetition is answered alike whenever this process dies. Called once, and nothing is
+   * committed after it. `scopes` are those that a repetition needs besides the operation's own, where the answer
+   * gives them away. With `transact`, calls share a transaction: it may run `work` again in another one if the first
+   * was rolled back. With `mayAssume`, `work` may assume what it has read before; if a condition that it required
+   * does not hold, it runs again in another transaction, without assuming.
    */
   change<T>(
     work: (unit: ChangeUnit) => Promise<T>,

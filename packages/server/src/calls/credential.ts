@@ -1,6 +1,6 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
 
-/** The sender of a request, as far as the operations need to know. */
+/** The sender of a request, as far as operations need it. */
 export interface Credential {
   /** `connect_session`: the session of a hosted operation, which has no scopes. */
   kind: 'api_key' | 'account_token' | 'connect_session'

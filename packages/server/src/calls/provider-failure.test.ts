@@ -57,13 +57,13 @@ describe('the reason for a failure of a provider', () => {
     const [searched, changed] = [search ?? read, change ?? read]
     const asked: Asked[] = ['sign_in', 'grant', 'read', 'search', 'change']
     expect(asked.map(what => reasonOf(kind, what))).toEqual([signIn, grant, read, searched, changed])
-    // What reads answers is declared in the contract, whatever fails.
+    // Each reason is declared in the contract for its operation.
     expect(messages.raw['~orpc'].errorMap).toHaveProperty(read)
     expect(searches.messages['~orpc'].errorMap).toHaveProperty(searched)
     expect(mailboxes.update['~orpc'].errorMap).toHaveProperty(changed)
   })
 
-  test('says what is wrong with the account in our words, and else what the provider says', () => {
+  test('describes problems of the account in words of the service, and other failures in those of the provider', () => {
     const refusalOf = (kind: FailureKind) => {
       try {
         return refuseFailure(new ProviderFailure(kind, '10.0.0.1 says no', { retryAfterSeconds: 7 }), 'read')
@@ -89,6 +89,9 @@ test.each<[FailureKind, isPermanent: boolean, isBeforeAcceptance: boolean]>([
   ['login_failed', false, true],
   ['throttled', false, true],
   ['unavailable', false, false],
-])('%s says whether it is permanent and came before acceptance', (kind, isPermanent, isBeforeAcceptance) => {
-  expect(new ProviderFailure(kind, 'no')).toMatchObject({ isPermanent, isBeforeAcceptance })
-})
+])(
+  '%s determines whether a failure is permanent and came before acceptance',
+  (kind, isPermanent, isBeforeAcceptance) => {
+    expect(new ProviderFailure(kind, 'no')).toMatchObject({ isPermanent, isBeforeAcceptance })
+  },
+)

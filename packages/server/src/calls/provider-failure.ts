@@ -6,9 +6,9 @@ import { refuse } from './refuse.ts'
 type PlainReason = Exclude<Reason, keyof ReasonData>
 
 /**
- * What was asked of the provider. `sign_in`: the caller named the servers and the login. `grant`: somebody signed in by
- * OAuth, or brought a refresh token. `read`: the account is known here, and nothing of the request can be to blame.
- * `search`: a read in the caller's own words. `change`: what is to be changed is the caller's.
+ * Kind of the request to the provider. `sign_in`: the caller named the servers and the login. `grant`: somebody
+ * signed in by OAuth, or brought a refresh token. `read`: the account is stored here, and nothing of the request can
+ * be to blame. `search`: a read in the caller's own words. `change`: the caller named the change.
  */
 export type Asked = 'sign_in' | 'grant' | 'read' | 'search' | 'change'
 
@@ -61,7 +61,7 @@ export function reasonOf(kind: FailureKind, asked: Asked): PlainReason {
   return typeof reason === 'string' ? reason : reason[asked]
 }
 
-/** The reason with which a sign-in ends. The failure itself may know more than its kind says. */
+/** The reason with which a sign-in ends. The failure itself may have a more exact reason than its kind. */
 export function reasonOfGrant({ kind, reason }: Pick<ProviderFailure, 'kind' | 'reason'>): PlainReason {
   return (kind === 'misconfigured' || kind === 'scope_missing' ? reason : null) ?? reasonOf(kind, 'grant')
 }

@@ -1,7 +1,7 @@
 import { type Reason, type ReasonData, reasons } from '@waxwing/contract/reasons.ts'
 
 interface RefusalOptions {
-  /** Replaces the reason's own message if more can be said, such as which account already exists. */
+  /** Replaces the reason's own message by a more exact one, such as the account that already exists. */
   message?: string
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number

@@ -50,14 +50,14 @@ export interface AccessTokenOptions {
 
 export type TokensOf = (account: Pick<ReachedAccount, 'id' | 'tenantId'>) => AccessTokens
 
-/** What gives accounts their access tokens. */
+/** Opens the stored access tokens of accounts. */
 export function accessTokens(options: AccessTokenOptions): TokensOf {
   return account => new StoredTokens(options, account)
 }
 
 /**
- * The tokens of one account as they are stored for all processes. Whoever finds that the access token is due to be
- * replaced takes a lease in the database and asks the provider, so that each refresh is one call, whoever needs it.
+ * The tokens of one account as they are stored for all processes. A reader that finds the access token due to be
+ * replaced takes a lease in the database and asks the provider, so that each refresh is one call of all processes.
  */
 class StoredTokens implements AccessTokens {
   readonly #options: AccessTokenOptions
@@ -111,7 +111,7 @@ class StoredTokens implements AccessTokens {
       if (await leaseRefresh(db, { grant, by })) {
         const token = await this.#refresh({ grant, by }, grant, fallback)
         if (token) return token
-        // What the grant has become decides, however long that took.
+        // The new state of the grant decides, however long that took.
         continue
       }
       if (fallback) return this.#hold(fallback, FALLBACK_SECONDS)
@@ -148,7 +148,7 @@ class StoredTokens implements AccessTokens {
       } else {
         const pauseSeconds = planPause(grant.failures + 1, failure.retryAfterSeconds)
         const { kind, reason } = failure
-        // Without it the lease ends by itself, and the failure is told all the same.
+        // Without it the lease ends by itself, and the failure is thrown all the same.
         await pauseRefresh(db, refresh, { kind, reason, pauseSeconds }).catch(() => {})
         if (fallback) return this.#hold(fallback, FALLBACK_SECONDS)
       }

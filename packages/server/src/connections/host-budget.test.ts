@@ -4,7 +4,7 @@ import { HostBudget } from './host-budget.ts'
 const never = new AbortController().signal
 
 describe('HostBudget', () => {
-  test('never grants more connections to a host than its limit, whatever comes and goes', async () => {
+  test('never grants more connections to a host than its limit while callers come and go', async () => {
     const budget = new HostBudget(3)
     let [held, most] = [0, 0]
     await Promise.all(
@@ -20,7 +20,7 @@ describe('HostBudget', () => {
     expect(budget.heldCount).toBe(0)
   })
 
-  test('serves those who wait in the order of asking, and hosts apart from each other', async () => {
+  test('serves waiting callers in the order of asking, and hosts apart from each other', async () => {
     const budget = new HostBudget(1)
     const first = await budget.acquire('a.example', never)
     const served: number[] = []
@@ -48,7 +48,7 @@ describe('HostBudget', () => {
     expect(budget.acquireFree('a.example')).toBe(null)
   })
 
-  test('tells holders when others begin to wait', async () => {
+  test('notifies holders when others begin to wait', async () => {
     const budget = new HostBudget(1)
     const holder = await budget.acquire('a.example', never)
     let told = 0

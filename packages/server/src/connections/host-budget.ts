@@ -12,9 +12,9 @@ interface Host {
 }
 
 /**
- * Bounds the connections to each host: all processes together keep the limit, of which each has its share. Who waits is
- * served in the order of asking; holders are told, so that idle ones can make room and more accounts than connections
- * take turns.
+ * Bounds the connections to each host: all processes together keep the limit, of which each has its share. Callers
+ * that wait are served in the order of asking; holders are notified, so that idle ones can make room and more
+ * accounts than connections take turns.
  */
 export class HostBudget {
   readonly #connectionsPerHost: number

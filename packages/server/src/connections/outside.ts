@@ -50,14 +50,14 @@ export interface OutsideOptions {
   autoconfig?: AutoconfigPlaces
   /** The processes that share the limits of mail hosts and quotas; this one is alone by default. */
   sharing?: Sharing
-  /** What stands in for the hosts of providers, as a sandbox lists it; null: the providers themselves. */
+  /** Origins that stand in for the hosts of providers, as a sandbox lists them; null: the providers themselves. */
   standIns?: ReadonlyMap<string, URL> | null
   pace?: KindOptions['pace']
 }
 
 /**
- * Every way to the outside. Those to mail servers pass one guard and share the connections that a host is given; the
- * targets of webhooks have a guard of their own.
+ * Every way to the outside. Connections to mail servers pass one guard and share the connections that a host is
+ * given; the targets of webhooks have a guard of their own.
  */
 export interface Outside {
   connectorOf: ConnectorOf
@@ -68,7 +68,7 @@ export interface Outside {
   /** Calls of the HTTP interfaces of providers. */
   calls: ProviderCalls
   signIns: SignIns
-  /** What takes the pushes of providers. */
+  /** Opens the receivers of pushes of providers. */
   openPushes(taking: PushTaking): readonly PushReceiver[]
   tokensOf: TokensOf
   /** Connections of this process to mail servers, by protocol. */

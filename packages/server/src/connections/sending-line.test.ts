@@ -13,7 +13,7 @@ class Connection implements ConnectedAccount {
   isOpen = true
   isClosed = false
   readonly number: number
-  // What is sent does not matter here, only over which connection.
+  // Only the connection matters here, not the message.
   readonly sending = { connection: this } as unknown as SendingProvider
   constructor(number: number) {
     this.number = number

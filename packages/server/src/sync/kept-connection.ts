@@ -2,7 +2,7 @@ import type { ConnectionPermit, Connector } from '../connections/connections.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { Renewal, RENEWAL_PACE, type RenewalPace } from './renewal.ts'
 
-/** What was asked for waits for this share of the usual time, once a connection could not be renewed. */
+/** After a failed renewal, requested ones wait for this share of the usual time. */
 const PUT_OFF_SHARE = 1 / 6
 
 /** A connection over which an account is followed, with the right to it. Disposing ends the one and gives back the other. */
@@ -59,7 +59,7 @@ export class KeptConnection implements AsyncDisposable {
   }
 }
 
-/** A permit that is also wanted once its keeper leaves: whoever follows gives it up after the pass at hand. */
+/** A permit that is also wanted once its keeper leaves: its holder gives it up after the pass at hand. */
 export class KeeperPermit implements ConnectionPermit {
   readonly #leave: AbortSignal
   readonly #held: ConnectionPermit

@@ -12,8 +12,8 @@ export const RENEWAL_PACE: RenewalPace = { everySeconds: 3_600, soonestSeconds: 
 const SPREAD = 1 / 3
 
 /**
- * When a connection over which an account is watched is due to be renewed. What a server tells a session may be out of
- * date for as long as the session lasts, and no question asked in it shows that.
+ * The time at which a connection over which an account is watched is due to be renewed. The data that a server shows
+ * to a session may be out of date for as long as the session lasts, and no command in that session reveals it.
  */
 export class Renewal {
   readonly #soonestAt: number

@@ -40,7 +40,7 @@ test('an account that is known to differ from its provider is not live', async (
   expect(await read()).toEqual({ runtime_state: 'live', behind_since: null })
 })
 
-test('an account that is known to lack something says so, and is neither live nor failing', async () => {
+test('an account that is known to lack something reports that, and is neither live nor failing', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const report = new RuntimeReport(db, await ownAccount(db), 'mail', silentLog)

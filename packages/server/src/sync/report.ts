@@ -24,7 +24,10 @@ export class RuntimeReport {
   #writtenAt = 0
   /** True at first, since an earlier owner of the account may have reported a failure. */
   #mayBeFailing = true
-  /** What the account is known to lack, for people; null if nothing. An account that lacks something is not `live`. */
+  /**
+   * A known gap in the index of the account, described for people; null if there is none. An account with a gap is
+   * not `live`.
+   */
   gap: string | null = null
 
   constructor(db: Kysely<Tables>, owned: OwnedAccount, kind: HalfKind, log: Logger) {
@@ -38,7 +41,7 @@ export class RuntimeReport {
     return this.#state
   }
 
-  /** What was told last. */
+  /** The detail that was reported last. */
   get detail(): string | null {
     return this.#detail
   }

@@ -48,7 +48,7 @@ export class ShareTaker {
   readonly #options: ShareOptions
   readonly #pace: SharePace
   #dueAt = Number.NEGATIVE_INFINITY
-  /** Those that the last look found alive, and since when. */
+  /** Processes that the last look found alive, and since when. */
   #others = ''
   #othersSince = performance.now()
   /** Accounts that wait to be claimed, since when the others claimed none, and whether that is too long. */
@@ -85,7 +85,10 @@ export class ShareTaker {
     this.#options.lease.report(null)
   }
 
-  /** Claims what this process should claim, or lets leave what is too much. `untilDueSeconds` says when to do it again. */
+  /**
+   * Claims accounts up to the share of this process, or lets accounts beyond it leave. `untilDueSeconds` is the time
+   * until the next call.
+   */
   async take(): Promise<void> {
     this.#dueAt = Number.NEGATIVE_INFINITY
     const seconds = await this.#take()

@@ -32,7 +32,7 @@ describe('planShare', () => {
     expect(planShare({ staying, leaving: 0 }, { others: others(...weights), unowned })).toEqual(expected)
   })
 
-  test('what is leaving counts as work, and no longer as that of this process', () => {
+  test('leaving accounts count as work, but no longer as work of this process', () => {
     const plan = planShare({ staying: 120, leaving: 180 }, { others: others(0, 0), unowned: 0 })
     expect(plan).toEqual({ room: 0, excess: 20 })
   })
@@ -111,7 +111,7 @@ test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
 )
 
 describe('readSpread', () => {
-  test('finds the living processes that follow accounts, and counts what nobody follows', async () => {
+  test('finds the living processes that follow accounts, and counts accounts that nobody follows', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const add = async (until: string, weight: number | null) => {

@@ -17,7 +17,7 @@ import type { ServerSearch } from '../providers/discovery.ts'
 import type { ServerCheck } from '../providers/mail-server.ts'
 import type { SignIns } from '../providers/sign-in.ts'
 
-/** What the installation and this process offer to every wing. A wing takes what it uses. */
+/** Resources of the installation and of this process for every wing. A wing takes those that it uses. */
 export interface Resources {
   db: Db
   keyRing: KeyRing
@@ -31,7 +31,7 @@ export interface Resources {
   instance: Instance
   /** Asks what is due, for the loops of this process. */
   pulse: Pulse
-  /** Sends wakes to the workers of all processes; `wakes` hears them. */
+  /** Sends wakes to the workers of all processes; `wakes` receives them. */
   waker: Waker
   wakes: Wakes
   /** Reports new events, whichever process committed them. */

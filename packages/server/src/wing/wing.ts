@@ -11,8 +11,8 @@ import type { StoredTimes } from '../jobs/stored-times.ts'
 import type { Follower } from '../sync/follower.ts'
 
 /**
- * What a wing brings to the service. `features/<wing>/wing.ts` makes it, `wings.ts` lists it, and `start/` puts each
- * part to work in the processes whose role it belongs to. A wing leaves out what it does not have.
+ * The parts that a wing brings to the service. `features/<wing>/wing.ts` makes it, `wings.ts` lists it, and `start/`
+ * puts each part to work in the processes whose role it belongs to. A wing leaves out what it does not have.
  */
 export interface Wing {
   /** Role `api`: its operations, by section of the contract. */
@@ -35,7 +35,7 @@ export interface Wing {
   startWorkers?(workers: AsyncDisposableStack): void
   /** Role `jobs`: times in its tables that mean nothing if the clock of the database was ahead when they were set. */
   storedTimes?: readonly StoredTimes[]
-  /** Role `jobs`: metrics of the whole installation. Those of one process register themselves. */
+  /** Role `jobs`: metrics of the whole installation. Metrics of one process register themselves. */
   gauges?: readonly Metric[]
   /** Role `jobs`: deletes everything that the wing keeps of an account. Later wings come first. */
   purgeStep?: PurgeStep

@@ -213,7 +213,7 @@ describe('downloads from the server', () => {
     expect((await app.get(`/v1/accounts/${accountId}/messages/${later.id}`)).status).toBe(200)
   })
 
-  test('say why the provider cannot be reached', async () => {
+  test('are refused with the reason why the provider cannot be reached', async () => {
     const account = await openLarge(1000, 'none')
     await using _ = account
     const { app, accountId, url, world } = account

@@ -84,7 +84,7 @@ function addressesOf(found: PythonMessage['to']) {
 function joinTexts(parts: readonly PythonPart[], type: string) {
   const texts = parts.filter(part => isText(part) && part.type === type)
   if (texts.length === 0) return null
-  // Python returns no text for a charset that it does not know, or for bytes outside it.
+  // Python returns no text for an unknown charset, or for bytes outside it.
   if (texts.some(({ text }) => text === null)) return undefined
   return plain(texts.map(({ text }) => text!.replaceAll('\r\n', '\n').replace(/\n$/, '')).join('\n'))
 }

@@ -286,7 +286,7 @@ test('a file that cannot be read now is kept, and the message is read from the p
   await rename(blobs.folder, `${blobs.folder}.away`)
   expect(await read()).toBe('wombat')
   await rename(`${blobs.folder}.away`, blobs.folder)
-  // Keys that do not open say nothing about the file either.
+  // Keys that do not open prove nothing about the file either.
   const { data_key } = await app.db.selectFrom('account').select('data_key').executeTakeFirstOrThrow()
   await app.db
     .updateTable('account')

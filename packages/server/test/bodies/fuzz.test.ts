@@ -65,17 +65,13 @@ function findFault(raw: Buffer, pieceBytes: number): string | null {
   return new Set(ids).size === ids.length ? null : 'two parts have one number'
 }
 
-test(
-  'a message is read within its budget, whatever was changed in it',
-  { timeout: 300_000 + ROUNDS * 20 },
-  () => {
-    const faults: string[] = []
-    for (let round = 0; round < ROUNDS && faults.length < 5; round++) {
-      const random = seeded(`${SEED}/${round}`)
-      const raw = mutate(random, random.pick(CORPUS), random.pick(CORPUS))
-      const fault = findFault(raw, random.between(1, 5000)) ?? (readsInTime(raw) ? null : 'it takes too long')
-      if (fault !== null) faults.push(`${SEED}/${round}: ${fault}: ${raw.toString('base64')}`)
-    }
-    expect(faults).toEqual([])
-  },
-)
+test('a message is read within its budget after random changes', { timeout: 300_000 + ROUNDS * 20 }, () => {
+  const faults: string[] = []
+  for (let round = 0; round < ROUNDS && faults.length < 5; round++) {
+    const random = seeded(`${SEED}/${round}`)
+    const raw = mutate(random, random.pick(CORPUS), random.pick(CORPUS))
+    const fault = findFault(raw, random.between(1, 5000)) ?? (readsInTime(raw) ? null : 'it takes too long')
+    if (fault !== null) faults.push(`${SEED}/${round}: ${fault}: ${raw.toString('base64')}`)
+  }
+  expect(faults).toEqual([])
+})

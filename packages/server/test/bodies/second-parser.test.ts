@@ -58,7 +58,7 @@ describe('the parser of messages', () => {
       expect(found.html === null, kind).toBe(!texts.some(({ type }) => type === 'text/html'))
       for (const half of ['text', 'html'] as const) {
         const halves = texts.filter(({ type }) => type === (half === 'text' ? 'text/plain' : 'text/html'))
-        // Python returns no text for a charset that it does not know, or for bytes outside it.
+        // Python returns no text for an unknown charset, or for bytes outside it.
         if (halves.some(({ text }) => text === null)) continue
         expect(plain(found[half] ?? ''), kind).toBe(plain(halves.map(({ text }) => text).join('\n')))
       }

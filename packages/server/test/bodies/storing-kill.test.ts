@@ -24,7 +24,7 @@ const READ_EACH = 5
 const KILLS = 3
 /** Sources that the server still sends quickly when this test counts enough for a kill, which is then in the midst of them. */
 const MORE = 60
-/** So slow that not all is stored before the kill, also if this test hears of what is stored late. */
+/** So slow that not all is stored before the kill, also if this test is late to see stored bodies. */
 const SLOW = { bytesPerSecond: 2_000 }
 const OPTIONS = {
   program: fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url)),

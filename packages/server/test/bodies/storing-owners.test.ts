@@ -152,7 +152,8 @@ test('each process stores the bodies of its own accounts, and those of one that 
   const killed = await readOwners(db)
   const stored = services.map(storedBy)
   const owners = new Map(before.map(account => [account.id, account]))
-  // Nothing is said of an account that a process has lost meanwhile, since the machine was too slow for its lease.
+  // Nothing is asserted about an account that a process has lost meanwhile, since the machine was too slow for its
+  // lease.
   const stayed = killed.filter(({ id, epoch }) => owners.get(id)?.epoch === epoch)
   const storing = stayed.map(({ id, owner }) => ({
     owner,
@@ -168,7 +169,7 @@ test('each process stores the bodies of its own accounts, and those of one that 
 
   proxy.faults = {}
   await waitUntil('all', async () => (await countIndexed(db)) === ACCOUNTS * MESSAGES, 2 * WAIT_SECONDS)
-  // A line comes after what it says is in the database.
+  // A line comes after its effect is in the database.
   await waitUntil('others to say what they stored', () => {
     const others = services.slice(0, -1).map(storedBy)
     const isSaid = left.every(

@@ -69,7 +69,7 @@ const ATTACHED: Array<[what: string, hasAttachments: boolean, raw: Buffer]> = [
 describe.each([SERVER_KINDS[0], SERVER_KINDS[2]])('on $name', ({ start }) => {
   const useKind = useServer(start)
 
-  test('knows at first sync whether a long message has attachments', async () => {
+  test('finds at first sync whether a long message has attachments', async () => {
     const raws = ATTACHED.map(([what, , raw]) =>
       Buffer.from(raw.toString('latin1').replace('Subject: odd', `Subject: ${what}`), 'latin1'),
     )

@@ -73,7 +73,7 @@ async function readContents(server: MailServer, user: TestUser): Promise<Map<num
   return contents
 }
 
-/** The values of a field of a content in the order in which the feed tells them, from its first one on. */
+/** The values of a field of a content in the order of the feed, from its first event on. */
 function toldValues(before: Rest, after: Rest, content: number, field: 'isRead' | 'isFlagged'): boolean[] {
   const known = [...before.state.messages.values()].find(({ subject }) => contentOf(subject) === content)
   const news = after.events.slice(before.events.length).flatMap(({ data: { message, changes } }) => {
@@ -116,11 +116,11 @@ function certainContents({ after, client, changes }: Done): number[] {
   return [...delivered].filter(content => !uncertain.some(set => set.has(content)))
 }
 
-/** What was lost, or done twice, or told wrongly, in words. */
+/** Changes that were lost, done twice or announced wrongly, in words. */
 function findFaults(done: Done): string[] {
   const { before, after, client, changes, noted, hasMove, movesInOneStep, contents } = done
   return certainContents(done).flatMap(content => {
-    // What one client does to the original between its copy and its removal by the other is lost.
+    // A change by one client to the original is lost between its copy and its removal by the other.
     const isMovedByBoth = changes.moved.has(content) && client.moved.has(content)
     const copies = contents.get(content) ?? []
     if (copies.length !== 1) return !hasMove && isMovedByBoth ? [] : [`c${content}: ${copies.length} copies`]

@@ -201,7 +201,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', { concurrent: true }, ({
     expect(await account.truth()).toEqual(
       expect.arrayContaining(['INBOX: other', `${account.world.at('Done')}: first \\Seen`]),
     )
-    // Where the server does not say where it moved a message, the next sync finds it.
+    // If the server does not report where it moved a message, the next sync finds it.
     await waitUntil('the messages to be found again', async () => (await app.delete(thread)).status === 200)
     expect(await app.delete(thread)).toMatchObject({ status: 200, body: null })
     const events = withoutCopies(await account.settledFeed(), account.server)
@@ -266,7 +266,7 @@ describe('changes that are refused', () => {
     expect((await app.patch(message, {})).body).toMatchObject({ id, isRead: false })
     await app.patch(account.path, { status: 'paused' })
     expect((await app.patch(message, { isRead: true })).body).toMatchObject({ code: 'account_paused' })
-    // What is wrong with the request is said before what is wrong with the account.
+    // Faults of the request are reported before those of the account.
     expect((await app.patch(message, { mailboxId: none })).body).toMatchObject({ code: 'unknown_mailbox' })
     expect((await app.post(mailboxes, { name: 'a/b' })).body).toMatchObject({ code: 'invalid_input' })
     const thread = `${account.path}/threads/${(await account.message('one')).threadId}`

@@ -27,7 +27,7 @@ export interface ChangingAccount extends AsyncDisposable {
   message(subject: string): Promise<MessageSummary>
   /** Messages of the server, as `path: subject flags`. */
   truth(): Promise<string[]>
-  /** What the feed says since the first sync. */
+  /** Events of the feed since the first sync. */
   feed(): Promise<FeedEvent[]>
   /** The feed in short, after the sync has looked again at least once. */
   settledFeed(): Promise<string[]>

@@ -42,7 +42,7 @@ const ANSWERS: ReadonlyArray<readonly [answer: string, code: string]> = [
 ]
 const PARTLY = 'NO [EXPUNGEISSUED] Some of the requested messages no longer exist.'
 
-/** What a change is answered with after an OK that is not true, and after a refusal that imapflow takes for one. */
+/** Answers to a change after an OK that is not true, and after a refusal that imapflow takes for one. */
 const LIES: ReadonlyArray<readonly [name: string, ok: string, partly: string]> = [
   ['a mark', REJECTED, REJECTED],
   ['a move', REJECTED, 'provider_conflict'],
@@ -197,7 +197,7 @@ describe('answers that are not true', { concurrent: true }, () => {
 
 const TAGGED = /^[0-9A-F]+ (?:OK|NO|BAD)\b/
 
-/** What a server shows once of the state before a change, and the command that it shows it to. */
+/** State from before a change that a server shows once, and the command to which it shows it. */
 interface Late {
   name: string
   command: RegExp
@@ -232,7 +232,7 @@ const LATE: readonly Late[] = [
   },
 ]
 
-describe('servers that say little of what they have done, and late', { concurrent: true }, () => {
+describe('servers that report little of their changes, and late', { concurrent: true }, () => {
   const useIt = useServer(() => startDovecot())
   let walk: ProxiedWalk
   beforeAll(async () => {

@@ -12,11 +12,11 @@ const ANSWER_SECONDS_MAX = 60
 
 type Mark = 'isRead' | 'isFlagged'
 
-/** What a client of the interface asked for at random, and what it was told. Contents are as in `OtherClient`. */
+/** Random requests of a client of the interface, and their answers. Contents are as in `OtherClient`. */
 export interface RandomChanges {
   /** Does one thing, until it has a clear answer, and returns a description. */
   act(): Promise<string>
-  /** What each content was marked as, in order, by requests that succeeded. */
+  /** Marks of each content, in order, that requests set with success. */
   marks: Record<Mark, Map<number, boolean[]>>
   moved: Set<number>
   /** Contents that it removed for good, or that were in a mailbox that it deleted. */
@@ -154,7 +154,7 @@ function refused(
   return described
 }
 
-/** Sends a request until its answer says what became of it, as the documentation of errors tells a client to. */
+/** Sends a request until its outcome is clear from the answer, as the documentation of errors asks of a client. */
 function repeat<Body>(send: () => Promise<Answer<Body>>): Promise<Answer<Body>> {
   return waitUntil(
     'a clear answer',

@@ -46,7 +46,7 @@ export interface Change {
   doneStatuses: readonly number[]
   /** Messages of the case on the server afterwards, as `mailbox: subject flags`, and its mailboxes. */
   truth(of: Case): { messages: string[]; mailboxes: string[] }
-  /** What the feed says. */
+  /** Events of the feed. */
   events(of: Case): string[]
 }
 
@@ -171,7 +171,7 @@ export async function repeatUntilDone(change: Change, of: Case): Promise<void> {
   await waitUntil(`${change.name} to be done`, async () => {
     const { status, body } = await change.send(of)
     last = body
-    // What was carried out and not recorded is found by the next sync.
+    // The next sync finds a change that was carried out and not recorded.
     const isBeingFound = (body as { code?: string } | null)?.code === 'provider_not_found'
     if (isBeingFound && performance.now() - askedAt > ASK_AGAIN_MS) {
       askedAt = performance.now()
@@ -186,7 +186,7 @@ export async function repeatUntilDone(change: Change, of: Case): Promise<void> {
 /** Expects that what was asked for holds once, on the server, in the index and in the feed. */
 export async function expectDoneOnce(change: Change, of: Case, { isExact }: { isExact: boolean }) {
   const { walked, name, before } = of
-  // After an exact change, the index knows all of it already.
+  // After an exact change, the index has all of it already.
   const after = await (isExact ? rest : restSoon)(walked)
   expect(await readCase(of), `${change.name} on ${walked.server.kind}`).toEqual(change.truth(of))
   expectFeedToTell(before, after)

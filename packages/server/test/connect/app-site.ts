@@ -8,7 +8,7 @@ export interface AppSite extends AsyncDisposable {
   origin: string
   /** Where people come back to. */
   redirectUri: string
-  /** Every request: its path with the query, and what browsers said of where they came from. */
+  /** Every request: its path with the query, and the referrer. */
   requests: { url: string; referer: string | null }[]
   /** HTML by path, for pages of a test. */
   pages: Map<string, string>

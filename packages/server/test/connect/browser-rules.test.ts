@@ -151,7 +151,7 @@ test('no secret of a sign-in reaches a Referer, an address that stays, or the lo
 
   const secrets = [made.token, nonce, asked, code, ...(cookie?.value.split('.') ?? [])]
   expect(secrets.every(secret => secret.length >= 20)).toBe(true)
-  // The pages of the service and of the provider may know the addresses of their own.
+  // Pages of the service and of the provider may get addresses of their own origin.
   const sent = (await ada.requests()).filter(
     ({ url, referer }) => referer !== null && new URL(url).origin !== new URL(referer).origin,
   )

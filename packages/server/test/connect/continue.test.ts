@@ -120,7 +120,7 @@ describe('Continue', () => {
 })
 
 describe('a link', () => {
-  test('that is used, expired or unknown says so', async () => {
+  test('that is used, expired or unknown leads to a page about that', async () => {
     const ada = await person()
     const cancelled = await link({ providers: ['google'] })
     await ada.page.goto(cancelled.url)

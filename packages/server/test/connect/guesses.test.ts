@@ -90,7 +90,7 @@ test('guesses of a link are answered alike, and none sooner or later for being n
   expect(answers.get('page')?.size).toBe(1)
   expect([...answers.get('operation')!][0]).toMatch(/^404 .*connect_session_not_found/)
   expect([...answers.get('page')!][0]).toMatch(/^404 /)
-  // Two guesses are sent at the same moment. If nothing tells them apart, each is the slower one half of the time, however
+  // Two guesses are sent at the same moment. If they do not differ, each is the slower one half of the time, however
   // busy the machine is.
   expect(Math.abs(later / PAIRS - 0.5)).toBeLessThan(0.1)
   const { body } = await app.get<ConnectSession>(`/v1/connect-sessions/${form.id}`)

@@ -112,7 +112,7 @@ describe('a mailbox with a password', () => {
     await password.waitFor()
     expect(await hasFocus(page, password)).toBe(true)
     expect(await page.getByLabel('Email address').inputValue()).toBe(user.email)
-    // Looking at a page waits for where it goes, so the page itself reports what it says.
+    // Looking at a page waits for where it goes, so the page itself reports its text.
     const said = page.waitForEvent('console', message => message.text().includes('Checking the password'))
     await page.evaluate(`new MutationObserver(([{ target }]) => console.log(target.textContent))
       .observe(document.querySelector('[role=status]'), { childList: true })`)
@@ -139,7 +139,7 @@ describe('a mailbox with a password', () => {
     expect(ada.complaints).toEqual([])
   })
 
-  test('that refuses the login says so beside the field, keeps what was typed but the password, and goes on', async () => {
+  test('that refuses the login is reported beside the field, the input but the password stays, and the flow goes on', async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const made = await connect.link({ options: { passwordImap: true }, providers: ['google'] })
     const { page } = ada
@@ -153,7 +153,7 @@ describe('a mailbox with a password', () => {
     const password = page.getByLabel('Password', { exact: true })
     expect(await hasFocus(page, password)).toBe(true)
     expect(await password.getAttribute('aria-describedby')).toContain('password-error')
-    // Once: neither is there a list of what is wrong, nor is it said of another field.
+    // Once: there is no list of faults, and no other field shows it.
     expect(await page.getByText('Logging in did not work').count()).toBe(1)
     expect(await password.inputValue()).toBe('')
     await page.getByText('Outgoing mail (SMTP): not used').click()
@@ -168,7 +168,7 @@ describe('a mailbox with a password', () => {
     expect(body).toMatchObject({ imap: { smtp: null } })
   })
 
-  test('says the same of a wrong password, a closed port and a forbidden host', async () => {
+  test('shows the same message for a wrong password, a closed port and a forbidden host', async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const { page } = ada
     const made = await connect.link({ redirectUri: undefined })

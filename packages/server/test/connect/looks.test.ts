@@ -11,7 +11,7 @@ const LOOKS = [
   { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
 ] as const
 
-/** Opens each page of a flow. One whose heading is also that of the page before it is waited for here. */
+/** Opens each page of a flow. A page that has the heading of the page before it is waited for here. */
 const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknown> }> = {
   'the page of choice': {
     heading: 'Connect your mailbox',
@@ -184,7 +184,7 @@ test('every answer keeps out of caches, frames and referrers', async () => {
   expect(cancelled.headers.get('cache-control')).toBe('no-store')
 })
 
-test('what a tenant calls itself is shown as text', async () => {
+test('the name of a tenant is shown as text', async () => {
   const other = await connect.app.createTenant('<img src=x onerror=alert(1)>"\'&')
   const { body } = await other.post<{ url: string }>('/v1/connect-sessions', { loginHint: "o'neil@x.test" })
   const ada = await person()
@@ -212,7 +212,7 @@ const postForm = (fields: Record<string, string>) => `
   document.body.append(form)
   form.submit()`
 
-test('what a person types is shown as text, in every field', async () => {
+test('input of a person is shown as text, in every field', async () => {
   const ada = await person()
   const { page } = ada
   page.on('dialog', dialog => void ada.complaints.push(dialog.message()))

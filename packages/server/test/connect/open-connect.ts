@@ -16,7 +16,7 @@ import { ALL } from './use-refresh-tokens.ts'
 export interface Person {
   context: BrowserContext
   page: Page
-  /** What the policy blocked, scripts threw, or the console reported as an error, on pages of the service. */
+  /** Blocks by the policy, errors of scripts and errors of the console, on pages of the service. */
   complaints: string[]
   /** Every request of the browser, to whatever host. */
   requests(): Promise<{ url: string; referer: string | null; method: string }[]>
@@ -77,7 +77,7 @@ export function useConnect(options: () => Promise<TestAppOptions> = async () => 
     return `person${users}@gmail.test`
   }
 
-  /** Creates a connect session that returns to the site, unless the body says otherwise. */
+  /** Creates a connect session that returns to the site, unless the body has another URL. */
   async function link(body: Record<string, unknown> = {}): Promise<Link> {
     const { app, site } = opening()
     const given = { redirectUri: site.redirectUri, state: 'a b&c', ...body }

@@ -20,7 +20,7 @@ async function readAccount(id: string | null): Promise<Account> {
 }
 
 describe('a person who signs in', () => {
-  test('is told who asks for what, and comes back with the account', async () => {
+  test('is shown who asks for which permissions, and comes back with the account', async () => {
     const email = await connect.newUser()
     const ada = await person()
     const made = await link()
@@ -160,7 +160,7 @@ describe('a sign-in that fails', () => {
     },
   )
 
-  test('says that the mailbox is an account already', async () => {
+  test('ends with account_exists if the mailbox is an account already', async () => {
     const { email } = await connect.connectNew()
     const ada = await person()
     await beginAt(ada.page, await link({ providers: ['google'] }))
@@ -199,7 +199,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('with a full plan says so at its end, too', async () => {
+  test('ends with plan_limit_accounts if the plan is full by then', async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     const made = await beginAt(ada.page, await link({ providers: ['google'] }))
     await connect.limitAccounts(0)
@@ -212,7 +212,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('at a provider in trouble says so', async () => {
+  test('at a provider in trouble ends on a page about that', async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     await beginAt(ada.page, await link({ providers: ['google'], redirectUri: undefined }))
     await connect.sandbox.addFault({ does: 'error', host: 'oauth2.googleapis.com', status: 503 })

@@ -5,7 +5,7 @@ import { type TestApp, openTestApp } from '../open-app.ts'
 import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
 
 export const API = 'https://www.googleapis.com/auth/'
-/** What tells who signs in. */
+/** Scopes that identify the user. */
 export const WHO = ['openid', 'email', 'profile']
 export const MAIL = `${API}gmail.modify`
 export const ALL = [...WHO, MAIL, `${API}gmail.settings.basic`, `${API}calendar`, `${API}contacts`]

@@ -45,7 +45,7 @@ beforeAll(async () => {
   }
 })
 
-/** What Prometheus adds to each series that it reads. */
+/** Labels that Prometheus adds to each series that it reads. */
 const LABELS_OF_PROMETHEUS = ['job', 'instance', 'le']
 
 test('the alert rules are valid, and go off when they should', async () => {

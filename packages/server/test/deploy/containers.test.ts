@@ -96,7 +96,7 @@ describe('the unit for systemd', () => {
     try {
       const file = path.join(folder, 'waxwing.service')
       await writeFile(file, unit.replaceAll('/opt/waxwing', REPOSITORY))
-      // It tells what it does not like on standard error.
+      // It reports faults on standard error.
       expect(await run(requireProgram('systemd-analyze'), ['verify', '--man=no', file])).toMatchObject({
         stderr: '',
       })

@@ -7,7 +7,7 @@ import { callerOf } from '../caller.ts'
 import { findFreePort } from '../metrics.ts'
 import { openTestApp } from '../open-app.ts'
 
-test('a process with the role sync or jobs alone is probed where the settings say, and nowhere else', async () => {
+test('a process with the role sync or jobs alone is probed at the address of the settings, and nowhere else', async () => {
   const probe = async (role: 'sync' | 'jobs') => {
     const metricsPort = await findFreePort()
     await using app = await openTestApp({ roles: [role], config: { metricsHost: '127.0.0.2', metricsPort } })
@@ -48,7 +48,7 @@ test('a process with the role api is not ready before the API answers', async ()
 
 const KEYS = { s3AccessKeyId: 'key', s3SecretAccessKey: new Secret('secret') }
 
-/** An empty object store that takes its time: it answers nothing until it is told to. */
+/** An empty object store that takes its time: it answers nothing until the test allows it. */
 async function openSlowStore() {
   const asked = Promise.withResolvers<void>()
   const answering = Promise.withResolvers<void>()

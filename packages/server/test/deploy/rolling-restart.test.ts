@@ -23,7 +23,10 @@ const PROCESSES = 3
 const CLIENTS = 4
 /** Between two rounds of a client: the test needs a stream of requests and not a load. */
 const ROUND_MILLISECONDS = 40
-/** How long the download goes on after its process was told to stop. `npm run soak` makes it longer than a minute. */
+/**
+ * Seconds that the download goes on after its process was signalled to stop. `npm run soak` makes it longer than a
+ * minute.
+ */
 const DOWNLOAD_SECONDS = Number(process.env['WAXWING_TEST_DOWNLOAD_SECONDS'] ?? 4)
 /** More than the buffers of all sockets on the way hold. */
 const MESSAGE_BYTES = 48 * 1024 * 1024
@@ -67,17 +70,17 @@ async function openProcesses(env: Record<string, string>) {
 }
 
 interface Client {
-  /** The names of what it was told is stored. */
+  /** Names of objects that were acknowledged as stored. */
   written: string[]
   /** Requests that were not answered as they should be. */
   failures: string[]
   requests: number
 }
 
-/** What a process answers that has too much to do, as on a busy machine. The caller comes again. */
+/** Answer of a process that has too much to do, as on a busy machine. The caller comes again. */
 class Overloaded extends Error {}
 
-/** Writes and reads what it wrote over one kept connection, until it is told to end. */
+/** Writes and reads what it wrote over one kept connection, until the test ends it. */
 async function runClient(name: string, address: string, key: string, end: AbortSignal): Promise<Client> {
   const client: Client = { written: [], failures: [], requests: 0 }
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -109,7 +112,7 @@ async function runClient(name: string, address: string, key: string, end: AbortS
   return client
 }
 
-/** Takes a download piece by piece, slowly until it is told to hurry. */
+/** Takes a download piece by piece, slowly until the test hurries it. */
 async function startDownload(address: string, key: string, at: string) {
   const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'slow-download' }
   const [answer] = (await once(get(address + at, { headers }), 'response')) as [IncomingMessage]

@@ -58,7 +58,7 @@ export const document = JSON.parse(readFileSync(FILE, 'utf8')) as {
 /** Resolves a reference in the document. */
 export function resolveReference<T>(reference: string): T {
   const steps = reference.replace(/^#\//, '').split('/')
-  // The caller knows the type of the target.
+  // The caller asserts the type of the target.
   return steps.reduce<unknown>((at, step) => Object(at)[unescapeStep(step)], document) as T
 }
 

@@ -28,7 +28,7 @@ const MILLISECONDS_PER_REQUEST = 500
 const SHOWN_CHARACTERS = 3000
 
 test(
-  'answers every request as the document says',
+  'answers every request as documented',
   { timeout: 300_000 + REQUESTS * MILLISECONDS_PER_REQUEST },
   async () => {
     await using world = await openFuzzWorld()

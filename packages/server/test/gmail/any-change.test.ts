@@ -147,7 +147,7 @@ function foldFeed(events: readonly FeedEvent[], before: readonly MessageSummary[
   return [...held.values()].map(message => JSON.stringify(message)).toSorted()
 }
 
-/** What a message keeps over every change: drafts have a recipient of their own, and other messages a subject. */
+/** Name that a message keeps over every change: drafts have a recipient of their own, and other messages a subject. */
 const nameOf = ({ subject, to }: MessageSummary) =>
   to.find(({ address }) => address.startsWith('draft-'))?.address ?? subject ?? ''
 
@@ -206,7 +206,7 @@ test.each(seedsFor(1))(
     await waitUntil(
       'the index to equal Gmail',
       async () => {
-        // What could not be read is due again.
+        // Messages that could not be read are due again.
         await sql`update quarantined_message set next_attempt_at = clock_timestamp()
           where next_attempt_at > clock_timestamp()`.execute(db)
         const [truth, index] = [await readTruth(client), await readIndexed(caller(), accountId)]

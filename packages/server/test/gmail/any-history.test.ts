@@ -125,7 +125,7 @@ async function passUntilCaughtUp(
   waited: () => void = () => {},
 ) {
   for (let tries = 0, quiet = 0; tries < 60; tries += 1) {
-    // What could not be read is due again.
+    // Messages that could not be read are due again.
     await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(db)
     try {
       const { hasMore, unreadable, pause } = await pass(db, owned, { connect })
@@ -202,7 +202,7 @@ test.each(seedsFor(4))(
     }
     await server.clearFaults()
     isDisturbed = false
-    // What expired within the last hour is made up for now.
+    // Changes whose history expired within the last hour are made up for now.
     clock.aheadMs += 4 * HOUR_MS
     await passUntilCaughtUp(db, owned, connect, waited)
 

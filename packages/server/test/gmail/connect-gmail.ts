@@ -10,7 +10,7 @@ import { SCOPES } from './gmail-client.ts'
 
 const GRANTED_SECONDS = 3_000
 
-/** The client that every sandbox knows. */
+/** The client that every sandbox accepts. */
 export const SANDBOX_CLIENT = { clientId: 'sandbox', clientSecret: 'sandbox-secret' }
 
 /**

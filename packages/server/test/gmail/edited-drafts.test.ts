@@ -47,7 +47,7 @@ test('an edited draft stays the same one, however many newer drafts there are', 
     { type: 'states' },
     { type: 'gone', keys: [former.key] },
   ])
-  // The others come with the pages that say so.
+  // The others come with the pages that report them.
   expect((await arranged.takeCalls()).filter(call => call.startsWith('GET drafts/'))).toHaveLength(1)
   expect(index.messages.size).toBe(62)
 })

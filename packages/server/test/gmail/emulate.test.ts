@@ -14,9 +14,9 @@ import { gmailClientAt } from './gmail-client.ts'
 import { boundless, callsTo } from './reach-sandbox.ts'
 
 /*
- * The adapter on another imitation of Gmail, so that the sandbox is not the only one that it works with. That imitation
- * knows nothing of expiry, quotas, scopes, searches by Message-ID, changed drafts in the history, and fields of the header
- * but ten.
+ * The adapter on another imitation of Gmail, so that the sandbox is not the only one that it works with. That
+ * imitation has no expiry, quotas, scopes, searches by Message-ID, changed drafts in the history, and fields of the
+ * header but ten.
  */
 
 const USERS = Array.from({ length: 8 }, (_, index) => `user-${index}@gmail.test`)

@@ -8,7 +8,7 @@ const arrange = useMailboxes()
 const HOUR_MS = 3_600_000
 
 describe('an expired history', () => {
-  test('tells nothing of a message that changed while labels were listed', async () => {
+  test('reports nothing of a message that changed while labels were listed', async () => {
     await using arranged = await arrange(20)
     const { client, server, email } = arranged
     let asks = Number.NEGATIVE_INFINITY

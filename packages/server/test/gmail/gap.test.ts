@@ -10,7 +10,7 @@ import { reachSandbox } from './reach-sandbox.ts'
 
 const opened = useServer(() => openGmailApp())
 
-test('a mailbox whose history expires twice in an hour says until when it is incomplete, and new mail comes in', async () => {
+test('a mailbox whose history expires twice in an hour shows until when it is incomplete, and new mail comes in', async () => {
   const { app, sandbox } = opened()
   const account = await connectGmail(opened(), client => client.insert(letter('old'), ['INBOX']))
   const [old] = await account.client.messages()

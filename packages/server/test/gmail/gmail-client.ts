@@ -10,7 +10,7 @@ export interface GmailMessage {
   subject: string
 }
 
-/** The OAuth client of the other client, by which its calls can be told from ours. */
+/** The OAuth client of the other client, by which its calls can be distinguished from those of the service. */
 const OTHER_CLIENT = 'another-client'
 const FAULTS = new Set([401, 403, 429, 500, 502, 503, 504])
 const TRIES_MAX = 50

@@ -12,7 +12,7 @@ import { boundless, callsTo } from './reach-sandbox.ts'
 
 type Answer = (url: URL, request: IncomingMessage) => unknown
 
-/** A Gmail that answers what it is told to, and an account of it. */
+/** A Gmail with answers of the test, and an account of it. */
 async function startHostile(answer: Answer, clock = { now: Date.now() }) {
   const requests: string[] = []
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -125,7 +125,7 @@ describe('Gmail that lies', () => {
     expect(index.cursor).toMatchObject({ historyId: '50' })
   })
 
-  test('is listed again once it has only ids below those that it told before', async () => {
+  test('is listed again once it has only ids below those that it reported before', async () => {
     const clock = { now: Date.now() }
     await using hostile = await startHostile(
       url => (url.pathname.endsWith('/labels') ? { labels: [] } : { ...profile, historyId: '10' }),
@@ -279,7 +279,7 @@ describe('Gmail that lies', () => {
     expect(batches).toBe(2)
   })
 
-  test('tells old labels of a message that was fetched since, and they are not believed', async () => {
+  test('has old labels of a message that was fetched since, and they are not believed', async () => {
     const ids = Array.from({ length: 51 }, (_, number) => `m${number}`)
     const read = (id: string) => ({ ...ref(id), labelIds: ['INBOX'] })
     const added = ids.map((id, number) => ({
@@ -389,7 +389,7 @@ describe('Gmail that lies', () => {
     expect(index.unreadable.size).toBe(0)
   })
 
-  test('says what it likes in an error, and it is cut', async () => {
+  test('sends any text as an error, and it is cut', async () => {
     await using hostile = await startHostile(() => (response: ServerResponse) => {
       response.statusCode = 403
       response.end(JSON.stringify({ error: { message: `a\u0000\n${'b'.repeat(100_000)}` } }))

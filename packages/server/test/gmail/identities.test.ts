@@ -11,7 +11,7 @@ const SHARING = 'https://www.googleapis.com/auth/gmail.settings.sharing'
 
 const opened = useServer(() => openGmailApp())
 
-/** What an administrator of the mailbox may do. */
+/** Sends requests with the rights of an administrator of the mailbox. */
 async function asAdministrator({ email }: GmailAccount) {
   const { sandbox } = opened()
   const { accessToken } = await sandbox.grant(email, [...SCOPES, SHARING])

@@ -118,7 +118,7 @@ test('a label that is deleted while labels are listed is left out', async () => 
   await expectSame(index, client)
 })
 
-test('the labels that a page of the history does not tell are asked for in parts', async () => {
+test('labels that a page of the history does not have are asked for in parts', async () => {
   await using arranged = await arrange()
   const { client } = arranged
   const numbers = Array.from({ length: 100 }, (_, number) => number)

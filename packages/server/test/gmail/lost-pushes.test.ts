@@ -16,9 +16,9 @@ interface Followed {
   accountId: string
   client: GmailClient
   kept: string
-  /** What the feed says of the letters since the account was connected. */
+  /** Events of the letters since the account was connected. */
   feed(): Promise<FeedEvent[]>
-  /** What the index holds of the letters. */
+  /** Letters of the index. */
   letters(): Promise<MessageSummary[]>
 }
 
@@ -117,7 +117,7 @@ async function pushForged({ app, sandbox }: Pushed, email: string): Promise<void
   expect(status).toBe(401)
 }
 
-// What pushes bring must be no other than what polling brings, whatever becomes of them.
+// Pushes must bring the same mail as polling, even if they are lost or forged.
 test('an account whose pushes are lost, doubled, late, out of order and forged has the mail of one whose pushes come (C16)', async () => {
   await using pushed = await openPushed(1)
   const { sandbox } = pushed

@@ -101,7 +101,7 @@ export interface GmailAccount {
   mailbox(path: string): Promise<Mailbox>
   message(subject: string): Promise<MessageSummary>
   messages(): Promise<MessageSummary[]>
-  /** What the feed says of it since the first sync, in short, after the sync has looked again. */
+  /** Events of the account since the first sync, in short, after the sync has looked again. */
   settledFeed(): Promise<string[]>
   feed(): Promise<FeedEvent[]>
 }

@@ -17,7 +17,7 @@ const SEED = {
   clients: [SANDBOX_CLIENT],
 }
 
-/** A service that is told of mail by pushes, and the sandbox's Gmail. */
+/** A service that gets pushes, and the sandbox's Gmail. */
 export interface Pushed extends AsyncDisposable {
   sandbox: SandboxServer
   app: TestApp

@@ -8,7 +8,7 @@ import { connectGmail, letter, openGmailApp } from './open-gmail-app.ts'
 
 const opened = useServer(() => openGmailApp())
 
-/** Those of Gmail's own labels that a client can give a message. */
+/** Labels of Gmail that a client can give a message. */
 const PLACES = ['INBOX', 'SPAM', 'TRASH', 'IMPORTANT']
 
 test('a message of Gmail that cannot be read is reported, and keeps no other from being read (C2)', async () => {

@@ -41,14 +41,14 @@ describe('an account of Gmail whose app has a topic', () => {
   })
   afterAll(() => opened[Symbol.asyncDispose]())
 
-  test('reads mail when Google pushes, and says that it is watched', async () => {
+  test('reads mail when Google pushes, and shows that it is watched', async () => {
     const { app, sandbox } = opened
     await toSay(app, accountId, 'the inbox is watched')
     await sandbox.deliver('ada@gmail.test', letter('Pushed'))
     await toArrive(app, accountId, 'Pushed')
   })
 
-  test('hears of a change that another client makes', async () => {
+  test('receives a change that another client makes', async () => {
     const { app, sandbox } = opened
     const { id } = await sandbox.deliver('ada@gmail.test', letter('Starred elsewhere'))
     await toArrive(app, accountId, 'Starred elsewhere')
@@ -245,7 +245,7 @@ describe('a push', () => {
   })
 })
 
-test('an account whose topic Gmail refuses is polled, and says why', async () => {
+test('an account whose topic Gmail refuses is polled, and shows the reason', async () => {
   await using opened = await openPushed(0.5)
   const { app, sandbox } = opened
   await sandbox.configurePushes({ subscriptions: [] })

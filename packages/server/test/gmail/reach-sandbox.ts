@@ -41,7 +41,7 @@ export async function tokensFor(
   }
 }
 
-/** What connects to a mailbox of the sandbox. */
+/** Opens the way to a mailbox of the sandbox. */
 export async function reachSandbox(
   sandbox: SandboxServer,
   email: string,

@@ -178,7 +178,7 @@ describe('following', () => {
       fetched.push(...(await arranged.takeCalls()).filter(isFetch))
     }
     await expectSame(index, arranged.client)
-    // What was fetched ahead when a connection ended is fetched again, and nothing else.
+    // Only messages that were fetched ahead when a connection ended are fetched again.
     expect(fetched.length).toBeLessThan(1_000)
   })
 
@@ -208,7 +208,7 @@ describe('following', () => {
     expect(subjects(index.messages.values())).toEqual(['Letter 5', 'Letter 20'])
   })
 
-  test('says nothing and asks for little if nothing happened', async () => {
+  test('reports nothing and asks for little if nothing happened', async () => {
     await using arranged = await arrange(20)
     await using account = arranged.connect()
     const index = openIndex('history')
@@ -311,7 +311,7 @@ test('sources are fetched a few at a time', async () => {
   await expectSame(index, arranged.client)
 })
 
-test('background work leaves a part of the quota to prompt calls, and says how long the rest takes', async () => {
+test('background work leaves a part of the quota to prompt calls, and reports how long the rest takes', async () => {
   await using arranged = await arrange(300)
   const governor = new QuotaGovernor({
     userUnitsPerMinute: 2_000,

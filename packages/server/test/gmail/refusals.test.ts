@@ -37,7 +37,7 @@ describe('a spent quota', () => {
     }
   })
 
-  test('of which a part of a batch says so names the time to wait', async () => {
+  test('in a part of a batch names the time to wait', async () => {
     await using arranged = await arrange()
     const { client, server } = arranged
     await using account = arranged.connect()
@@ -51,7 +51,7 @@ describe('a spent quota', () => {
   })
 })
 
-test('a message about which Gmail does not answer keeps nothing else from being told', async () => {
+test('a message about which Gmail does not answer keeps no other change from being reported', async () => {
   await using arranged = await arrange()
   const { client, server } = arranged
   const [bad, ...others] = await Promise.all(

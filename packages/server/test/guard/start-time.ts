@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 const START_TIME = 19
 
 /**
- * When a process was started, as its system writes it: with the number it says which process it is, since numbers are
- * given again. Null if there is none, or if the system does not say.
+ * When a process was started, as its system writes it: with the number it identifies the process, since numbers are
+ * given again. Null if there is none, or if the system does not report it.
  */
 export function readStartTime(pid: number): string | null {
   try {

@@ -2,7 +2,7 @@ import { framesOf, type Kind, type Opened } from './ledger.ts'
 
 const FRAMES_MAX = 2
 
-/** Describes what was left open, for whoever mends it. */
+/** Describes what was left open, for the person who mends it. */
 export function describeLeaks(owner: string, left: readonly Opened[]): string {
   const lines = left.map(({ kind, name, stack }) => {
     const frames = framesOf(stack).filter(frame => !frame.includes('/node_modules/'))

@@ -31,7 +31,7 @@ function redOf(name: string): RedFile | undefined {
   return report.red.find(({ file }) => file.endsWith(`/${name}.planted.ts`))
 }
 
-/** What the report says about a test or a file. */
+/** Lines of the report about a test or a file. */
 function describeRed(name: string): string {
   return report.text.split('FAILED ').find(text => text.split('\n')[0]!.endsWith(name)) ?? report.text
 }

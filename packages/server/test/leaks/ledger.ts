@@ -22,7 +22,7 @@ export interface Opened {
 export type Owner = object | null
 
 const LOOK_MILLISECONDS = 10
-/** Those that are closed are dropped from time to time, so that a file with many keeps little. */
+/** Entries of closed things are dropped from time to time, so that a file with many keeps little. */
 const LOOK_EVERY = 10_000
 
 /** Frames of Node.js, and of the watching itself. */

@@ -25,7 +25,7 @@ const HERE = path.resolve(import.meta.dirname, '../..')
 
 watchAll()
 
-/** What closes in the background, such as a socket, needs a moment. A leak costs all of it. */
+/** Things that close in the background, such as sockets, need a moment. A leak costs all of it. */
 const CLOSING_SECONDS_MAX = 30
 
 const planted = inject('plantedLeaks')
@@ -40,7 +40,7 @@ let file: RunnerTestFile | undefined
 aroundEach(async (run, { task }) => {
   file = task.file
   const owner = {}
-  // Locks do not say which of several tests took them.
+  // A lock does not show which of several tests took it.
   const before = task.concurrent ? null : await findLocks()
   await runAs(owner, run)
   const left = await findLeft(each => each === owner, secondsMax, listed)

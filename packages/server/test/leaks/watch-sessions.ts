@@ -11,7 +11,7 @@ interface ClientInside {
   connection: { stream: { destroyed: boolean } }
 }
 
-/** Notes each connection to a database. Those of a pool belong to the test that opened the pool. */
+/** Notes each connection to a database. Connections of a pool belong to the test that opened the pool. */
 export function watchSessions(): void {
   const pools = new WeakMap<Pool, { owner: Owner }>()
   const inside = Pool.prototype as unknown as PoolInside

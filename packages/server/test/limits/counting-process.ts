@@ -1,4 +1,4 @@
-/** A process whose clients count calls in Redis when it is told to. It prints what they were told. */
+/** A process whose clients count calls in Redis on command. It prints the answers. */
 import { silentLog } from '../../src/kit/log.ts'
 import { parseRedisUrl } from '../../src/kit/redis-url.ts'
 import { RedisCalls } from '../../src/limits/redis/calls.ts'

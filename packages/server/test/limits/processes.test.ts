@@ -149,7 +149,7 @@ describe('three processes with one Redis', () => {
     }
     const over = new AbortController()
     const headers = { authorization: `Bearer ${key}` }
-    // One whose place a question below has taken asks again.
+    // A waiting request whose place another request below has taken is sent again.
     const wait = async (at: ServiceProcess): Promise<number> => {
       const waiting = fetch(`${at.address}/v1/changes?waitSeconds=30`, { headers, signal: over.signal })
       const status = await waiting.then(

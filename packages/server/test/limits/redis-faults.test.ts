@@ -172,7 +172,7 @@ test('Redis holds no id, address or key in the clear', async () => {
 test('requests in progress end while Redis is gone, and do not count when it is back', async () => {
   const { text } = await app.createKey()
   const caller = app.as(text)
-  // One whose place a question below has taken asks again.
+  // A waiting request whose place another request below has taken is sent again.
   const wait = async (): Promise<{ status: number }> => {
     const answer = await caller.get('/v1/changes?waitSeconds=30')
     return answer.status === 429 ? wait() : answer
@@ -182,7 +182,7 @@ test('requests in progress end while Redis is gone, and do not count when it is 
     'all of them to be in progress',
     async () => (await caller.get('/v1/accounts')).status === 429,
   )
-  // A script that Redis does not know is sent twice, and later calls overtake it.
+  // A script that Redis does not have is sent twice, and later calls overtake it.
   await waitUntil('a renewal', async () => (await redis.command('script', 'exists', RENEW.sha)) === '1')
   redis.kill('SIGSTOP')
   await waitUntil('a request that is not counted', async () => !(await isCounted()))

@@ -3,10 +3,10 @@ import type { Db } from '../../src/database/pool.ts'
 import { captureStates } from '../sending/written-states.ts'
 import type { OwnerChange, Transition } from './evidence.ts'
 
-/** A setting of each database connection that says which process opened it. */
+/** A setting of each database connection that names the process that opened it. */
 const PROCESS_SETTING = 'nemesis.process'
 
-/** The URL of the database for one process, whose writes can then be told apart. */
+/** The URL of the database for one process, whose writes can then be distinguished. */
 export function urlFor(url: string, process: string): string {
   return `${url}?options=${encodeURIComponent(`-c ${PROCESS_SETTING}=${process}`)}`
 }
@@ -44,7 +44,7 @@ const STATEMENTS = [
         where id = old.owner_instance and isfinite(heartbeat_until)));
     end if`,
   ),
-  // Whoever renames a mailbox inserts its cursor, unchanged, under the new source.
+  // A renaming inserts the cursor of the mailbox, unchanged, under the new source.
   onRows(
     'cursor_moves',
     'update of cursor on public.sync_cursor',

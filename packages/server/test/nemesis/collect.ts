@@ -194,7 +194,7 @@ async function readResources(bed: Bed, countedKey: string): Promise<Resources> {
     const { rows } = await sql<{ count: string }>`${sql.raw(query)}`.execute(bed.database.db)
     return Number(rows[0]?.count)
   }
-  /** What comes and goes is zero at some moment; what was left behind never is. */
+  /** A count of things that come and go is zero at some moment; a count of leftovers never is. */
   const leastOf = async (look: () => Promise<number>) => {
     let found = Infinity
     const isNone = async () => (found = Math.min(found, await look())) === 0

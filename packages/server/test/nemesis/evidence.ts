@@ -3,7 +3,7 @@ import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
 import type { HistoryEntry } from './history.ts'
 
-/** What the checks judge: the history, and how everything stood after it had come to rest. */
+/** Evidence for the checks: the history, and the state of everything after it had come to rest. */
 export interface Evidence {
   history: readonly HistoryEntry[]
   end: EndState
@@ -18,7 +18,7 @@ export interface EndState {
   /** Deliveries that the database still has: they wait, or were given up. */
   deliveries: Array<{ endpoint: string; eventId: string; isDue: boolean }>
   outbox: OutboxState[]
-  /** What the SMTP server accepted, in the order of its journal. */
+  /** Messages that the SMTP server accepted, in the order of its journal. */
   accepted: Array<{ messageId: string }>
   mailboxes: MailboxState[]
   /** Flags at the provider, by account and subject. */
@@ -40,7 +40,7 @@ export interface EndState {
   neighbours: NeighbourSend[]
   /** Columns of the database with a moment in the future, such as `outbox.due_set_at`. */
   timesAhead: string[]
-  /** What is allowed to take time. */
+  /** Bounds of things that may take time. */
   bounds: Bounds
 }
 
@@ -65,7 +65,7 @@ export interface WindowsState {
   isCounted: boolean
 }
 
-/** What is left of an account whose deletion was acknowledged. */
+/** Remains of an account whose deletion was acknowledged. */
 export interface DeletedAccount {
   accountId: string
   /** Tables in which a word is found that only this account had. */

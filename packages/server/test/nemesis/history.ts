@@ -29,7 +29,7 @@ export interface RequestEntry extends Timed {
   mark: Mark | null
 }
 
-/** What the headers of an answer said about its window of requests. */
+/** Headers of an answer about its window of requests. */
 export interface WindowCount {
   limit: number
   remaining: number
@@ -114,7 +114,7 @@ export function openHistory(file: string): History {
   return {
     entries,
     add(entry) {
-      // What ends when everything is closed does not belong to the run any more.
+      // A call that ends while everything is closed does not belong to the run any more.
       if (!isOpen) return
       entries.push(entry)
       appendFileSync(descriptor, `${JSON.stringify(entry)}\n`)

@@ -11,7 +11,7 @@ import {
 } from './sample-evidence.ts'
 import type { Invariant } from './violation.ts'
 
-/** One broken promise each, with what is said of it. */
+/** One broken promise each, with its report. */
 export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => void, RegExp]> = [
   [
     'I1',

@@ -17,7 +17,7 @@ export type Layout = keyof typeof LAYOUTS
 
 /** A slot for a process: one runs in it at a time, but for a moment in a rolling restart. */
 export interface ProcessSlot {
-  /** What the names of its processes begin with. */
+  /** Beginning of the names of its processes. */
   readonly name: string
   readonly roles: readonly Role[]
   /** Stands between its processes and the database. */
@@ -38,7 +38,7 @@ export interface ProcessSlot {
   stop(): void
   resume(): void
   state(): Promise<ProcessState>
-  /** What all its processes have logged. */
+  /** Log lines of all its processes. */
   output(): string
 }
 
@@ -60,7 +60,7 @@ interface Running {
 
 export interface ProcessSlotOptions {
   name: string
-  /** What runs the service, in place of the command line. */
+  /** Program that runs the service, in place of the command line. */
   program?: string
   roles: readonly Role[]
   folder: DataFolder

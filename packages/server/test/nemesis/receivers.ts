@@ -4,7 +4,7 @@ import { answering, startReceiver, type Temper } from '../notifications/receiver
 import type { Random } from '../seeded.ts'
 import type { History } from './history.ts'
 
-/** How a receiver answers. `gone` says so once, after some webhooks; the others do not change. */
+/** Manner of the answers of a receiver. `gone` answers 410 once, after some webhooks; the others do not change. */
 export const TEMPERS = [
   'good',
   'slow',

@@ -45,7 +45,7 @@ export interface RunOptions {
 
 export interface RunResult {
   violations: Violation[]
-  /** What was not at rest after the time that it has. */
+  /** Work that was not at rest after its time. */
   unsettled: Unsettled
   counts: Record<string, number>
 }
@@ -160,7 +160,7 @@ async function openEndpoints(bed: Bed): Promise<RunEndpoint[]> {
   return endpoints
 }
 
-/** Keys of two tenants with limits. Every process that answers knows their plans. */
+/** Keys of two tenants with limits. Every process that answers has read their plans. */
 async function openLimitedTenants(bed: Bed): Promise<{ limited: string; counted: string }> {
   const keys = {
     limited: await createKeyOfTenant(bed, 'limited', CALLS_PER_MINUTE.limited),
@@ -190,7 +190,7 @@ async function doFaults({ bed, faults, seconds, random, history, say }: Doing): 
   const doTrack = async (track: readonly PlannedFault[]) => {
     for (const fault of track) {
       await sleep(Math.max(0, fault.atSeconds - elapsed()) * 1_000)
-      // What came before took longer than planned.
+      // Earlier faults took longer than planned.
       if (elapsed() > seconds) return
       const whose = fault.process === null ? '' : ` of ${bed.slots[fault.process]?.processName}`
       say(`${fault.kind}${whose}, ${fault.seconds.toFixed(1)} s`)

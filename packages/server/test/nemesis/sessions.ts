@@ -79,8 +79,8 @@ function findUser(line: string): string | null {
 const TCP_TABLE = '/proc/net/tcp'
 
 /**
- * Finds which of some processes is the client of a connection on loopback (see proc(5)). Its port alone does not tell:
- * connections to different servers may come from the same one.
+ * Finds which of some processes is the client of a connection on loopback (see proc(5)). Its port alone does not show
+ * that: connections to different servers may come from the same one.
  */
 export async function findClient(
   { clientPort, serverPort }: Omit<FaultedConnection, 'number'>,

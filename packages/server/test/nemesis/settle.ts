@@ -20,7 +20,7 @@ const HURRY_SECONDS = 2
 /** Longer than any pause of a delivery. */
 const DELIVERY_SECONDS = 86_400
 
-/** What is still to be done, in words; nothing once everything is at rest. */
+/** Work that is still to be done, in words; empty once everything is at rest. */
 export type Unsettled = string[]
 
 /**

@@ -1,6 +1,6 @@
 import type { Evidence } from './evidence.ts'
 
-/** The promise that a check watches; docs/nemesis.md says each in words. */
+/** The promise that a check watches; docs/nemesis.md has each in words. */
 export type Invariant =
   | 'I1'
   | 'I2'

@@ -27,7 +27,7 @@ interface Answer {
   headers?: Record<string, string>
 }
 const OK: Answer = { status: 200 }
-/** What a receiver answers while it is in one mood. */
+/** Answers of a receiver while it is in one mood. */
 const MOODS: Answer[][] = [
   [OK],
   [OK, { status: 204 }, { status: 404 }, { status: 'cut' }],
@@ -79,7 +79,7 @@ async function openTenant(name: string) {
 type Endpoint = Awaited<ReturnType<typeof openEndpoint>>
 
 let number = 0
-/** An endpoint with what it must have been given, as far as the actions say. */
+/** An endpoint with the events that it must have been given, as far as the actions decide that. */
 async function openEndpoint({ tenant, log }: Tenant, filters: WebhookFilters) {
   const { app, receiver } = opened
   const path = `/any-${++number}`
@@ -161,7 +161,7 @@ const ACTIONS: Record<string, Action> = {
   },
 }
 
-/** Has events happen, and says to each endpoint what it must be given. */
+/** Has events happen, and notes for each endpoint the events that it must be given. */
 async function happenTo(tenant: Tenant, endpoints: readonly Endpoint[], random: Random): Promise<void> {
   const before = await Promise.all(endpoints.map(endpoint => endpoint.isEnabled()))
   const ids = await tenant.happen(random, random.between(1, 12))
@@ -189,7 +189,7 @@ async function settle(endpoint: Endpoint): Promise<void> {
   await waitUntilDrained(db, id)
 }
 
-test.each([1, 2, 3])('nothing is lost or delivered for nothing, whatever happens (seed %i)', async seed => {
+test.each([1, 2, 3])('no event is lost or delivered in vain under random faults (seed %i)', async seed => {
   const random = seeded(seed)
   const tenant = await openTenant(`any ${seed}`)
   const endpoints: Endpoint[] = []
@@ -221,7 +221,7 @@ test.each([1, 2, 3])('nothing is lost or delivered for nothing, whatever happens
   expect(bodies.size).toBeGreaterThan(10)
 })
 
-test('what is queued at first and what a replay queues are the same, for any filters', async () => {
+test('a replay queues the same deliveries as the events did at first, for any filters', async () => {
   const random = seeded('replays')
   const tenant = await openTenant('agreeing')
   const early: Endpoint[] = []

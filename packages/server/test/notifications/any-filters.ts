@@ -3,7 +3,7 @@ import { EVENT_TYPES, type EventType } from '@waxwing/contract/events.ts'
 import type { WebhookFilters } from '@waxwing/contract/notifications/webhook-filters.ts'
 import type { Random } from '../seeded.ts'
 
-/** What an event says that filters ask for. */
+/** Facts of an event that filters ask for. */
 export interface Happened {
   type: EventType
   accountId: string | null

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened[Symbol.asyncDispose]())
 
-test('what was claimed ahead of an endpoint is not posted when it was disabled', async () => {
+test('deliveries that were claimed ahead are not posted after their endpoint was disabled', async () => {
   const { app, receiver } = opened
   const { endpoint } = await createEndpoint(app, `${receiver.url}/disabled`)
   const { endpoint: other } = await createEndpoint(app, `${receiver.url}/other`, {
@@ -38,13 +38,13 @@ test('what was claimed ahead of an endpoint is not posted when it was disabled',
   await waitUntil('requests that hang', async () => hanging.length >= 8)
   const path = `/v1/webhooks/${endpoint.id}`
   await app.patch(path, { isEnabled: false })
-  // The dispatcher hears of changes in their order.
+  // The dispatcher is notified of changes in their order.
   await app.post(`/v1/webhooks/${other.id}/test`, {})
   const [later] = await waitUntil('a later change to be heard of', async () => {
     const attempts = await listAttempts(app, other.id)
     return attempts.length > 0 && attempts
   })
-  // What was posted before the change may still arrive.
+  // Deliveries that were posted before the change may still arrive.
   receiver.tempers['/disabled'] = answering(204)
   for (const response of hanging) response.writeHead(204).end()
   await waitUntil(
@@ -57,7 +57,7 @@ test('what was claimed ahead of an endpoint is not posted when it was disabled',
   await app.delete(path)
 })
 
-test('what was claimed ahead of an endpoint that fails is claimed again at once', async () => {
+test('deliveries that were claimed ahead are claimed again at once if their endpoint fails', async () => {
   const { app, receiver } = opened
   const { endpoint } = await createEndpoint(app, `${receiver.url}/fails`)
   receiver.tempers['/fails'] = response => {

@@ -45,7 +45,7 @@ async function openEndpoint(temper = answering(500)) {
     answer: (next: ReturnType<typeof answering>) => void (receiver.tempers[path] = next),
     count: countRequests,
     async pass(seconds: number) {
-      // What is under way would be written down with times for which none has passed.
+      // An attempt under way would be recorded with times for which none has passed.
       await waitUntil('no attempt', async () => (await listAttempts(tenant, id)).length === countRequests())
       await passTime(app.db, id, seconds)
     },
@@ -96,7 +96,7 @@ describe('a delivery', () => {
     expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(1)
   })
 
-  test('waits as long as Retry-After says, and the endpoint with it after 429', async () => {
+  test('waits for the time of Retry-After, and the endpoint with it after 429', async () => {
     const endpoint = await openEndpoint(answering(429, { 'retry-after': '3600' }))
     await endpoint.happen()
     await endpoint.recorded(1)
@@ -140,7 +140,7 @@ describe('an endpoint that fails', () => {
     for (let hour = 0; hour < 4 * 24; hour += 6) {
       const before = endpoint.count()
       await endpoint.pass(6 * HOUR)
-      // What is given up needs a failure after its time.
+      // A delivery is given up only by a failure after its time.
       await Promise.race([endpoint.recorded(before + 1), endpoint.drained()])
     }
     expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(early.length)

@@ -10,7 +10,7 @@ import { Pulse } from '../../src/processes/pulse.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import type { Random } from '../seeded.ts'
 
-/** What one process has: its pool, the news that it hears, and those who wait in it. */
+/** Parts of one process: its pool, the news that it gets, and the clients that wait in it. */
 export function openProcess(address: DatabaseAddress, opened: AsyncDisposableStack) {
   const { db } = opened.use(openDatabase({ address, applicationName: 'waxwing feed', connectionsMax: 14 }))
   const wakes = opened.use(openWakes(address, silentLog))

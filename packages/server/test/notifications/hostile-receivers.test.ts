@@ -12,7 +12,7 @@ import { makeCertificates } from '../servers/certificate.ts'
 import { waitUntil } from '../wait-until.ts'
 import { createEndpoint, listAttempts } from './open-webhooks.ts'
 
-/** What a receiver does with a connection, from when the first bytes of a request have arrived. */
+/** Treatment of a connection by a receiver once the first bytes of a request have arrived. */
 type Manner = (socket: Socket) => void
 
 const ok = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n'
@@ -44,7 +44,7 @@ const flood: Manner = socket => {
   more()
 }
 
-/** What each receiver does, and what its attempt shows. */
+/** Each receiver, and the attempt that the API shows of it. */
 const MANNERS: Record<string, { manner: Manner; shown: Partial<WebhookAttempt> }> = {
   'never answers': { manner: () => {}, shown: { statusCode: null, error: 'timeout' } },
   'drips its headers': { manner: drip(`${ok}x: `), shown: { statusCode: null, error: 'timeout' } },
@@ -185,7 +185,7 @@ describe('an attempt', () => {
 
   test('takes only the beginning of a gigabyte', async () => {
     await tryOnce(`http://127.0.0.1:${await serve(flood)}/hook`)
-    // What fits into the buffers of both ends of some connections.
+    // The limit is what fits into the buffers of both ends of some connections.
     expect(sent).toBeLessThan(64 * 1024 * 1024)
   })
 

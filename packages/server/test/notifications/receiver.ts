@@ -54,11 +54,11 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     receiver.open.now++
     receiver.open.max = Math.max(receiver.open.max, receiver.open.now)
     response.on('close', () => receiver.open.now--)
-    // What breaks off, as when its sender is killed, has not arrived.
+    // A request that breaks off, as when its sender is killed, has not arrived.
     const body = await text(request).catch(() => null)
     if (body === null) return
     const path = request.url ?? '/'
-    // What the service posts is what the tests compare.
+    // Tests compare the requests as the service posted them.
     const received = { path, headers: request.headers, body, event: JSON.parse(body) as ChangeEvent }
     receiver.received.push(received)
     const temper = receiver.tempers[path] ?? answering(200)

@@ -32,7 +32,7 @@ async function countRows(db: Db, endpointId: string) {
   return Object.fromEntries(counts)
 }
 
-test('what deliveries leave behind is bounded', async () => {
+test('rows that deliveries leave behind are bounded', async () => {
   await using opened = await openWebhookApp()
   const { app, receiver } = opened
   const { db, tenantId } = app

@@ -205,7 +205,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect(nul).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
   })
 
-  test('says why the server, the network or the account prevents it', async () => {
+  test('reports why the server, the network or the account prevents it', async () => {
     await using account = await openSearchedAccount({
       arrange: world => world.deliver(saying('aster', 100)),
     })

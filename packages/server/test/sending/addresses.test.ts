@@ -24,7 +24,7 @@ const SCRAPS = [
   '=?utf-8?q?x?=',
 ] as const
 
-/** What is accepted must mean the same to everybody: no reader may see another recipient. */
+/** An accepted address must mean the same to everybody: no reader may see another recipient. */
 test('addresses that are accepted are read by Python and by us as the envelope has them', () => {
   const accepted = new Set<string>()
   for (let seed = 0; seed < 20_000; seed++) {

@@ -183,7 +183,7 @@ describe('composeMessage', () => {
     ).toBe(true)
   })
 
-  test('keeps a signed message that is beyond ASCII, and says that the body is', async () => {
+  test('keeps a signed message that is beyond ASCII, and marks its body as 8-bit', async () => {
     const signed =
       'Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhüllo\r\n--b--\r\n'
     const composed = await composeMessage(

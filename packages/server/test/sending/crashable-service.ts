@@ -35,7 +35,7 @@ export interface CrashableService extends AsyncDisposable {
   caller(): Caller
   /** Where the API listens now. */
   address(): string
-  /** What the service has written since its last start. */
+  /** Output of the service since its last start. */
   output(): string
   /**
    * Begins work, and waits until some of it stays at the moment, where it is when the service is killed.

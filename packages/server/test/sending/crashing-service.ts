@@ -1,8 +1,8 @@
 /**
- * A program: the service, which a test ends at moments of its work. The file `crash-at` in its folder names a moment at
- * which the service ends itself without a warning, once it has come the number of times that the file says. The file
- * `hold-at` names one at which the first work that comes to it stays for good; other work goes on until the test kills
- * the service. Each file is removed first, so that it happens once.
+ * A program: the service, which a test ends at moments of its work. The file `crash-at` in its folder names a moment
+ * at which the service ends itself without a warning, once it has come the number of times that is in the file. The
+ * file `hold-at` names one at which the first work that comes to it stays for good; other work goes on until the test
+ * kills the service. Each file is removed first, so that it happens once.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -91,7 +91,7 @@ test('while the database restarts, every message that is accepted is sent once',
     statuses.clear()
     process.kill((await folder.findServer())!, signal)
     await waitUntil(`a request that finds no database after ${signal}`, async () => statuses.has(503))
-    // What the server says now is known to the process alone until the database is back.
+    // Only the process has the answer of the server until the database is back.
     answer.resolve(null)
     sink.behave = () => null
     statuses.clear()

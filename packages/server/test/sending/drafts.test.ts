@@ -195,8 +195,8 @@ describe('a draft whose provider loses it', () => {
     await using proxy = await startChaosProxy(sending.imap)
     await using account = await openDrafts(proxy)
     const draft = await create(account.path)
-    // Another client removes everything as soon as the server has taken the new content. Until then neither the call nor the
-    // sync, which has a connection of its own, says another word.
+    // Another client removes everything as soon as the server has taken the new content. Until then neither the call
+    // nor the sync, which has a connection of its own, sends another command.
     let isTaken = false
     let removing: Promise<void> | null = null
     const remove = async () => {
@@ -280,7 +280,7 @@ describe('a request that failed after its draft was added', () => {
     const key = { 'idempotency-key': `mailbox-${account.accountId}` }
     const post = (name: string, headers = {}) =>
       sending.app.post<Mailbox>(`${account.path}/mailboxes`, { name }, headers)
-    // The server has created the mailbox, and the service does not hear of it.
+    // The server has created the mailbox, and the service does not get its answer.
     proxy.faults = {
       judge(moment, command) {
         if (moment !== 'answered' || !/^CREATE /i.test(command)) return 'pass'

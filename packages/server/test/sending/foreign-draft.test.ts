@@ -109,7 +109,7 @@ describe('a draft of another client', () => {
     expect(raw).not.toContain('h@example.net')
   })
 
-  test('is sent without what says how it came before', async () => {
+  test('is sent without fields of its former delivery', async () => {
     const raw = await wireOf(
       await prepare(
         'Return-Path: <x@example.net>\nRESENT-From: x@example.net\nResent-Message-ID:\n <1@example.net>\n' +

@@ -52,7 +52,7 @@ test('tenants whose servers never answer the dot keep nobody from sending, nor t
   const dots = new Map<string, number>()
   let hosts = 0
 
-  /** A server that takes messages and never says so. */
+  /** A server that takes messages and never answers the dot. */
   async function nextServer(): Promise<{ sink: SmtpSink; host: string }> {
     const host = `127.0.1.${++hosts}`
     const sink = servers.use(await startSmtpSink({ listenHost: host }))

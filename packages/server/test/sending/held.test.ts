@@ -107,7 +107,7 @@ test('after a restore, what was due is held; what falls due or is accepted later
   await app.delete(`/v1/accounts/${accountId}`)
 })
 
-test('what was held is sent when it is released, is audited, and is counted once', async () => {
+test('a held message is sent when it is released, is audited, and is counted once', async () => {
   const accountId = await connectSender(app, opened)
   const held = await holdOne(accountId)
   const counted = await countedSends()
@@ -138,12 +138,12 @@ async function releases(target: 'outboxId' | 'accountId', id: string): Promise<n
   return rows.length
 }
 
-/** What the tenant has queued today. */
+/** Messages that the tenant has queued today. */
 async function countedSends(): Promise<unknown> {
   return (await sql`select day, count from tenant_sends order by day`.execute(app.db)).rows
 }
 
-test('what was held is sent if its copy is found, at once or later', async () => {
+test('a held message becomes sent if its copy is found, at once or later', async () => {
   const user = await opened.imap.addUser()
   const accountId = await connectSender(app, opened, { user })
   await using world = await openWorld(opened.imap, user)

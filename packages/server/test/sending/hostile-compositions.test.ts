@@ -17,14 +17,14 @@ const inSlices = openSlicedWork()('a')
 
 const SEEDS = 200
 
-/** What a reader makes of a text: line breaks are LF, and lone surrogates are replaced. */
+/** A text as a reader has it: line breaks are LF, and lone surrogates are replaced. */
 const plain = (text: string) => text.toWellFormed().replaceAll(/\r\n|\r/g, '\n')
 const oneLine = (text: string) => text.toWellFormed().trim()
 const asPairs = (mailboxes: readonly Mailbox[]) =>
   mailboxes.map(({ name, address }) => [oneLine(name ?? ''), wireAddress(address)])
 
 describe('composeMessage, with hostile values', () => {
-  test(`says exactly what was asked, to Python and to our reader (${SEEDS} messages)`, async () => {
+  test(`writes exactly what was asked, as Python and our reader find it (${SEEDS} messages)`, async () => {
     const asked = Array.from({ length: SEEDS }, (_, seed) => hostileComposition(seeded(`compose ${seed}`)))
     const wires: Buffer[] = []
     const copies: Buffer[] = []
@@ -84,7 +84,7 @@ function expectHeader(read: PythonMessage, asked: Composition, note: string): vo
   expect(read.subject || '', note).toBe(oneLine(asked.subject))
   expect(fields.get('References')?.toString().split(/\s+/) ?? [], note).toEqual(asked.references)
   for (const { name, value } of asked.headers) expect(fields.get(name), note).toBe(oneLine(value))
-  // Who gets it is who is named in it.
+  // Its recipients are the people who are named in it.
   const named = [read.to ?? [], read.cc ?? [], asPairs(asked.bcc)].flat().map(([, address]) => address!)
   const envelope = envelopeRecipients(asked.to, asked.cc, asked.bcc)
   if (!undisclosed) expect(new Set(envelope.map(lower)), note).toEqual(new Set(named.map(lower)))

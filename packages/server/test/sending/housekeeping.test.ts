@@ -31,7 +31,7 @@ async function countRows(db: Db, table: string): Promise<number> {
   return rows[0]!.count
 }
 
-test('what is accepted after a restore is sent, although no process with the role jobs has seen the restore', async () => {
+test('messages that are accepted after a restore are sent, although no process with the role jobs has seen the restore', async () => {
   await using opened = await openSendingApp({ app: { roles: ['api'] } })
   const { app } = opened
   const accountId = await connectSender(app, opened)

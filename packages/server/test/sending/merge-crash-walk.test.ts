@@ -76,7 +76,7 @@ test(
           .toSorted(),
       )
     }
-    // What the killed process wrote for nothing is swept; everything else is gone already.
+    // Content that the killed process wrote for nothing is swept; everything else is gone already.
     const { rows } = await sql`select from outbox_content where outbox_id is not null`.execute(walk.db)
     expect(rows).toEqual([])
   },

@@ -81,7 +81,7 @@ describe('the plan', () => {
           ...Array.from({ length: queued[nth]! }, () => null),
           ...Array.from({ length: 8 - queued[nth]! }, () => 'plan_limit_sends'),
         ])
-      // What was not queued left nothing behind.
+      // Messages that were not queued left nothing behind.
       const left = await sql<{ entries: number; known: number; contents: number }>`
         select (select count(*) from outbox where account_id = ${accountId})::int as entries,
           (select count(*) from sent_message where account_id = ${accountId})::int as known,

@@ -12,7 +12,7 @@ afterAll(() => opened[Symbol.asyncDispose]())
 const { acceptedBy, merge, untilEnded } = merging(() => opened)
 
 describe('a mail merge to a list', () => {
-  test('leaves out those who are suppressed, and gives each of the others an unsubscribe link of their own', async () => {
+  test('leaves out suppressed recipients, and gives each other one an unsubscribe link of their own', async () => {
     const { app, imap } = opened
     const user = await imap.addUser()
     const accountId = await connectSender(app, opened, { user })
@@ -66,7 +66,7 @@ describe('a mail merge to a list', () => {
 })
 
 describe('a mail merge of a template', () => {
-  test('renders each entry with its own values, and reports those that cannot be rendered', async () => {
+  test('renders each entry with its own values, and reports entries that cannot be rendered', async () => {
     const { app, imap } = opened
     const user = await imap.addUser()
     const accountId = await connectSender(app, opened, { user })
@@ -125,7 +125,7 @@ describe('a mail merge of a template', () => {
 })
 
 describe('a tracked mail merge', () => {
-  test('gives each message links of its own, which lead to where the HTML says', async () => {
+  test('gives each message links of its own, which lead to the URLs of its HTML', async () => {
     const { app, imap } = opened
     const user = await imap.addUser()
     const accountId = await connectSender(app, opened, { user })

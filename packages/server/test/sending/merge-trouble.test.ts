@@ -11,7 +11,7 @@ import { connectSender, openSendingApp } from './open-sending.ts'
 const TO_LOOPBACK = { egressAllow: ['127.0.0.1/32'], allowPlaintext: true }
 const LINKS_URL = 'https://links.example.org'
 
-/** What a merge may have. */
+/** Entries that a merge may have. */
 const ENTRIES_MAX = 1_000
 /** Messages that are written for this long leave many turns to others. */
 const LONG_MILLISECONDS = 1_000
@@ -59,7 +59,7 @@ test('a merge whose commit is answered by nobody is sent once, and its key has t
   isArmed = true
   const first = await ask()
   isArmed = false
-  // Nobody can say whether it was accepted.
+  // Whether it was accepted is unknown.
   expect([first.status, losing.lost()]).toEqual([500, 1])
   const second = await ask()
   const { items } = (await second.json()) as { items: MergeItem[] }
@@ -84,7 +84,7 @@ test('a merge with more links than are kept in memory is refused, and leaves not
   await using sending = await openSendingApp({ app: { config: { linksUrl: LINKS_URL } } })
   const { app } = sending
   const accountId = await connectSender(app, sending)
-  // What is random cannot be compressed: 90 KB for each message.
+  // Random text cannot be compressed: 90 KB for each message.
   const links = Array.from({ length: 30 }, () => {
     const path = randomBytes(3_000).toString('base64url')
     return `<a href="https://example.org/${path}">x</a>`

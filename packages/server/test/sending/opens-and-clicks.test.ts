@@ -137,7 +137,7 @@ describe('opens and clicks', () => {
     expect((await tracking.trackingOf(entry)).opens.count).toBe(10_000)
   })
 
-  test('tell no recipient where there are several', async () => {
+  test('name no recipient if there are several', async () => {
     const { entry, pixel } = await tracking.sendTracked({ cc: [{ address: 'ada@example.org' }] })
     await tracking.ask(pixel)
     await tracking.judge(entry)
@@ -157,7 +157,7 @@ describe('opens and clicks', () => {
   })
 })
 
-describe('what cannot be judged', () => {
+describe('a request that cannot be judged', () => {
   test('keeps nothing else waiting, and is judged once that is possible', async () => {
     const { app } = tracking
     const { pool } = app.database

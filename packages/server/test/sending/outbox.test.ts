@@ -110,8 +110,8 @@ describe('a send', () => {
   })
 })
 
-describe('what is refused', () => {
-  test('says why, and leaves nothing behind', async () => {
+describe('a refused send', () => {
+  test('is answered with its reason, and leaves nothing behind', async () => {
     await using opened = await openSendingTenant(running())
     const { app } = opened
     const accountId = await connectSender(app, opened)

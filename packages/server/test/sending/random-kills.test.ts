@@ -29,7 +29,7 @@ function misbehave(random: Random) {
   }
 }
 
-/** What is killed, in turn. */
+/** Victims of the kills, in turn. */
 const VICTIMS = ['service', 'connection', 'service', 'database'] as const
 
 /** Sends messages, several at a time; a request that gets no answer is repeated with its key. */

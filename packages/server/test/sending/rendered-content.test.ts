@@ -35,7 +35,7 @@ async function store(body: object): Promise<string> {
 const post = (body: object, caller: Pick<SendingApp['app'], 'post'> = sending.app) =>
   caller.post<OutboxEntry>(`/v1/accounts/${account}/outbox`, { to: [GRACE], ...body })
 
-/** What arrives. */
+/** The message as it arrives. */
 async function arrived(entry: OutboxEntry) {
   await waitForStatus(sending.app, entry, 'sent')
   const accepted = await sending.sink.accepted()

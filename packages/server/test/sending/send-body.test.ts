@@ -177,7 +177,7 @@ describe('the body of a send', () => {
   })
 })
 
-test('a draft does not say when and how it is sent', () => {
+test('a draft has no fields for the time and way of sending', () => {
   for (const field of ['sendAt', 'undoSendSeconds', 'reference'])
     expect(pathsOf({ [field]: null }, draftBody)).toEqual([''])
   expect(draftSendBody.safeParse({ sendAt: null, undoSendSeconds: 5, reference: 'x' }).success).toBe(true)

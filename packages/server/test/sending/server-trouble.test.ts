@@ -126,7 +126,7 @@ test('the last attempt at a server that is dead fails the send', async () => {
   expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.retrying', 'send.failed'])
 })
 
-test('what was due while the service was down gets all its attempts, however late it is', async () => {
+test('a message that was due while the service was down gets all its attempts, however late it is', async () => {
   await using opened = await openSendingApp({ app: { roles: ['api'] } })
   const { app, sink } = opened
   const accountId = await connectSender(app, opened)

@@ -12,7 +12,7 @@ beforeEach(waitForDay)
 
 /** More calls than the slow groups that may run at once. */
 const MANY_WAITING = 5
-/** What is inserted later than its own time by more than this gets a new time. */
+/** A send that is inserted later than its own time by more than this gets a new time. */
 const LATE_MILLISECONDS = 1_000
 
 let opened: SendingApp
@@ -183,7 +183,7 @@ test('a call that has lost its Idempotency-Key fails alone, and the others still
   expect(Math.max(...rows.map(row => row.count))).toBeGreaterThan(1)
 })
 
-test('one whose account is held by another transaction does not keep the others waiting', async () => {
+test('a send whose account is held by another transaction does not keep the others waiting', async () => {
   const { app } = opened
   const [held, free] = await Promise.all([connectSender(app, opened), connectSender(app, opened)])
   const posts = Array.from({ length: 8 }, (_, nth) => ({

@@ -111,7 +111,7 @@ describe('a render', () => {
     expect(await show('{{! comment }}\\{{params.zero}} {{~params.zero~}} .')).toBe('{{params.zero}}0.')
   })
 
-  test('knows the account that is named, else that of the template, else none', async () => {
+  test('uses the account that is named, else that of the template, else none', async () => {
     const text = '{{account.email}}|{{account.name}}|{{rcpt.unsubscribeUrl}}{{rcpt.address}}{{rcpt.name}}'
     expect((await rendered({ text })).text).toBe('||')
     expect((await rendered({ text, accountId: account.id })).text).toBe(`${account.email}|Ada <Lovelace>|`)

@@ -27,7 +27,7 @@ const HARMLESS =
   /^(?:html|head|body|p|h[1-6]|ul|ol( start)?|li|blockquote|pre|code|strong|em|del|br|hr|table|thead|tbody|tr|t[hd]( align)?|div style|div|a href( title)?|img src alt( title)?)$/
 const PROTOCOLS = /^(?:https?|mailto|tel|cid):$/
 
-/** What a browser makes of the HTML: scripts that ran, and elements and targets that could run one. */
+/** Finds scripts that ran in a browser, and elements and targets of the HTML that could run one. */
 async function findActive(html: string): Promise<string[]> {
   const context = await openContext(browser)
   try {

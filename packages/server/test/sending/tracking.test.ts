@@ -30,7 +30,7 @@ describe('a tracked message', () => {
     expect(await tracking.filedHtml(entry)).toBe(HTML)
   })
 
-  test('is what the settings, or the request, say', async () => {
+  test('is as in the settings, or in the request', async () => {
     const opens = await tracking.sendTracked({ trackClicks: false })
     expect(opens.entry).toMatchObject({ trackOpens: true, trackClicks: false })
     expect([opens.links, opens.trap, opens.pixel !== '']).toEqual([[], '', true])
@@ -72,7 +72,7 @@ describe('a tracked message', () => {
 })
 
 describe('links', () => {
-  test('lead to where the message says, and nowhere else', async () => {
+  test('lead to the URLs of the message, and nowhere else', async () => {
     const { links, pixel } = await tracking.sendTracked()
     const answers = await Promise.all(links.map(link => tracking.ask(link)))
     expect(answers.map(({ status, headers }) => [status, headers['location']])).toEqual([
@@ -166,7 +166,7 @@ describe('links', () => {
 })
 
 describe('while links of the tenant are off', () => {
-  test('those in its messages answer 404, nothing is noted, and no new ones are made', async () => {
+  test('links in its messages answer 404, nothing is noted, and no new links are made', async () => {
     const { app, accountId } = tracking
     const { entry, links, pixel, trap } = await tracking.sendTracked()
     await setLinksOff(app.db, app.tenantId, true)
@@ -192,7 +192,7 @@ describe('while links of the tenant are off', () => {
     expect(await tracking.eventsOf(entry)).toHaveLength(1)
   })
 
-  test('those of other tenants lead on', async () => {
+  test('links of other tenants lead on', async () => {
     const { app } = tracking
     const { links } = await tracking.sendTracked()
     const other = await app.createTenant('quiet')

@@ -108,7 +108,7 @@ describe('the link of a message', () => {
     expect(await read(pathFor('ada@example.org', 'weekly'))).toContain(`from ${tenant.name} to`)
   })
 
-  test('unsubscribes by one click, urlencoded or multipart, and says the same each time', async () => {
+  test('unsubscribes by one click, urlencoded or multipart, with the same answer each time', async () => {
     const multipart = new FormData()
     multipart.set('List-Unsubscribe', 'One-Click')
     const path = pathFor('Ada@Example.org')

@@ -6,7 +6,7 @@ export interface StructurePart {
   id: string
   /** In lower case: `text/plain`. */
   type: string
-  /** Octets, encoded as they are. */
+  /** Octets as RFC 9051 counts them, in the encoding of the part. */
   octets: number
 }
 

@@ -1,11 +1,11 @@
-/** What a chaos proxy does to the IMAP that passes. All are off by default, and may be changed at any time. */
+/** Faults that a chaos proxy adds to IMAP. All are off by default, and may be changed at any time. */
 export interface Faults {
   /** Left out of every capability list: `IDLE`. `allowedCapabilities`, where given, leaves out all others. */
   hiddenCapabilities?: readonly string[]
   allowedCapabilities?: readonly string[]
   /** Commands, without their tag and in upper case, that are answered with `refusal` and never reach the server. */
   refusedCommands?: readonly RegExp[]
-  /** What a refused command is told; `BAD Unknown command` by default. */
+  /** Answer to a refused command; `BAD Unknown command` by default. */
   refusal?: string
   /** A command that never reaches the server: it is answered by a text for as long as the client reads. */
   flood?: { command: RegExp; text: string }
@@ -19,13 +19,13 @@ export interface Faults {
   cutsMax?: number
   /** Called before the words of a client go on to the server, which waits until it is done: a moment for others to act. */
   hold?: (words: string) => Promise<void> | undefined
-  /** Accepts connections and never says a word; those that are open fall silent. */
+  /** Accepts connections and never sends a byte; open ones fall silent. */
   isSilent?: boolean
   /** A connection falls silent for good, though it stays open, once it waits in IDLE. */
   isSilentAfterIdle?: boolean
   /** Greets with BYE and closes, as a server with too many connections. */
   byeAtGreeting?: string
-  /** Delays all that the server says. */
+  /** Delays all answers of the server. */
   latencyMs?: number
   bytesPerSecond?: number
   /**
@@ -33,13 +33,13 @@ export interface Faults {
    * the connection at that moment.
    */
   judge?: (moment: Moment, command: string) => 'pass' | 'cut'
-  /** What happens when the content (not the flags alone) of one of these UIDs is asked for. */
+  /** Fault when the content (not the flags alone) of one of these UIDs is fetched. */
   poison?: { uids: readonly number[]; does: 'cut' | 'refuse' | 'omit' }
   /** Changes a line of the server (without CRLF, latin1), or drops it by null: for answers that lie. */
   rewrite?: (line: string) => string | null
 }
 
-/** `asked`: the server does not have the command yet. `answered`: it has done it, and the client does not know. */
+/** `asked`: the server does not have the command yet. `answered`: it has done it, and the client has no answer. */
 export type Moment = 'asked' | 'answered'
 
 export type CommandFate =
@@ -51,7 +51,7 @@ export type CommandFate =
 
 const CONTENT = /BODY|ENVELOPE|RFC822(?!\.SIZE)|BINARY|PREVIEW/i
 
-/** What becomes of a command line of the client. */
+/** Decides the fate of a command line of the client. */
 export function judgeCommand(line: string, faults: Faults): CommandFate {
   const [tag = '*', ...words] = line.split(' ')
   const command = words.join(' ')
@@ -131,7 +131,7 @@ function filterCapabilities(list: string, { hiddenCapabilities = [], allowedCapa
     .join(' ')
 }
 
-/** Makes a good server one of 1996: RFC 3501 and nothing else, as its capability line says. */
+/** Makes a good server one of 1996: RFC 3501 and nothing else, as in its capability line. */
 export const BARE_SERVER: Faults = {
   allowedCapabilities: ['IMAP4REV1'],
   refusedCommands: [

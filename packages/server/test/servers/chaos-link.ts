@@ -28,7 +28,7 @@ export class ChaosLink {
   private budget = { lines: Infinity, bytes: Infinity }
   private isSilent = false
   private willFallSilent = false
-  /** What becomes of the literal and the line that follow the last line of the client. */
+  /** Fate of the literal and the line that follow the last line of the client. */
   private continuation: 'none' | 'pass' | 'swallow' = 'none'
   /** Commands that wait for their answers, by tag. */
   private readonly asked = new Map<string, string>()

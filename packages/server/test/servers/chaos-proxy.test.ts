@@ -137,7 +137,7 @@ describe('a chaos proxy', () => {
     expect(await idle).toBe('closed')
   })
 
-  test('accepts connections and never says a word', async () => {
+  test('accepts connections and never sends a byte', async () => {
     await using chaos = await openThrough({ isSilent: true })
     const attempt = chaos.connect()
     await vi.waitFor(() => expect(chaos.proxy.stats.connections).toBe(1), { timeout: 60_000 })

@@ -12,7 +12,7 @@ export interface ChaosProxy extends AsyncDisposable {
   faults: Faults
   /** Closes every connection, without a word. */
   cutAll(): void
-  /** Says BYE on every connection and closes it. */
+  /** Sends BYE on every connection and closes it. */
   byeAll(text?: string): void
 }
 
@@ -30,7 +30,7 @@ export interface ChaosStats {
 
 const LINES_KEPT_MAX = 10_000
 
-/** Stands between clients and a server of plain IMAP on this machine, and does to them what `faults` says. */
+/** Stands between clients and a server of plain IMAP on this machine, and applies `faults` to both. */
 export async function startChaosProxy(
   target: { host: string; port: number },
   faults: Faults = {},
@@ -93,7 +93,7 @@ function countCommand(stats: ChaosStats, line: string) {
   const command = line.slice(line.indexOf(' ') + 1)
   const name = (/^(UID )?\S+/i.exec(command)?.[0] ?? '').toUpperCase()
   stats.commands.set(name, (stats.commands.get(name) ?? 0) + 1)
-  // What follows these is a password.
+  // A password follows these commands.
   stats.lines.push(name === 'LOGIN' || name === 'AUTHENTICATE' ? name : command)
   if (stats.lines.length > LINES_KEPT_MAX) stats.lines.shift()
 }

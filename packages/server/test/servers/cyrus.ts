@@ -88,7 +88,7 @@ async function replaceMailbox(server: MailServer, user: TestUser, mailbox: strin
   await witness.command(`DELETE ${aside}`)
 }
 
-/** Each process of Cyrus that serves somebody tells so in a file named by its number. */
+/** Each process of Cyrus with a client has a file named by its number. */
 async function kick(folder: string, user?: TestUser) {
   for (const file of await readdir(folder)) {
     const serves = await readFile(join(folder, file), 'utf8').catch(() => '')

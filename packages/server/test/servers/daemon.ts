@@ -27,7 +27,7 @@ export interface DaemonSpec {
   ports?: readonly number[] | undefined
   /** It speaks only when it is spoken to: it counts as started when its first port takes connections. */
   isSilent?: boolean
-  /** Writes its configuration into `folder` and says what to run in the foreground. */
+  /** Writes its configuration into `folder` and returns the command to run in the foreground. */
   prepare(
     folder: string,
     ports: readonly number[],

@@ -109,7 +109,7 @@ async function answerProfile(origin: string, call: Call): Promise<Answer> {
   return { ...answer, body: JSON.stringify({ emailAddress, historyId }) }
 }
 
-/** The same without an upload: the message in base64 beside what is said about it. */
+/** The same without an upload: the message in base64 beside its metadata. */
 function withoutUpload(call: Call, pathname: string): Call {
   const [metadata, message] = partsOf(call).map(({ content }) => content)
   const said = JSON.parse(metadata!.toString()) as { message?: object }

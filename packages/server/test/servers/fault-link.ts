@@ -53,7 +53,7 @@ export class FaultLink {
       this.#toServer.push('end')
     })
     server.once('end', () => this.#toClient.push('end'))
-    // What was lost on one side is told to the other one like everything else: not while it is stalled.
+    // A loss on one side passes to the other like everything else: not while it is stalled.
     client.on('error', () => this.#toServer.push('cut'))
     server.on('error', () => this.#toClient.push('cut'))
     client.once('close', () => {
@@ -143,7 +143,7 @@ class OneWay {
   }
 }
 
-/** Only TCP knows resets. */
+/** Only TCP has resets. */
 function reset(socket: Socket): void {
   if (socket.remotePort === undefined) socket.destroy()
   else socket.resetAndDestroy()

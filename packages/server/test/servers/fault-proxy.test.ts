@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { waitUntil } from '../wait-until.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 
-/** A server that repeats what it hears, behind a proxy. */
+/** An echo server behind a proxy. */
 async function openEcho() {
   await using opened = new AsyncDisposableStack()
   const heard: string[] = []
@@ -83,7 +83,7 @@ describe('a fault proxy', () => {
     await hears(client, 'onetwo')
   })
 
-  test('tells nobody of an end while it is stalled, but notes when the client closed', async () => {
+  test('passes no end on while it is stalled, but notes when the client closed', async () => {
     const closed: number[] = []
     await using noting = await startFaultProxy(
       { host: '127.0.0.1', port: echo.proxy.port },
@@ -108,7 +108,7 @@ describe('a fault proxy', () => {
     expect('12345'.startsWith(client.heard)).toBe(true)
   })
 
-  test('is silent to those who connect, also later, and refuses if told to', async () => {
+  test('is silent to clients that connect, also later, and refuses them if set to', async () => {
     echo.proxy.setFaults({ isSilent: true })
     const client = await openClient(echo.proxy)
     client.socket.write('one')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { FaultLink } from './fault-link.ts'
 
-/** What a fault proxy does to the bytes that pass. All is off by default, and may be changed at any time. */
+/** Faults that a fault proxy adds to the bytes that pass. All are off by default, and may be changed at any time. */
 export interface LinkFaults {
   /** Delays everything, in each direction. */
   latencyMs?: number
@@ -30,13 +30,13 @@ export interface FaultedConnection {
 export interface FaultProxyOptions {
   /** Called with a connection before a byte of it passes. */
   onConnect?: (connection: FaultedConnection) => void
-  /** Called with what a client said, when it said it. */
+  /** Called with the bytes of a client, as they arrive. */
   onClientBytes?: (connection: FaultedConnection, bytes: Buffer) => void
   /** Called when the client has closed its end or lost it. */
   onClientClosed?: (connection: FaultedConnection) => void
 }
 
-/** A TCP proxy on loopback that knows no protocol. */
+/** A TCP proxy on loopback that interprets no protocol. */
 export interface FaultProxy extends AsyncDisposable {
   readonly host: string
   readonly port: number

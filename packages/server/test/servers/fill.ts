@@ -10,8 +10,8 @@ export interface FilledMessage extends GeneratedMessage {
 }
 
 /**
- * Delivers generated mail, making the mailboxes that it names. What a strict server refuses is left out there. Returns
- * what was delivered, in the order of delivery within each mailbox.
+ * Delivers generated mail, making the mailboxes that it names. Messages that a strict server refuses are left out
+ * there. Returns what was delivered, in the order of delivery within each mailbox.
  */
 export async function fillMailboxes(
   server: MailServer,

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Says the same text for as long as the other side reads. */
+/** Sends the same text for as long as the other side reads. */
 export function flood(socket: Socket, text: string): void {
   const chunk = Buffer.from(text.repeat(Math.max(1, Math.floor(65_536 / text.length))), 'latin1')
   const pour = () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { flood } from './flood.ts'
 
-/** One command of a client, and what can be said to it. */
+/** One command of a client, and ways to answer it. */
 export interface Asked {
   /** Without its tag: `EXAMINE "INBOX"`. */
   command: string
@@ -11,7 +11,7 @@ export interface Asked {
   socket: Socket
   /** Each with CRLF. */
   say(...lines: string[]): void
-  /** Says the same for as long as the client reads. */
+  /** Sends the same text for as long as the client reads. */
   flood(text: string): void
 }
 

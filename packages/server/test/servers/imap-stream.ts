@@ -52,7 +52,7 @@ export function splitImapStream(on: {
 
 const LITERAL = /\{(\d+)([+-]?)\}$/
 
-/** Octets of the literal that a line announces at its end: `{12}`, `{12+}`, `{12-}` or `~{12}`; 0 where none. */
+/** Bytes of the literal that a line announces at its end: `{12}`, `{12+}`, `{12-}` or `~{12}`; 0 where none. */
 export function announcedLiteral(line: Buffer): number {
   if (line.at(-1) !== 0x7d) return 0
   return Number(LITERAL.exec(line.toString('latin1', Math.max(0, line.length - 20)))?.[1] ?? 0)

@@ -1,4 +1,4 @@
-/** What an IMAP answer is made of: atoms and quoted strings, literals, NIL, and lists of these. */
+/** A value of an IMAP answer: atoms and quoted strings, literals, NIL, and lists of these. */
 export type ImapValue = string | Buffer | null | ImapValue[]
 
 const STOPS = new Set([' ', '(', ')', '"'])

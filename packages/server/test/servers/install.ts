@@ -32,7 +32,7 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   [REDIS, 'redis-server'],
   [REDIS_CLI, 'redis-tools'],
   [HAPROXY, 'haproxy'],
-  // What checks the files of deploy/.
+  // Programs that check the files of deploy/.
   ['/usr/bin/promtool', 'prometheus'],
   ['/usr/bin/docker-compose', 'docker-compose'],
   ['/usr/bin/systemd-analyze', 'systemd'],
@@ -45,7 +45,7 @@ const REMEDY =
   'Run the tests as root on Debian 12, for instance by ' +
   '`docker run --rm -v "$PWD:/src" -w /src node:24-bookworm npm test`.'
 
-/** What can be tested nevertheless. */
+/** Tests that run without them, for the message. */
 const WITHOUT =
   'Without them, `npm test -- --no-servers` runs types, lint, rules, and every test on the embedded PostgreSQL alone.'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 export interface TestUser {
-  /** What one logs in with. */
+  /** Name for the login. */
   user: string
   password: string
   email: string
@@ -20,7 +20,7 @@ export interface MailServer extends AsyncDisposable {
   /** Past everything that makes the server look poor: for the witness who arranges and reads the truth. */
   readonly directPort: number
   readonly separator: '/' | '.'
-  /** What each mailbox's name but INBOX begins with. */
+  /** Prefix of the name of each mailbox but INBOX. */
   readonly prefix: '' | 'INBOX.'
   readonly logFile: string
   /** The process group that all its processes are in. */

@@ -8,7 +8,7 @@ export interface Pace {
 /** How much goes out at once where the bandwidth is limited. */
 const SLICES_PER_SECOND = 20
 
-/** Writes to a socket in order, as late and as slowly as `pace` says at the time. */
+/** Writes to a socket in order, with the present delay and speed of `pace`. */
 export function openPacedWriter(socket: Socket, pace: () => Pace) {
   let last: Promise<void> | null = null
   const enqueue = (action: () => Promise<void> | void) => {

@@ -16,7 +16,7 @@ export interface TrueMessage {
   flags: string[]
   internalDate: Date
   size: number
-  /** As the server's ENVELOPE tells them (RFC 9051 section 7.5.2): still encoded where they were. */
+  /** As they are in the server's ENVELOPE (RFC 9051 section 7.5.2): still encoded where they were. */
   messageId: string | null
   inReplyTo: string | null
   subject: string | null

@@ -14,7 +14,7 @@ import type { S3Settings } from '../../src/kit/blobs/s3/s3-calls.ts'
 import { Secret } from '../../src/kit/secret.ts'
 import { findFreePorts } from './daemon.ts'
 
-/** What happens to a request instead of its answer, or to its answer. */
+/** Fault in place of an answer, or within it. */
 export interface S3Fault {
   /** Which requests: a method and a part of the URL. */
   method?: string
@@ -112,7 +112,7 @@ export async function startS3({ tls }: S3Options = {}): Promise<S3Server> {
       outgoing.write(chunk.subarray(0, left))
       left -= chunk.length
       if (left < 0) {
-        // What was written arrives before the connection breaks.
+        // Bytes that were written arrive before the connection breaks.
         setTimeout(() => outgoing.destroy(), 20)
         return
       }
@@ -121,7 +121,7 @@ export async function startS3({ tls }: S3Options = {}): Promise<S3Server> {
     outgoing.end()
   }
 
-  // One that stays free while it pauses.
+  // A port that stays free while the proxy pauses.
   const [port = 0] = await findFreePorts(1)
   proxy.listen(port, '127.0.0.1')
   await once(proxy, 'listening')
@@ -156,7 +156,7 @@ export async function startS3({ tls }: S3Options = {}): Promise<S3Server> {
       proxy.closeAllConnections()
       await closed
     },
-    // Bound to whoever started it, also where a test lets it go on.
+    // Bound to the code that started it, also where a test lets it go on.
     resume: AsyncResource.bind(async () => {
       proxy.listen(port, '127.0.0.1')
       await once(proxy, 'listening')

@@ -7,7 +7,7 @@ export interface CountedSession {
   until: number
 }
 
-/** An IMAP server for empty inboxes that knows who was logged in when. */
+/** An IMAP server for empty inboxes that records who was logged in when. */
 export interface SessionCounter extends HostileImap {
   sessions: ReadonlyMap<string, readonly CountedSession[]>
 }

@@ -21,7 +21,7 @@ export function converse(state: SinkState, socket: Socket, connection: number): 
   void session.run().catch(() => socket.destroy())
 }
 
-/** Ends the conversation; the connection is gone or must say nothing any more. */
+/** Ends the conversation; the connection is gone or must send nothing any more. */
 class Over extends Error {}
 
 class SinkSession {
@@ -46,7 +46,7 @@ class SinkSession {
   secure(): void {
     const plain = this.#stream
     plain.removeAllListeners('data')
-    // What came before the handshake was not said by whom the handshake is with.
+    // Bytes from before the handshake did not come from the peer of the handshake.
     this.#received = ''
     this.#isSecure = true
     this.listen(
@@ -200,7 +200,7 @@ class SinkSession {
     return `${(await this.#readUntil(END_OF_DATA)).slice(2)}\r\n`
   }
 
-  /** Asks how to behave; what a good server does is done only if nothing else is said. */
+  /** Asks how to behave; the action of a good server is the default. */
   async #answer(
     step: SinkStep,
     argument: string,

@@ -20,7 +20,7 @@ export type SinkStep =
   | 'quit'
   | 'other'
 
-/** What a client just did. */
+/** Step of a client that just ended. */
 export interface SinkMoment {
   step: SinkStep
   /** The address of MAIL and RCPT, the name of EHLO, the Message-ID at the dot. */
@@ -32,8 +32,9 @@ export interface SinkMoment {
 }
 
 /**
- * What the sink does in place of what a good server does: says a reply (an accepting one at the dot journals first),
- * drops the connection, accepts and drops it before the reply, pours a text without end, or says nothing any more.
+ * Action of the sink in place of that of a good server: it sends a reply (an accepting one at the dot journals
+ * first), drops the connection, accepts and drops it before the reply, pours a text without end, or sends nothing any
+ * more.
  */
 export type SinkAnswer =
   | string
@@ -97,7 +98,7 @@ export const GOOD_EXTENSIONS: readonly string[] = [
   'ENHANCEDSTATUSCODES',
 ]
 
-/** What the conversations of one sink share. */
+/** State that the conversations of one sink share. */
 export interface SinkState {
   options: SmtpSinkOptions
   extensions: readonly string[]
@@ -110,8 +111,8 @@ export interface SinkState {
 }
 
 /**
- * An SMTP server on loopback (RFC 5321, 3207, 4954, 2920, 1870, 6152, 6531, 3461) that misbehaves as it is told and
- * keeps a journal: what it accepted is on disk before the client hears of it.
+ * An SMTP server on loopback (RFC 5321, 3207, 4954, 2920, 1870, 6152, 6531, 3461) that misbehaves on command and
+ * keeps a journal: an accepted message is on disk before the client gets the reply.
  */
 export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<SmtpSink> {
   const sockets = new Set<Socket>()
@@ -164,7 +165,7 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     },
     behave: options.behave ?? (() => null),
     async accepted() {
-      // What follows the last line end is still being written.
+      // Text after the last line end is still being written.
       const lines = (await readFile(journal, 'utf8')).split('\n').slice(0, -1)
       return lines.map(line => JSON.parse(line) as AcceptedMessage)
     },

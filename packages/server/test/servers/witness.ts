@@ -16,8 +16,8 @@ export interface Reply {
 export class RefusedCommand extends Error {}
 
 /**
- * A small IMAP client that shares no code with the service, so that what it says about a server is worth something.
- * One command at a time. A command is text with literals between: `['APPEND INBOX ', bytes]`.
+ * A small IMAP client that shares no code with the service, so that it is an independent witness of a server. One
+ * command at a time. A command is text with literals between: `['APPEND INBOX ', bytes]`.
  */
 export interface Witness extends AsyncDisposable {
   command(...parts: Array<string | Buffer>): Promise<Reply>

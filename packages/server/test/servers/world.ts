@@ -158,7 +158,7 @@ export function parseUidSet(set: string): number[] {
   })
 }
 
-/** The UIDs that UIDPLUS tells (RFC 4315), in the tagged answer or, with MOVE, before it. */
+/** The UIDs that UIDPLUS returns (RFC 4315), in the tagged answer or, with MOVE, before it. */
 function uidsOf(reply: Reply, code: 'APPENDUID' | 'COPYUID') {
   const texts = [reply.text, ...reply.untagged.map(values => values.map(String).join(' '))]
   for (const text of texts) {

@@ -50,7 +50,7 @@ describe('findProblems', () => {
   })
 })
 
-test('normalize makes one statement of those that differ in the number of parameters only', () => {
+test('normalize makes one statement of several that differ only in the number of parameters', () => {
   const texts = [
     'insert into a values ($1, $2)',
     'insert into a\n  values ($1, $2), ($3, $4)',

@@ -78,7 +78,7 @@ function findOrigin(): string | null {
   return file.startsWith('src/') && !file.endsWith('.test.ts') ? file : null
 }
 
-/** Calls `see` with each statement that a connection prepares. Those with parameters have a name. */
+/** Calls `see` with each statement that a connection prepares. Statements with parameters have a name. */
 function watchParsed(see: (name: string | undefined, text: string) => void): void {
   // The types of `pg` leave this method out.
   const wire = Connection.prototype as unknown as {

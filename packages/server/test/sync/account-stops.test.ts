@@ -24,7 +24,7 @@ async function openSlowAccount() {
   proxy.faults = { bytesPerSecond: 60_000 }
   const accountId = await connectMailbox(app, proxy, user)
   await waitUntil('the first messages', async () => (await countMessages()) > 0)
-  // What is asked for from now on takes longer than the test.
+  // Requests from now on take longer than the test.
   proxy.faults = { bytesPerSecond: 1_000 }
   const owned = opened.move()
   return { app, proxy, accountId, countMessages, [Symbol.asyncDispose]: () => owned.disposeAsync() }

@@ -11,7 +11,7 @@ import type { Faults } from '../servers/chaos-faults.ts'
 
 const MESSAGES = 300
 
-/** The server says that INBOX is empty, like one whose storage is not mounted. */
+/** The server reports an empty INBOX, like one whose storage is not mounted. */
 const EMPTY: Faults = {
   rewrite(line) {
     if (/^\* \d+ (EXISTS|RECENT)$/.test(line)) return line.replace(/\d+/, '0')

@@ -242,7 +242,7 @@ describe.concurrent.each(SERVER_KINDS)('when another client on $name', ({ name, 
       await world.expunge('INBOX', [280 - nth])
       acted++
     }
-    // One after the other: the check of the login may still say goodbye while the first sync begins.
+    // One after the other: the check of the login may still log out while the first sync begins.
     proxy.faults = {
       hold() {
         if (begun === 10) return undefined

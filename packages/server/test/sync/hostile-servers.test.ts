@@ -117,7 +117,7 @@ test.concurrent('an account whose server floods is deleted at once', async () =>
   await waitUntil('the end of the connection', async () => server.openConnections === 0)
 })
 
-test.concurrent('an odd answer is told in words of our own, to who connects the account and in its runtime', async () => {
+test.concurrent('an odd answer is described in words of the service, to the caller that connects the account and in its runtime', async () => {
   await using app = await openSyncApp()
   let isOdd = false
   await using server = await startHostileImap(({ command, tag, say }) => {

@@ -13,7 +13,7 @@ export interface KillableService extends AsyncDisposable {
   /** Ends the process with SIGKILL at once, and starts it again in the background. */
   kill(): void
   killCount: number
-  /** What its processes have logged as errors. */
+  /** Errors that its processes have logged. */
   errors(): string[]
 }
 
@@ -32,7 +32,7 @@ export async function openKillableService(): Promise<KillableService> {
   opened.defer(async () => (await running)[Symbol.asyncDispose]())
 
   const processes = [first]
-  // Bound to whoever opens it: what it starts outlives the test that kills.
+  // Bound to the code that opens it: what it starts outlives the test that kills.
   const restart = AsyncResource.bind(async (killed: ServiceProcess) => {
     await killed.ended
     current = await startServiceProcess(folder, options)

@@ -28,7 +28,7 @@ const DAMAGES: Record<string, RawBuilder<unknown> | null> = {
   Renumbered: sql`cursor || '{"uidValidity": 1}'`,
 }
 const PER_MAILBOX = 10
-/** The message that is deleted from a mailbox: one that the outdated cursor does not know. */
+/** The message that is deleted from a mailbox, and that the outdated cursor does not cover. */
 const GONE = 5
 
 test.concurrent.each([

@@ -180,7 +180,7 @@ async function transfer(
   verb: 'move' | 'copy' = 'move',
 ): Promise<void> {
   const contents = uids.toSorted((a, b) => a - b).map(uid => client.mailboxes.get(path)?.get(uid) ?? 0)
-  // Whoever deletes the target meanwhile deletes them.
+  // A deletion of the target meanwhile deletes them.
   noteHeld(client, target, contents)
   const arrived = await world[verb](path, uids, target)
   arrived.forEach((uid, index) => client.mailboxes.get(target)?.set(uid, contents[index] ?? 0))

@@ -85,7 +85,7 @@ describe('own addresses', () => {
     expect(await directions()).toEqual(['outbound'])
   })
 
-  test('are read by a step of the sync after it waited for whoever changes them', async () => {
+  test('are read by a step of the sync after it waited for a change of them', async () => {
     await using app = await openTestApp()
     const { owned, mailbox, directions } = await openOwned(app)
 

@@ -31,7 +31,7 @@ const ACCOUNTS = 150
 const PROCESSES = 3
 const SHARE = ACCOUNTS / PROCESSES
 /**
- * Six times what is promised of a machine that has nothing else to do: 15, 30 and 10 seconds. What goes wrong does not come
+ * Six times what is promised of a machine that has nothing else to do: 15, 30 and 10 seconds. A fault does not come
  * right by itself at all.
  */
 const FAILOVER_SECONDS_P99 = 90
@@ -179,7 +179,7 @@ function sessionsEnded({ sessions }: SessionCounter, since: number): Array<reado
   )
 }
 
-/** What the command line and the API say about owners is what the tables say. */
+/** The command line and the API show the owners of the tables. */
 async function expectTruth({ db, first, cli }: Awaited<ReturnType<typeof openInstallation>>): Promise<void> {
   const readOwners = async () => {
     const { rows } = await sql<{ id: string; owner: string }>`

@@ -132,7 +132,9 @@ export function messageEvents(events: readonly FeedEvent[]): string[] {
   return events.flatMap(({ type, data }) => (data.message ? [`${type} ${data.message.subject}`] : []))
 }
 
-/** Waits until a pass that began after this call has succeeded. What is not announced by then never will be. */
+/**
+ * Waits until a pass that began after this call has succeeded. A change that is not announced by then never will be.
+ */
 export async function waitForAnotherPass(proxy: ChaosProxy): Promise<void> {
   const lists = () => proxy.stats.commands.get('LIST') ?? 0
   const before = lists()

@@ -11,11 +11,11 @@ import {
   waitForRuntime,
 } from './proxied-account.ts'
 
-/** In no test is a connection so old that it is renewed for that, unless the test says so. */
+/** No connection of a test is so old that it is renewed for that, unless the test asks for it. */
 const NEVER_OLD = { everySeconds: 1e6, soonestSeconds: 0 }
 
 interface StaleAccount extends ProxiedAccount {
-  /** From now on, the sessions that are open are not told of the new mailbox. */
+  /** From now on, the new mailbox is hidden from open sessions. */
   goStale(): void
   hasMailbox(): Promise<boolean>
 }
@@ -46,7 +46,7 @@ async function openStaleAccount(options: ProxiedAccountOptions): Promise<StaleAc
   }
 }
 
-/** Creates a mailbox with a message, of which the watched session is not told. */
+/** Creates a mailbox with a message, which is hidden from the watched session. */
 async function createUnheard({ world, proxy, goStale, hasMailbox }: StaleAccount): Promise<void> {
   goStale()
   await world.createMailbox('Projects')
@@ -61,8 +61,8 @@ const waitForUnheard = ({ app, accountId, hasMailbox }: StaleAccount) =>
     return (await hasMailbox()) && subjects.includes('message unheard')
   })
 
-describe.concurrent('a session that is told of no new mailbox', () => {
-  test('gives way to another one when somebody asks for a sync, ends after that has begun, and is kept if there is none', async () => {
+describe.concurrent('a session in which new mailboxes are not announced', () => {
+  test('gives way to another session when a caller asks for a sync, ends after that has begun, and is kept if none can be opened', async () => {
     await using account = await openStaleAccount({ pace: { pollSeconds: 0.5, renewal: NEVER_OLD } })
     const { app, accountId, proxy, world } = account
     await createUnheard(account)

@@ -64,7 +64,7 @@ describe.concurrent.each(SERVER_KINDS)('a mailbox on $name', ({ name, start }) =
     expect(changed).toEqual([])
   })
 
-  test('keeps two messages that nothing tells apart, without a Message-ID, as two', async () => {
+  test('keeps two messages without a Message-ID and without any difference as two', async () => {
     const twin: Delivery = {
       raw: 'From: Ada <ada@a.test>\r\nTo: you@b.test\r\nDate: Thu, 01 Jan 2026 00:00:00 +0000\r\nSubject: twin\r\n\r\nHello\r\n',
       internalDate: new Date(Date.UTC(2026, 0, 1)),

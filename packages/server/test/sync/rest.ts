@@ -29,7 +29,7 @@ function flagWords(flags: readonly string[]): string {
   return ['\\Seen', '\\Flagged', 'later', 'work'].filter(flag => flags.includes(flag)).join(' ')
 }
 
-/** What a mail server has, in lines that can be compared with those of the index. */
+/** Mail of a server, in lines that can be compared with those of the index. */
 export function describeTruth(truth: readonly TrueMailbox[]): string[] {
   return truth
     .flatMap(({ path, messages, unseenCount }) => [

@@ -25,7 +25,7 @@ interface RestoredAccount extends AsyncDisposable {
   accountId: string
   proxy: ChaosProxy
   message(subject: string): Promise<MessageSummary>
-  /** What was announced since the restore. */
+  /** Events since the restore. */
   events(): Promise<string[]>
   /** Messages of the server, as `path: subject flags`. */
   truth(): Promise<string[]>
@@ -34,7 +34,7 @@ interface RestoredAccount extends AsyncDisposable {
 interface Restoration {
   /** Before the copy is made. */
   arrange(world: World): Promise<unknown>
-  /** Lost by the restore. The service knows it by then. */
+  /** Lost by the restore. The service has indexed it by then. */
   lost(world: World): Promise<unknown>
   /** After the restore, and before the service reaches the server again. */
   after(world: World): Promise<unknown>
@@ -84,7 +84,7 @@ async function openRestored(
   }
 }
 
-/** The same number under the same UIDVALIDITY, and nothing but the header tells the messages apart. */
+/** The same number under the same UIDVALIDITY, and only the header distinguishes the messages. */
 const GIVEN_AGAIN: Restoration = {
   arrange: world => world.deliver([shortMessage(1), shortMessage(2)]),
   lost: world => world.deliver(shortMessage('A')),

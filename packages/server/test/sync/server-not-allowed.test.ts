@@ -8,7 +8,7 @@ import { connectMailbox, openSyncApp, readFeed, waitForFirstSync } from './follo
 
 const useIt = useServer(SERVER_KINDS[0].start)
 
-test('an account whose server is no longer allowed says so, is announced once, and recovers with the settings', async () => {
+test('an account whose server is no longer allowed shows that, is announced once, and recovers with the settings', async () => {
   const server = useIt()
   const user = await server.addUser()
   await using database = await openTestDatabase()

@@ -181,7 +181,7 @@ test('stores the answer of the provider once the database works again', async ()
   expect(await world.events()).toEqual(CONNECTED)
 })
 
-test('tells the failure of the provider, though it cannot be written down', async () => {
+test('reports the failure of the provider, although it cannot be recorded', async () => {
   await using world = await openTokenWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)

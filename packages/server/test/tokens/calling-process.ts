@@ -1,4 +1,4 @@
-/** A process that asks for access tokens when it is told to, and prints what it gets. */
+/** A process that asks for access tokens on command, and prints them. */
 import { createHash } from 'node:crypto'
 import { openDatabase } from '../../src/database/pool.ts'
 import type { SignIn } from '../../src/providers/sign-in.ts'

@@ -47,7 +47,7 @@ interface GivenTokens extends Pick<AccessTokenOptions, 'waitSeconds' | 'callSeco
   client?: OAuthClient | 'oauth_app_secret_unreadable'
 }
 
-/** What every process of an installation needs to give accounts their tokens. */
+/** Dependencies of a process of an installation that gives accounts their tokens. */
 export function tokenWorld(db: Db, secretKey: string, origin: string) {
   const calls = new ProviderCalls({
     guard: {

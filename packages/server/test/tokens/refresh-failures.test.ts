@@ -63,7 +63,7 @@ test('names the time that the provider asks for', async () => {
   expect(again.retryAfterSeconds).toBeGreaterThan(60)
 })
 
-test('leaves the status alone while the endpoint takes calls and says nothing, which costs their bound', async () => {
+test('leaves the status alone while the endpoint takes calls and never answers, which costs their bound', async () => {
   await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   await world.turn(61)

@@ -8,7 +8,7 @@ import { readFeed, readMessages, waitForFirstSync } from '../sync/followed-accou
 import { waitUntil } from '../wait-until.ts'
 
 const EMAIL = 'canary@gmail.test'
-/** What every access token begins with. */
+/** Beginning of every access token. */
 const ACCESS_TOKEN = 'ya29.'
 const MAIL = 'gmail.googleapis.com'
 

@@ -2,13 +2,13 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntil } from '../wait-until.ts'
 
-/** What callers of all processes did and found. */
+/** Actions and results of the callers of all processes. */
 export interface TrafficReport {
   /** Every answer that was not a success. */
   failures: string[]
   /** Tokens that were created. */
   tokens: number
-  /** The states of the account that were set, in order, and those that the change feed told. */
+  /** The states of the account that were set, in order, and the states in the change feed. */
   announced: string[]
   heard: string[]
 }
@@ -16,7 +16,7 @@ export interface TrafficReport {
 export interface Traffic {
   /** Sends requests to this process, too. */
   add(address: string): void
-  /** Ends a process. Requests go to it until it says that it is not ready. */
+  /** Ends a process. Requests go to it until it reports that it is not ready. */
   remove(address: string, end: () => Promise<void>): Promise<void>
   /** Waits until every kind of caller has been served by every process. */
   goesOn(): Promise<void>

@@ -176,7 +176,7 @@ describe('the number of endpoints', () => {
     await caller.delete(`/v1/webhooks/${first?.id}`)
     expect(await create({})).toMatchObject({ status: 200 })
     expect(refusalOf(await create({}))).toEqual({ status: 403, code: 'plan_limit_webhooks' })
-    // What is wrong with the input itself goes first.
+    // Faults of the input itself are reported first.
     const plain = await create({ url: 'http://hooks.example.com/' })
     expect(refusalOf(plain)).toEqual({ status: 400, code: 'https_required' })
     expect(await change(first?.id ?? '', {})).toMatchObject({ status: 404 })
@@ -233,7 +233,7 @@ describe('a target', () => {
     expect(refusalOf(answer)).toEqual({ status: 400, code: 'server_not_allowed' })
   })
 
-  test('is opened by WAXWING_WEBHOOK_ALLOW, with plain HTTP if that is allowed, and the log says so', async () => {
+  test('is opened by WAXWING_WEBHOOK_ALLOW, with plain HTTP if that is allowed, and the log reports it', async () => {
     await using other = await openWebhookApp({
       database: app.database,
       keyRing: app.keyRing,

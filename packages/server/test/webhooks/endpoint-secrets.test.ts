@@ -110,7 +110,7 @@ describe('the secret of an endpoint', () => {
 })
 
 describe('a rotation', () => {
-  test('keeps the replaced secret for a day, or as long as it says', async () => {
+  test('keeps the replaced secret for a day, or for graceSeconds', async () => {
     const made = await createEndpoint(caller)
     const { id } = made.endpoint
     for (const [body, seconds] of [
@@ -167,7 +167,7 @@ describe('a rotation', () => {
   })
 })
 
-describe('what an endpoint begins with', () => {
+describe('the first event of an endpoint', () => {
   test('is the event after the newest one, at its creation and when it is enabled again', async () => {
     await announce()
     const { endpoint: made } = await createEndpoint(caller)

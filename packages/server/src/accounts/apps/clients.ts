@@ -12,7 +12,7 @@ export interface OAuthClient extends SignInClient {
   cloud: AppRow['cloud']
   /** Null: the operator's. */
   appId: string | null
-  /** Those of the app; null: the defaults of the provider. */
+  /** Scopes of the app; null: the defaults of the provider. */
   scopes: readonly string[] | null
 }
 

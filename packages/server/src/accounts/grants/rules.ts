@@ -2,7 +2,7 @@
 const RENEWED_AT = 0.8
 /** So that tokens that were made together are not replaced together. */
 const JITTER = 0.05
-/** What a provider says about the life of an access token is believed within these bounds. */
+/** Bounds of the life of an access token that a provider names. */
 const LIFE_SECONDS = { min: 120, max: 86_400 }
 /** A token that expires sooner is not handed out. */
 export const LEFT_SECONDS_MIN = 60

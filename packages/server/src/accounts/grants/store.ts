@@ -92,7 +92,10 @@ export async function storeGrant(
     .execute()
 }
 
-/** What the account's user granted, and to which client; null if it does not sign in by OAuth. */
+/**
+ * The scopes that the user of the account granted, and the client that got them; null if the account does not sign in
+ * by OAuth.
+ */
 export async function findGranted(
   db: Db,
   accountId: string,
@@ -162,7 +165,9 @@ export async function saveRefresh(
 const FINISHED = sql`refreshing_by = null, refreshing_until = null, failures = 0, failure = null,
   failure_reason = null, retry_at = null`
 
-/** Gives the right to refresh back, and says why it failed and for how long the provider is left alone. */
+/**
+ * Gives the right to refresh back, with the reason of the failure and the time for which the provider is left alone.
+ */
 export async function pauseRefresh(
   db: Db,
   { grant, by }: Refresh,

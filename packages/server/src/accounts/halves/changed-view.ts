@@ -2,7 +2,7 @@ import type { AccountRow, AccountView } from '../row.ts'
 import type { HalfKind } from './kind.ts'
 import type { HalfProblem } from './trouble.ts'
 
-/** What else changes of the halves of an account than a change of the account brings with it. */
+/** Changes of the halves of an account besides those that follow from a change of the account. */
 export interface HalfChange {
   /** These are reached in another way, such as by another secret. */
   reachedAnew?: readonly HalfKind[]

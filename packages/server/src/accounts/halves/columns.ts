@@ -3,7 +3,7 @@ import type { AccountHalfTable } from '../../database/tables.ts'
 import type { HalfKind } from './kind.ts'
 import type { RuntimeState } from './report.ts'
 
-/** What an account has of the half of its mail, which each account has. */
+/** Columns of the half of mail, which each account has. */
 export interface MailHalf extends Pick<
   Selectable<AccountHalfTable>,
   | 'initialized_at'
@@ -31,7 +31,7 @@ export const MAIL_HALF_COLUMNS = [
   'account_half.stamp',
 ] as const
 
-/** What is shown of another half of an account. */
+/** State of another half of an account, as it is shown. */
 export interface OtherHalf {
   kind: Exclude<HalfKind, 'mail'>
   /** A time in ISO 8601. */

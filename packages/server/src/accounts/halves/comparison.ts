@@ -4,7 +4,7 @@ import type { HalfKind } from './kind.ts'
 
 /**
  * Records what comparisons of a half with its provider have found. A half that differs is not live.
- * @param verifiedAt when the half was last found equal; null if this says nothing about it
+ * @param verifiedAt when the half was last found equal; null if the comparison leaves that open
  */
 export async function recordCompared(
   unit: UnitOfWork,

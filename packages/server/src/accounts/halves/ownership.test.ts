@@ -91,7 +91,7 @@ describe('hasUnfollowed', () => {
 })
 
 describe('releaseOfDead', () => {
-  test('says how many it released, and keeps no trouble of what is stopped', async () => {
+  test('returns the number of released accounts, and clears the trouble of stopped ones', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     await insertAccounts(db, 3)
@@ -176,7 +176,7 @@ describe('takeWanted', () => {
 })
 
 describe('releaseAccounts', () => {
-  test('lets another instance claim at once, and tells why an account stopped', async () => {
+  test('lets another instance claim at once, and returns why an account stopped', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     await insertAccounts(db, 1)

@@ -5,7 +5,7 @@ import type { HalfKind } from './kind.ts'
 import { FenceLost, isOwned, type OwnedAccount } from './ownership.ts'
 
 /**
- * Numbers the look that begins: messages found missing from now on are told apart from those missing before.
+ * Numbers the look that begins: messages found missing from now on are distinguished from those missing before.
  * @throws FenceLost
  */
 export async function beginLook(db: Kysely<Tables>, owned: OwnedAccount, kind: HalfKind): Promise<number> {

@@ -5,7 +5,7 @@ import { isOwned, type OwnedAccount } from './ownership.ts'
 
 export type RuntimeState = 'pending' | 'connecting' | 'syncing' | 'live' | 'backoff' | 'stopped'
 
-/** What the follower of a half is doing. */
+/** Report of the follower of a half. */
 export interface RuntimeReported {
   state: RuntimeState
   detail: string | null

@@ -65,7 +65,7 @@ interface GmailReach extends GmailPace {
   calls: ProviderCalls
   governor: QuotaGovernor
   operators: PushTerms | null
-  /** Those of the account, shared by all its connections. */
+  /** Access tokens of the account, shared by all its connections. */
   tokens: AccessTokens
 }
 

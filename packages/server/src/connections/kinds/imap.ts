@@ -26,7 +26,7 @@ export interface ImapOptions {
   budget: HostBudget
   /** Bounds those to each SMTP server. */
   smtpBudget: HostBudget
-  /** The name that EHLO says to SMTP servers. */
+  /** The name that EHLO sends to SMTP servers. */
   clientName: string
   settings: {
     /** Whether the operator lets passwords travel without TLS. */
@@ -53,7 +53,7 @@ export interface ImapPace {
 export function imapKind(options: ImapOptions): Kind {
   return {
     waysTo() {
-      // What killed the last connection must not kill each.
+      // A message that killed the last connection must not kill each.
       const remembered = {
         suspicions: new Suspicions(),
         notifyTrust: new NotifyTrust(options.pace?.passFactorMax),
@@ -79,7 +79,7 @@ export function imapKind(options: ImapOptions): Kind {
   }
 }
 
-/** What is known of an account over all of its connections. */
+/** State of an account that outlasts its connections. */
 interface Remembered {
   suspicions: Suspicions
   notifyTrust: NotifyTrust
@@ -93,7 +93,7 @@ function imapConnector(
 ): Connector {
   const { budget } = options
   requireEncryption(server, options)
-  // Who follows the account keeps the connector, so it does not hold the whole row.
+  // The follower of the account keeps the connector, so it does not hold the whole row.
   const { id, tenant_id, data_key } = account
   const keyed = { id, tenant_id, data_key }
   return {

@@ -13,7 +13,7 @@ export interface Ways {
   send(account: AccountView): Connector
 }
 
-/** What is used to take pushes. */
+/** Dependencies of receiving pushes. */
 export interface PushTaking {
   waker: Waker
   log: Logger

@@ -93,7 +93,7 @@ test('small use of several processes is not asked for', async () => {
   expect(await processes.db.selectFrom('quota_use').select('name').execute()).toEqual([])
 })
 
-test('what a process used while it was alone counts once there is another one', async () => {
+test('units that a process used while it was alone count once there is another one', async () => {
   await using processes = await openProcesses()
   const one = processes.start()
   expect(await one.takeAll()).toBe(USER_UNITS)
@@ -102,13 +102,13 @@ test('what a process used while it was alone counts once there is another one', 
   expect(await other.takeAll()).toBeLessThan(0.05 * USER_UNITS)
 })
 
-test('what a process used beside another one counts once it is alone', async () => {
+test('units that a process used beside another one count once it is alone', async () => {
   await using processes = await openProcesses()
   const { clock } = processes
   const [one] = [processes.start(), processes.start()]
   await one.governor.userOf('project', 'ada').take(1, 'prompt')
   processes.end()
-  // What the other one used still counts, so it is asked for.
+  // Units of the other process still count, so the table is asked.
   clock.seconds += 30
   const beside = await one.takeAll()
   expect(beside).toBeGreaterThan(0.9 * USER_UNITS)

@@ -12,7 +12,7 @@ const OPENED: ReadonlyArray<readonly [OAuthProvider, (options: SignInOptions) =>
   ['google', googleSignIn],
 ]
 
-/** The providers at which users sign in. `waxwing doctor` asks each whether it knows the OAuth apps. */
+/** The providers at which users sign in. `waxwing doctor` asks each whether it has the OAuth apps. */
 export const SIGN_IN_PROVIDERS: readonly OAuthProvider[] = OPENED.map(([provider]) => provider)
 
 export function openSignIns(options: SignInOptions): SignIns {

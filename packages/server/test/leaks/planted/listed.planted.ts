@@ -1,4 +1,4 @@
 import { test } from 'vitest'
 import { OPEN } from './open-things.ts'
 
-test('leaves a timer, as the list says', () => void OPEN.timer())
+test('leaves a timer that the list has', () => void OPEN.timer())

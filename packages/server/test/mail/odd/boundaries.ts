@@ -34,7 +34,7 @@ const DELIMITERS: OddTable = {
     attachments: [],
     unlike: {
       python: ['attachments'],
-      why: 'What stands before the first delimiter is no part',
+      why: 'Text before the first delimiter is no part',
     },
   },
   'no boundary at all': {

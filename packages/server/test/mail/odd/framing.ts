@@ -27,7 +27,7 @@ const EMPTINESS: OddTable = {
     raw: mail('Content-Type: multipart/mixed; boundary=cut', ''),
     text: null,
     attachments: [],
-    unlike: { python: ['attachments'], why: 'What has no parts has nothing to show' },
+    unlike: { python: ['attachments'], why: 'A message without parts has no attachments to show' },
   },
   'an empty body of HTML': { raw: mail('Content-Type: text/html', ''), html: '' },
   'no Message-ID': { raw: crlf('From: a@a.test\nSubject: no id\n\nHello.\n'), text: 'Hello.' },

@@ -98,7 +98,7 @@ const EXTENDED_NAMES: OddTable = {
   'a file name whose second piece is missing': {
     raw: named('; filename*0=a; filename*2=.pdf'),
     ...pdf('a'),
-    unlike: { python: ['attachments'], why: 'What follows a gap is not of the name' },
+    unlike: { python: ['attachments'], why: 'Text after a gap is not part of the name' },
   },
   'a character cut between two pieces': {
     raw: named("; filename*0*=utf-8''%E2%82; filename*1*=%AC.pdf"),
@@ -142,7 +142,7 @@ const TYPES: OddTable = {
   'a type without its semicolon': {
     raw: typed('text/plain charset=utf-8'),
     ...SHOWN,
-    unlike: { python: ['text', 'attachments'], why: 'What comes first is the type' },
+    unlike: { python: ['text', 'attachments'], why: 'The first value is the type' },
   },
   'a parameter in place of the type': { raw: typed('charset=utf-8'), ...SHOWN },
   'a quoted parameter with a slash in place of the type': {

@@ -64,7 +64,7 @@ const MULTIPARTS: OddTable = {
     raw: multi('mixed', [TEXT, 'Content-Type: multipart/mixed; boundary=none\n\nNothing of it.', FILE]),
     text: 'In words.',
     attachments: ['3 application/pdf 4 a.pdf'],
-    unlike: { python: ['attachments'], why: 'What has no parts has nothing to show' },
+    unlike: { python: ['attachments'], why: 'A message without parts has no attachments to show' },
   },
   'nested ten deep': {
     raw: mailOf(

@@ -4,8 +4,8 @@ import type { MailboxState } from '../evidence.ts'
 import type { Check, Violation } from '../violation.ts'
 
 /**
- * I6: whoever had the index before the faults and then read the feed has the index of the end. Nothing changes before
- * it is created or after it is deleted, and no event says what was so already.
+ * I6: a client that had the index before the faults and then read the feed has the index of the end. Nothing changes
+ * before it is created or after it is deleted, and no event announces a state that was there already.
  */
 export const checkEvents: Check = ({ end }) =>
   end.mailboxes.flatMap(mailbox => {

@@ -3,9 +3,9 @@ import { entriesOf, type HistoryEntry, type RequestEntry, type WindowCount } fro
 import type { Check, Violation } from '../violation.ts'
 
 const WINDOW_MS = 60_000
-/** Clocks and answers on their way differ by this much; a window is told by the second. */
+/** Clocks and answers on their way differ by this much; a window is reported by the second. */
 const SLACK_MS = 3_000
-/** Faults after which the keeper of the windows knows no more what was counted before. The table is not logged. */
+/** Faults by which the keeper of the windows loses earlier counts. The table is not logged. */
 const FORGETTING: Record<WindowsState['keeper'], ReadonlySet<string>> = {
   redis: new Set(['redis_killed', 'redis_flushed']),
   table: new Set(['database_immediate', 'database_kill', 'database_failover', 'clock_ahead']),

@@ -1,6 +1,6 @@
 import type { Check, Violation } from '../violation.ts'
 
-/** What a process may have open more at the end than when it had just started, beside a connection for each account. */
+/** Files that a process may have open at the end beyond those of its start, beside a connection for each account. */
 const OPEN_FILES_SPARE = 60
 
 /** I14: nothing is left behind: locks, transactions, claims of the dead, files, connections. */

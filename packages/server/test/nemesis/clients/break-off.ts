@@ -2,7 +2,7 @@ import { type ClientRun, keepDoing } from './client-run.ts'
 
 const PAUSE_MILLISECONDS = [50, 250] as const
 const PATIENCE_MILLISECONDS = [0, 150] as const
-/** One that is answered at once, one that waits and one that goes on, since nothing happens in the tenant. */
+/** A request that is answered at once, one that waits and one that goes on, since nothing happens in the tenant. */
 const PATHS = ['/v1/accounts', '/v1/changes?waitSeconds=5', '/v1/changes/stream'] as const
 
 /** Sends requests, and leaves before most of them have been answered. */

@@ -3,7 +3,7 @@ import { type ClientRun, keepDoing, type RunAccount, type RunClient } from './cl
 const PAUSE_MILLISECONDS = [150, 1_000] as const
 const OWN_MAILBOXES_MAX = 4
 
-/** What this client knows of an account: nobody else changes it. */
+/** State of an account that only this client changes. */
 interface Held {
   account: RunAccount
   messages: Array<{ id: string; subject: string }>

@@ -8,7 +8,7 @@ const NOTICE_SECONDS_MAX = 40
 /** The new password is refused while the mail servers fail. */
 const TAKEN_SECONDS_MAX = 120
 
-/** Changes the password of an account at its mail server, waits until the service asks for it, and tells it. */
+/** Changes the password of an account at its mail server, waits until the service asks for it, and sends it. */
 export const changePasswords: RunClient = run => {
   let number = 0
   return keepDoing(run, PAUSE_MILLISECONDS, () => changeOne(run, ++number))

@@ -11,7 +11,7 @@ export interface RunAccount {
   user: TestUser
 }
 
-/** What one client works with until the signal says that the run is over. */
+/** Context of one client until the signal ends the run. */
 export interface ClientRun {
   name: string
   bed: Bed

@@ -34,7 +34,7 @@ const stream: ReadOnce = async (run, address, position) => {
   const quiet = new AbortController()
   let timer = setTimeout(() => quiet.abort(), 2 * ANSWER_SECONDS_MAX * 1_000)
   try {
-    // A stream says something every 15 seconds. One that does not may come from a process that is stopped.
+    // A stream sends something every 15 seconds. A stream that does not may come from a process that is stopped.
     for await (const chunk of withSignal(events, quiet.signal)) {
       clearTimeout(timer)
       timer = setTimeout(() => quiet.abort(), 2 * ANSWER_SECONDS_MAX * 1_000)

@@ -26,7 +26,7 @@ export interface Clients extends AsyncDisposable {
   endReading(): Promise<void>
 }
 
-/** What only some runs have. */
+/** Load that only some runs have. */
 export interface Load {
   /** The share of requests with an Idempotency-Key that are sent twice at once before. */
   doubledShare: number

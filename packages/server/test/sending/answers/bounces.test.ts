@@ -138,7 +138,7 @@ describe('a report', () => {
       (report: string) =>
         `Return-Path: <>\r\n${report.replace('multipart/report; report-type=delivery-status', 'multipart/mixed')}`,
     ],
-  ])('in unknown words from an unusual sender is known %s', async (_, disguise) => {
+  ])('in unknown words from an unusual sender is recognised %s', async (_, disguise) => {
     const address = somebody()
     const entry = await opened.sendOne({ to: [{ address }] })
     const report = about('RFC 3464 with the header', opened.reported(entry), address)
@@ -169,7 +169,7 @@ describe('a report', () => {
     expect([...(await suppressed(stranger)), ...(await suppressed(mailed))]).toEqual([])
   })
 
-  test('of another account of the tenant says nothing about the send', async () => {
+  test('of another account of the tenant does not affect the send', async () => {
     const address = somebody()
     const entry = await opened.sendOne({ to: [{ address }] })
     const other = await openAnswers()
@@ -191,7 +191,7 @@ describe('a report', () => {
     expect(classification).toMatchObject({ kind: 'auto_reply', autoReplyCategory: 'other' })
   })
 
-  test('is told from mail that only looks like one', async () => {
+  test('is distinguished from mail that only looks like one', async () => {
     const entry = await opened.sendOne({ to: [{ address: 'max@example.org' }] })
     await deliverAndLook(
       opened,

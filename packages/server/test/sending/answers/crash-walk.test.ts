@@ -8,10 +8,10 @@ import { type KillableSending, openKillableSending } from '../killable-sending.t
 import { DSN_SHAPES } from './dsn-shapes.ts'
 import { waitUntilLookedAt } from './open-answers.ts'
 
-/** Moments at which a report is when the service is killed. One whose transaction is open until then comes late. */
+/** Moments of a report at which the service is killed. A report whose transaction is open until then comes late. */
 const POINTS = ['answer_claimed', 'answer_read', 'answer_recorded', 'answer_commit', 'events_handled']
 
-/** Waits until the copy of the send is indexed, and the followers have handled what they heard of. */
+/** Waits until the copy of the send is indexed, and the followers have handled their events. */
 async function waitUntilFollowed({ db }: KillableSending, { id }: OutboxEntry): Promise<void> {
   await waitUntil('the followers to rest', async () => {
     const { rows } = await sql<{ isDone: boolean }>`

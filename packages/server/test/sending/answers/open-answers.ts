@@ -15,7 +15,7 @@ export interface AnswersApp extends SendingApp {
   email: string
   /** Sends a message, and waits until it is handed over. */
   sendOne(change?: Record<string, unknown>): Promise<OutboxEntry>
-  /** What a report needs to name a send. */
+  /** Fields by which a report names a send. */
   reported(entry: OutboxEntry): ReportedSend
 }
 

@@ -154,7 +154,7 @@ describe('a reply to a send', () => {
     expect([...(await entriesOf('global', from)), ...(await reviewsOf(from))]).toEqual([])
   })
 
-  test('that says that somebody left waits for review on the global list, also with suppress', async () => {
+  test('that reports that its author left waits for review on the global list, also with suppress', async () => {
     await handleOptOuts('suppress')
     const from = somebody()
     const entry = await opened.sendOne({ to: [{ address: from }] })

@@ -15,7 +15,7 @@ const envelopeSchema = z.object({
   message: z.object({ data: z.string().default('') }),
   subscription: z.string().max(1_000),
 })
-/** What Gmail publishes. Its history id is not read, since it may be lost or come late. */
+/** A notice that Gmail publishes. Its history id is not read, since it may be lost or come late. */
 const noticeSchema = z.object({ emailAddress: z.string().max(320) })
 
 export interface GmailPushOptions {
@@ -47,7 +47,7 @@ export function gmailPushReceiver(options: GmailPushOptions): PushReceiver {
 }
 
 interface Receiving extends GmailPushOptions {
-  /** The subscriptions of which the log says already that somebody else signs their pushes. */
+  /** Subscriptions with pushes by an unknown signer that were already logged. */
   warned: Set<string>
 }
 
@@ -74,7 +74,7 @@ async function receive(
   }
   const { emailAddress: email } = notice.data
   const ids = await recordNotice(db, { subscription, serviceAccount, email }, operators)
-  // Only who follows the account has to know: what it brings is announced when it is recorded.
+  // Only the owner of the account is woken: changes are announced when they are recorded.
   for (const id of ids) waker.wake(id, 'waxwing_notice')
   return 'taken'
 }

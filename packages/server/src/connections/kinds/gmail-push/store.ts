@@ -41,7 +41,7 @@ export async function findWatching(
 /** A notice that a signature has proven. */
 export interface ProvenNotice {
   subscription: string
-  /** Who signed it. */
+  /** The service account that signed it. */
   serviceAccount: string
   /** The address of the mailbox that changed. */
   email: string

@@ -51,7 +51,7 @@ export function encode(text: string, encoding: ReportOptions['statusEncoding']):
   return text
 }
 
-/** RFC 3464, with everything where it belongs unless the options say otherwise. */
+/** RFC 3464, with everything where it belongs unless the options move it. */
 export const report =
   (options: ReportOptions) =>
   (send: ReportedSend): string => {
@@ -142,7 +142,7 @@ interface PlainOptions {
   fields?: readonly string[]
   contentType?: string
   text(send: ReportedSend): readonly string[]
-  /** What the text repeats of the message. */
+  /** Lines of the message that the text repeats. */
   copy?: (send: ReportedSend) => readonly string[]
 }
 
