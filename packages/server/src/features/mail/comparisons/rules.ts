@@ -38,8 +38,8 @@ export interface ComparisonPlan {
 }
 
 /**
- * What a comparison says beside what it counted. Differences that an earlier one had found, and this one did not, are
- * repaired. While repairs help, the mailbox is compared again at once.
+ * Plans the result of a comparison besides its counts. Differences that an earlier comparison found, and this one did
+ * not, are repaired. While repairs help, the mailbox is compared again at once.
  * @param random from 0 to 1
  */
 export function planComparison(

@@ -15,7 +15,7 @@ export interface Stand {
   version: FullAccount['version']
   /** Ids of messages that were recorded and not looked at yet. They come before all others, the first one first. */
   arrived: string[]
-  /** Whether there were more of those than are kept. */
+  /** Whether more messages arrived than are kept in the list. */
   isBehind: boolean
   /** A walk through all messages. Null after its end, or after a batch that could not be stored. */
   whole: { below: WalkPlace | null } | null

@@ -34,7 +34,7 @@ export interface RewriterContext extends StoredContext {
 /** Progress of one account. Kept in memory only: the stale documents show where to continue. */
 interface Progress {
   below: WalkPlace | null
-  /** The number of stale documents that this walk found, and of those that it wrote. */
+  /** The numbers of stale documents that this walk found, and that it wrote. */
   found: number
   written: number
   /** When a walk could first write nothing, since no body that is left can be read; null if the last one did write. */
@@ -75,20 +75,20 @@ export class DocumentRewriter implements AsyncDisposable {
     const [first] = await listStaleAccounts(db, null, 1)
     if (!first) return this.#progress.clear()
     const startedAt = performance.now()
-    let isTold = false
-    // What is only tried again is not worth a line.
-    const tell = async () => {
-      if (isTold) return
-      isTold = true
+    let isLogged = false
+    // Documents that are merely tried again are not worth a line.
+    const logStart = async () => {
+      if (isLogged) return
+      isLogged = true
       log.info({ count: await countStaleAccounts(db) }, 'Rewriting the search documents of accounts')
     }
     let documents = 0
     for (;;) {
-      const { turns, written } = await this.#giveTurns(tell, signal)
+      const { turns, written } = await this.#giveTurns(logStart, signal)
       documents += written
       if (signal.aborted || turns === 0) break
     }
-    if (!isTold && documents === 0) return
+    if (!isLogged && documents === 0) return
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     const left = await countStaleAccounts(db)
     log.info({ count: documents, seconds }, 'Rewrote search documents')
@@ -97,7 +97,7 @@ export class DocumentRewriter implements AsyncDisposable {
 
   /** Works on each stale account for a while. */
   async #giveTurns(
-    tell: () => Promise<void>,
+    logStart: () => Promise<void>,
     signal: AbortSignal,
   ): Promise<{ turns: number; written: number }> {
     let turns = 0
@@ -111,7 +111,7 @@ export class DocumentRewriter implements AsyncDisposable {
         const progress = this.#progress.get(account.id) ?? beginning()
         if (signal.aborted || this.#isWaiting(progress)) continue
         this.#progress.set(account.id, progress)
-        if (progress.stuckAt === null) await tell()
+        if (progress.stuckAt === null) await logStart()
         turns++
         written += await this.#takeTurn(account, progress, signal)
       }

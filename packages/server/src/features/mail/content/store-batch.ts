@@ -116,7 +116,7 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
   yield content
 }
 
-/** Stores one message as it is read, a piece at a time. `unreachable`: its provider cannot be asked. */
+/** Stores one message as it is read, a piece at a time. `unreachable`: its provider cannot be reached. */
 export async function storeAlone(
   context: BatchContext,
   account: AccountView,

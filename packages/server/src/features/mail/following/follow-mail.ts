@@ -62,7 +62,7 @@ async function followUntilGivenUp(options: FollowMailOptions): Promise<Given> {
   }
 }
 
-/** What is kept of a pass while its account is watched. Thousands of idle accounts keep it, so it is little. */
+/** The part of a pass that is kept while its account is watched. Thousands of idle accounts keep it, so it is small. */
 interface Passed {
   session: Session
   hasMore: boolean
@@ -73,7 +73,7 @@ interface Passed {
   soonestSeconds: number
 }
 
-/** Runs one pass, then compares what is due. @returns null if somebody asked for the sync to begin again */
+/** Runs one pass, then compares the sources that are due. @returns null if a restart of the sync was requested */
 async function passAndVerify(options: FollowMailOptions): Promise<Passed | null> {
   const { stall, verification, onProgress } = options
   // This clears the request for a restart, so the engine does not see it: it is handled here.
@@ -183,7 +183,7 @@ const borrow = (turn: Turn): Turn => ({
   [Symbol.dispose]() {},
 })
 
-/** A forecast that is nearer says nothing. */
+/** A nearer forecast is too uncertain to show. */
 const FORECAST_SECONDS_MIN = 60
 
 function describeRemaining({ messages, seconds }: Remaining): string {

@@ -33,22 +33,22 @@ const CHANGES_MAX = 10
 export interface PassOptions {
   /** Takes the right to read much; null if it did not come in time, or something was pushed. */
   takeTurn(): Promise<Turn | null>
-  /** Called with how many older messages were brought in, and what is known to be still to come. */
+  /** Called with the number of older messages that were brought in, and the part that is known to be still to come. */
   onBackfill(brought: number, remaining: Remaining): Promise<void>
   /** Whether the provider has pushed that something happened. Older mail then waits until that is read. */
   isNoticed(): boolean
-  /** Reads what was pushed, of this source, if there is one. @returns false if only another pass can */
+  /** Reads the changes that were pushed, of this source, if there is one. @returns false if only another pass can */
   readNoticed(inbox: FollowedSource | null): Promise<boolean>
 }
 
 export interface PassOutcome {
   /** Whether older mail is still to come. */
   hasMore: boolean
-  /** The time after which it can be asked for; null: at once. */
+  /** The pause before older mail may be requested; null if it may be at once. */
   pause: Pause | null
   /** Whether nothing had happened since the last pass, and nothing is left to do. */
   isQuiet: boolean
-  /** What is watched until the next pass. */
+  /** The inbox, which is watched until the next pass. */
   inbox: FollowedSource | null
   /** How many messages could not be read so far. */
   unreadable: number
@@ -110,7 +110,7 @@ function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: U
   return { hasMore, pause: null, isQuiet: false, inbox: inboxOf(sources), unreadable, sources }
 }
 
-/** Without what the provider said of its mailboxes: it is kept for as long as the account is watched. */
+/** Leaves out the provider's own mailboxes, since the result is kept for as long as the account is watched. */
 function inboxOf(sources: readonly RemoteSource[]): FollowedSource | null {
   const inbox = sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox'))
   return inbox ? { source: inbox.source, mailboxes: inbox.mailboxes } : null

@@ -149,7 +149,10 @@ interface MoveCandidateRow {
 
 const known = sql`${knownColumn(sql`false`)} as known`
 
-/** Finds indexed messages that equal one of these, with their places, but for those that are where an arrival is. */
+/**
+ * Finds indexed messages that equal one of these, with their locations, except for messages at the location of an
+ * arrival.
+ */
 export function findingMoveCandidates(
   accountId: string,
   mailboxId: string | null,

@@ -11,7 +11,7 @@ import { findCursor } from './source-store.ts'
 
 /** Changes of flags come in series: they are compared at once, and then at most this often. */
 const COMPARE_INTERVAL_MS = 200
-/** A push does not say what has happened. */
+/** A push without details stands for any change. */
 const ANYTHING: Notice = { arrived: true, changed: true, gone: false }
 
 interface Watching {
@@ -67,7 +67,7 @@ export async function watchInbox(
     }
     stall.signal.throwIfAborted()
     if (notice.elsewhere) dueAt = Math.min(dueAt, soonestAt)
-    // What else happened meanwhile may not have been reported, so the next pass is not left to its long interval.
+    // Other changes of the meantime may not have been reported, so the next pass does not wait for its long interval.
     else if (session.provider.watchesAll && (notice.arrived || notice.changed))
       dueAt = Math.min(dueAt, performance.now() + pollSeconds * 1_000)
     // A message that left the inbox may be in any mailbox, so all are looked at.

@@ -34,7 +34,7 @@ const providerColumns = sql.raw('provider_key, source')
 
 /** Every mailbox of the account, parents before children. */
 export async function listMailboxes(db: Db, accountId: string): Promise<MailboxRow[]> {
-  // Under the C collation `a/b` sorts after `a` and before `a0`, whatever the names are made of.
+  // Under the C collation `a/b` sorts after `a` and before `a0`, for any names.
   const { rows } = await sql<MailboxRow>`
     select ${mailboxColumns} from mailbox where account_id = ${accountId} and not is_deleted
     order by path collate "C", id

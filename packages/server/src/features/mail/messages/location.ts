@@ -34,7 +34,7 @@ export function remoteIdsOf(keys: Iterable<MessageKey>): string[] {
   return [...keys].filter(key => typeof key === 'string')
 }
 
-/** The columns that say where the provider has a message; select them with `locationColumns` from `located`. */
+/** The columns of a message's location at the provider; select them with `locationColumns` from `located`. */
 export interface LocationRow {
   source: string
   cursor: Cursor | null
@@ -62,8 +62,8 @@ export interface MessageLocation extends Location {
 }
 
 /**
- * Where the provider has messages of the account: one entry for each mailbox of each. Those whose location is not known
- * now have none.
+ * Lists the locations of messages at the provider: one for each mailbox of each message. A message whose location is
+ * unknown at the moment has none.
  */
 export async function listMessageLocations(
   db: Db,
@@ -104,7 +104,7 @@ export function toLocation({ source, cursor, uid, remote_id, known }: LocationRo
   return { source, cursor, key: keyOf({ uid, remote_id })!, known: remote_id === null ? known : null }
 }
 
-/** What the index knows the messages of one source by, under their keys. */
+/** The marks by which the index recognises the messages of one source, by key. */
 export function knownOf(locations: readonly Location[]): Map<MessageKey, KnownMessage> {
   return new Map(locations.flatMap(({ key, known }) => (known ? [[key, known]] : [])))
 }
@@ -128,7 +128,10 @@ export async function isUnderSuspicion(db: Db, accountId: string, source: string
   return rows.length > 0
 }
 
-/** A column with what the index knows a row of `message` by. @param isSuspect whether the numbers of its source are under suspicion */
+/**
+ * A column with the marks by which the index recognises a row of `message`. @param isSuspect whether the numbers of its
+ * source are under suspicion
+ */
 export function knownColumn(isSuspect: RawBuilder<boolean>): RawBuilder<KnownMessage> {
   return sql`json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
     'subject', message.subject, 'sentAtMs', (extract(epoch from message.sent_at) * 1000)::float8, 'isSuspect', ${isSuspect})`

@@ -140,7 +140,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
     expect(await mail.subjects(`?mailboxId=${mail.archive.toUpperCase()}`)).toEqual(['archived'])
   })
 
-  test('tells an unknown mailbox, one of another account and an empty one apart', async () => {
+  test('answers differently for an unknown mailbox, one of another account and an empty one', async () => {
     const mail = await openMailApp()
     const other = await sampleAccount(mail.app.db, mail.app.tenantId)
     const foreign = await sampleMailbox(mail.app.db, other)

@@ -37,7 +37,7 @@ describe('pairUp', () => {
     expect(pairUp([arrival('a', 'x', 1)], candidates).found[0]?.unplaced.id).toBe(expected)
   })
 
-  test('what equals nothing is created', () => {
+  test('creates an arrival that equals no missing message', () => {
     expect(pairUp([arrival('a', 'x', 1)], [unplaced('1', 'a', 'y')])).toMatchObject({
       found: [],
       created: [{ message: { key: 1 } }],

@@ -33,9 +33,9 @@ export interface MessageAsRead {
 }
 
 /**
- * Records flags as the provider has them after a change, wherever the messages are now, and announces those that read
- * differently. Takes the mail of the account until the commit, as `lockMailAccount` does. In a unit that may assume what was
- * read, a single message is taken to be as it was then.
+ * Records flags as the provider has them after a change, wherever the messages are now, and announces the messages that
+ * differ. Locks the mail of the account until the commit, as `lockMailAccount` does. A unit that may rely on an earlier
+ * read takes a single message to be as it was then.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(
@@ -159,9 +159,9 @@ interface FlagColumns {
 }
 
 /**
- * Plans how a message reads with its flags of now, and which fields differ then. A message in the mailbox of drafts is a
- * draft whatever its flags are: it stays one.
- * @param flags null: they are as they were
+ * Plans the row of a message with its present flags, and lists the fields that differ. A message in the drafts mailbox
+ * stays a draft whatever its flags are.
+ * @param flags null if they did not change
  */
 export function planFlags(
   { is_read, is_flagged, is_draft, categories }: FlagColumns,

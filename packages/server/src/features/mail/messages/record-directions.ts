@@ -30,8 +30,8 @@ interface DirectedRow {
 }
 
 /**
- * Sets the directions of up to `limit` messages, the newest first, as `directionOf` decides. The account must be locked:
- * nobody else may record its messages meanwhile.
+ * Sets the directions of up to `limit` messages, the newest first, as `directionOf` decides. The account must be
+ * locked, so that its messages are recorded nowhere else meanwhile.
  * @returns where to continue; null at the end
  */
 export async function recordDirections(

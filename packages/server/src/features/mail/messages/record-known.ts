@@ -24,7 +24,7 @@ export interface HeldMessage extends MessageRow {
   source: string | null
 }
 
-/** What is to become of an indexed message. */
+/** An indexed message, and the row that is to replace its own. */
 export interface Rewriting {
   held: HeldMessage
   next: MessageRow
@@ -35,7 +35,7 @@ export interface Rewriting {
   location: { uid: number | null } | 'awaited' | null
 }
 
-/** What a message is found by. */
+/** The columns that the search covers. */
 const SEARCHED = new Set<keyof MessageRow>(['subject', 'from', 'to', 'cc', 'bcc', 'snippet', 'received_at'])
 
 const heldColumns = sql`id, ${rowColumns}, missing_look is not null as is_missing, size::float8 as size,
@@ -73,7 +73,7 @@ export async function lockHeldById(
   return new Map(rows.map(row => [row.id, row]))
 }
 
-/** What the provider says of a held message. */
+/** The provider's columns of a held message. */
 export function rowOf({
   id: _id,
   is_missing: _isMissing,

@@ -7,11 +7,11 @@ import { ownMailbox } from '../mailboxes/store.ts'
 import { type SummaryRow, summaryColumns, summaryFields } from './present.ts'
 import { windowStart } from './sync-window.ts'
 
-/** A message with what its summary leaves out. */
+/** A message with the columns that its summary leaves out. */
 export interface FullRow extends SummaryRow {
   bcc: Address[]
   reply_to: Address[]
-  /** Bytes, as the provider counts them; null where it does not say. */
+  /** Bytes, as the provider counts them; null if it reports none. */
   size: number | null
   /** Its mailbox is being read again, so its location is not known yet. */
   is_renumbered: boolean
@@ -55,7 +55,7 @@ export async function listContentKeys(
   return rows.map(row => row.remote_id)
 }
 
-/** Those of the provider's ids of drafts whose draft the index has. */
+/** Lists which of the provider's draft ids the index has. */
 export async function listHeldDrafts(
   db: Db,
   accountId: string,
@@ -77,12 +77,12 @@ export async function holdsAny(db: Db, accountId: string, remoteIds: readonly st
   return rows[0]?.holds ?? false
 }
 
-/** What a list of messages is narrowed to. */
+/** Filters of a list of messages. */
 export interface MessageFilters {
   mailboxId?: string | undefined
   /** Part of the sender's name or address. */
   from?: string | undefined
-  /** Part of the name or address of somebody in To, Cc or Bcc. */
+  /** Part of a name or address in To, Cc or Bcc. */
   to?: string | undefined
   unread?: boolean | undefined
   flagged?: boolean | undefined

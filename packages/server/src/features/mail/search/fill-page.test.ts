@@ -23,7 +23,7 @@ function band(found: number[], tookMs: number, end: number | null): BandResult {
 }
 
 /**
- * Fills a page from the given answers to its statements, in order; null is a timeout. The clock stands still by
+ * Fills a page from the given answers to its statements, in order; null is a timeout. The clock does not move by
  * default.
  */
 async function fill(

@@ -73,7 +73,7 @@ function writePosition({ band: { above, end, behind }, isWalk }: IndexPosition):
   return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
 }
 
-/** Written by `writePosition`; nobody else can have sealed it. */
+/** Written by `writePosition`; it is sealed, so it can have no other source. */
 function readPosition(place: readonly string[]): IndexPosition {
   const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
     place

@@ -45,7 +45,7 @@ export class Comparison {
   readonly candidates = new Map<MessageKey, Candidate>()
   /** Messages of numbered mailboxes without a number. */
   readonly unplaced = new Set<string>()
-  /** Counts of what seems to differ beyond the candidates, by mailbox. */
+  /** Counts of the messages that seem to differ beyond the candidates, by mailbox. */
   readonly beyond: Map<string, ComparedCounts>
   /** Whether there were more differences than are kept. */
   isCapped = false
@@ -162,7 +162,7 @@ async function findUidMax(db: Db, mailboxId: string | null): Promise<number> {
   return Number(rows[0]?.uid ?? 0)
 }
 
-/** What the provider says of a message, in our terms. Mailboxes that are not ours are left out. */
+/** A message's state at the provider, in our terms. Mailboxes that are not ours are left out. */
 export function placedAs(
   { mailboxes }: Pick<Session, 'mailboxes'>,
   flags: RemoteFlags | null,

@@ -50,7 +50,7 @@ function listed(uid: number): ListedMessage {
 }
 
 const notAsked = () => {
-  throw new Error('A comparison does not ask for it')
+  throw new Error('A comparison does not call it')
 }
 
 /** A server whose mailbox holds the numbers from 1, and is made up as it is read. */
