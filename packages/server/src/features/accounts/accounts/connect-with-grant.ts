@@ -30,11 +30,11 @@ import {
   updateAccount,
 } from '../../../accounts/store.ts'
 
-/** What somebody granted, and to which OAuth app. */
+/** The grant of a user, and the OAuth app that received it. */
 export interface SignedIn {
   client: OAuthClient
   grant: Grant
-  /** The halves that the user was asked for. */
+  /** The halves that the user was asked to grant. */
   asked: Halves
 }
 
@@ -62,7 +62,7 @@ export async function requireRoomForGrant(
 }
 
 /**
- * Makes an account of the mailbox that somebody signed in to, and announces it. An account of this mailbox that has lost
+ * Makes an account of the mailbox that a user signed in to, and announces it. An account of this mailbox that has lost
  * its grant is renewed instead, unless another `externalRef` is named.
  */
 export async function connectWithGrant(
@@ -183,7 +183,7 @@ async function storeNewGrant(
   await storeGrant(unit.sql, keys, account, { client, grant })
 }
 
-/** The settings of a new account. Refuses those that it cannot have, or that the plan forbids. */
+/** The settings of a new account. Refuses settings that it cannot have, or that the plan forbids. */
 async function planNewSettings(
   db: Db,
   tenantId: string,

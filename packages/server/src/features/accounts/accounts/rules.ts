@@ -41,8 +41,8 @@ export function planSettings(
 }
 
 /**
- * Whether somebody signed in to the mailbox of the account. The subject decides; the address does only where one of them
- * is not known, and then it is the one that the mailbox itself names.
+ * Whether a sign-in was to the mailbox of the account. The subject decides; if one side has none, the address that the
+ * mailbox itself reports decides.
  */
 export function isSameMailbox(
   account: Pick<AccountRow, 'provider' | 'auth_method' | 'subject' | 'email'>,

@@ -13,7 +13,7 @@ const FORM_POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** A page without a form. What it links to learns nothing of its address. */
+/** A page without a form. Its links send no referrer, so their targets do not learn its address. */
 export function answerPage(status: number, body: string): PublicAnswer {
   return { status, body }
 }
@@ -27,7 +27,7 @@ export function answerForm(status: number, body: string): PublicAnswer {
   }
 }
 
-/** The form again, with what was refused. */
+/** The form again, with the reason of the refusal. */
 export function answerRefused({ reason, retryAfterSeconds }: Refusal, body: string): PublicAnswer {
   const answer = answerForm(reason === 'rate_limited' ? 429 : 422, body)
   if (retryAfterSeconds === undefined) return answer

@@ -6,7 +6,7 @@ export interface Field {
   label: string
   value: string
   hint?: Html | string | null
-  /** What is wrong; null or absent if nothing is. */
+  /** Text about an error; null or absent if there is none. */
   error?: string | null
   type?: 'text' | 'email' | 'password'
   autocomplete?: string

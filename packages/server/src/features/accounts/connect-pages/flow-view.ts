@@ -3,13 +3,13 @@ import { type Html, type HtmlPart, html } from '../../../kit/html.ts'
 import { type PublicPage, renderPublicPage } from '../../../pages/public-page.ts'
 import { pageScript } from './page-script.ts'
 
-/** What a form of these pages asks for, as its field `do` says. */
+/** The actions that the forms of these pages request, in their field `do`. */
 export const ACTIONS = ['find', 'continue', 'connect', 'cancel'] as const
 export type Action = (typeof ACTIONS)[number]
 
 export const actionField = (action: Action): Html => html`<input type="hidden" name="do" value="${action}" />`
 
-/** Who asks. */
+/** The tenant that asks for the mailbox. */
 export const tenantOf = ({ tenantName }: ShownFlow): Html => html`<strong>${tenantName}</strong>`
 
 const CANCEL_ID = 'cancel'

@@ -31,7 +31,7 @@ test.each<[scopes: string[], words: string[]]>([
   ],
   [[`${GOOGLE}drive`], [`${GOOGLE}drive`]],
   [[], []],
-])('tells %j in words', (scopes, words) => expect(scopesInWords(scopes)).toEqual(words))
+])('puts %j into words', (scopes, words) => expect(scopesInWords(scopes)).toEqual(words))
 
 test.each([
   ['imap.gmail.com', /Google/],
@@ -40,12 +40,13 @@ test.each([
   ['imap.mail.yahoo.com', /Yahoo/],
   ['outlook.office365.com', /Microsoft/],
   ['imappro.zoho.eu', /Zoho/],
-])('knows what kind of password %s wants', (host, words) =>
+])('finds which kind of password %s requires', (host, words) =>
   expect(findPasswordHint(host)?.text).toMatch(words),
 )
 
-test.each(['imap.example.org', 'notgmail.com', 'gmail.com.example.org', ''])('knows nothing of %j', host =>
-  expect(findPasswordHint(host)).toBeNull(),
+test.each(['imap.example.org', 'notgmail.com', 'gmail.com.example.org', ''])(
+  'finds no password hint for %j',
+  host => expect(findPasswordHint(host)).toBeNull(),
 )
 
 describe('the form of an IMAP mailbox', () => {
@@ -103,7 +104,7 @@ describe('the form of an IMAP mailbox', () => {
     [{ imapSecurity: 'ssl' }, ['imapSecurity']],
     [{ smtpPassword: 'x'.repeat(1025) }, ['smtpPassword']],
     [{ email: '', password: '', imapHost: ' ' }, ['email', 'password', 'imapHost']],
-  ])('says beside the field what is wrong with %j', (change, wrong) => {
+  ])('shows the errors of %j beside their fields', (change, wrong) => {
     const checked = checkImapFields({ ...filled, ...change })
     expect(checked.outcome === 'invalid' && Object.keys(checked.errors).toSorted()).toEqual(wrong.toSorted())
   })

@@ -15,7 +15,7 @@ import { recordEnd } from './record.ts'
 import { connectErrorOf, type Ending, pageUrl, returnUrl, statusOf } from './rules.ts'
 import { lockSession, type SessionRow } from './store.ts'
 
-/** Who acts on a page of a flow, for the audit log and for limits. */
+/** The person on a page of a flow, for the audit log and for limits. */
 export interface FlowCaller {
   /** The address, or the group of addresses, that counts together. */
   client: string
@@ -73,8 +73,8 @@ export async function recordEndRow(
 }
 
 /**
- * Ends a flow that failed, and returns where the browser goes. A flow that has ended already stays as it is: unless it
- * ended in the same way, the return says `session_used`.
+ * Ends a flow that failed, and returns the URL to which the browser goes. A flow that has ended already stays as it is:
+ * unless it ended in the same way, the URL has the error `session_used`.
  */
 export async function failFlow(
   services: EndServices,

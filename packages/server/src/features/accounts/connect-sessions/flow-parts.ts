@@ -17,7 +17,7 @@ export interface FlowOptions extends EndServices {
   exchangeSeconds?: number
 }
 
-/** What the parts of a flow use. */
+/** Dependencies of the parts of a flow. */
 export interface FlowParts extends FlowOptions {
   logins: LoginWindow
 }

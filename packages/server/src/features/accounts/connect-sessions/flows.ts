@@ -33,7 +33,7 @@ export interface ShownFlow {
 export interface ConnectFlows {
   /** Null if the token is unknown. A flow that has ended is found, too. */
   find(token: string): Promise<ShownFlow | null>
-  /** What the Continue page shows and sends: its form works once, by its nonce. */
+  /** Contents of the Continue page: its form works once, by its nonce. */
   showContinue(token: string, provider: string): Promise<Showing | { outcome: 'ended'; end: FlowEnd }>
   /** Continue was pressed. */
   begin(

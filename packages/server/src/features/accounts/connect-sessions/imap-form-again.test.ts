@@ -136,7 +136,7 @@ const INSIDE = [
   '10.0.0.1',
 ]
 
-test('the form tells nobody which hosts and ports are behind the service, and connects to none', async () => {
+test('the form reveals no host or port behind the service, and connects to none', async () => {
   const { dovecot } = mail
   await using app = await openApp({ egressAllow: [`localhost:${dovecot.tlsPort}`] })
   await using silent = await openCanary(null)

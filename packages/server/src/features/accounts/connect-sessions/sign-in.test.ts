@@ -259,7 +259,7 @@ describe('an account that signs in again', () => {
     })
   })
 
-  test('never has on what it lacks the permission for, whatever the tenant turns on', async () => {
+  test('never turns on a half without its permission, even if the tenant turns it on', async () => {
     await at.world.signIn((await at.world.createLink(NEW)).token, ADA)
     const account = (await settingsOf())!
     await at.tenant.patch('/v1/settings', { contactsEnabled: true })

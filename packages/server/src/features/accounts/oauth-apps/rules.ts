@@ -4,7 +4,7 @@ import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
 
-/** What of an app a request gives. */
+/** Fields of an app that a request gives. */
 export interface GivenApp {
   provider: OAuthProvider
   clientSecret?: string | undefined
