@@ -37,7 +37,7 @@ async function age(db: Db, upTo: bigint): Promise<void> {
   `.execute(db)
 }
 
-test('a partition that is dropped takes nothing that is retained from those who read and write meanwhile', async () => {
+test('a partition that is dropped takes no retained event from clients that read and write meanwhile', async () => {
   await using opened = new AsyncDisposableStack()
   const { address, db } = opened.use(await openTestDatabase())
   const processes = [openProcess(address, opened), openProcess(address, opened)] as const

@@ -125,7 +125,7 @@ describe('the change feed of two processes', () => {
   )
 })
 
-test('equal reads of those who wait are one', async () => {
+test('equal reads of waiting clients are one read', async () => {
   await using opened = new AsyncDisposableStack()
   const { address, db } = opened.use(await openTestDatabase())
   const { watch, db: own } = openProcess(address, opened)

@@ -1,7 +1,7 @@
 import type { FeedWaiter } from './feed-watch.ts'
 import type { FeedItem, FeedPage } from './store.ts'
 
-/** What a client that reads slowly is behind with at most. */
+/** Events that are held for a client that reads slowly, at most. */
 export const STREAM_PAGE_EVENTS = 100
 const PACE: StreamPace = { commentMilliseconds: 15_000, streamMilliseconds: 3_600_000 }
 /** How long a client waits before it connects again. */

@@ -79,7 +79,7 @@ describe('GET /v1/changes with waitSeconds', () => {
     }
   })
 
-  test('hears of what another process commits', async () => {
+  test('returns an event that another process commits', async () => {
     const tenant = await openTenant('other process')
     await using other = await openTestApp({
       database: openDatabase({ address: app.database.address, applicationName: 'waxwing other' }),
@@ -91,7 +91,7 @@ describe('GET /v1/changes with waitSeconds', () => {
     await other.database[Symbol.asyncDispose]()
   })
 
-  test('hears of an event of which no process tells', async () => {
+  test('returns an event that no process announced', async () => {
     const tenant = await openTenant('untold')
     const wait = tenant.get<Page>(`/v1/changes?waitSeconds=30&cursor=${tenant.cursor}`)
     await sql`

@@ -10,7 +10,7 @@ import { DELIVERIES_AT_ONCE } from './limits.ts'
 
 /**
  * Queues each event once for every enabled endpoint whose filters it passes. Deliveries and the position in the log are
- * one commit. Filters and endpoints are those of this moment.
+ * one commit. Filters and endpoints are read at this moment.
  * @param onQueued called with the tenant before the commit
  */
 export function deliverySubscription(onQueued: (tenantId: string) => void): EventSubscription<EventType> {

@@ -19,7 +19,7 @@ export async function giveUpBefore(tx: Transaction<Tables>, endpointId: string):
   await giveUpBatch(tx, endpointId)
 }
 
-/** The dispatch state is locked. Tests are deleted, since nobody can replay them. */
+/** The dispatch state is locked. Tests are deleted, since they cannot be replayed. */
 async function giveUpBatch(tx: Transaction<Tables>, endpointId: string): Promise<void> {
   await sql`
     with waiting as materialized (

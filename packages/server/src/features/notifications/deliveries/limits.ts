@@ -38,7 +38,7 @@ export const IN_FLIGHT_MAX = 64
 export const SUCCESSES_PER_STEP = 8
 /** An endpoint that answers within this time gets deliveries claimed ahead, as many as it may have in flight. */
 export const QUICK_MILLISECONDS = 250
-/** What was claimed ahead and is not attempted within this time is claimed again. */
+/** A delivery that was claimed ahead and is not attempted within this time is claimed again. */
 export const AHEAD_MILLISECONDS_MAX = 1_000
 /** For one tenant and target host. */
 export const IN_FLIGHT_PER_HOST = 128
@@ -49,7 +49,7 @@ export const TENANT_SHARE = 1 / 4
 export const ATTEMPT_SECONDS = 10
 export const EXCERPT_CHARACTERS_MAX = 1_000
 
-/** Events that one replay may queue, and those that its range may hold. */
+/** Events that one replay may queue, and that its range may hold. */
 export const REPLAYED_EVENTS_MAX = 100_000
 export const REPLAY_RANGE_EVENTS_MAX = 1_000_000
 

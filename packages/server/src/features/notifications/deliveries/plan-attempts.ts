@@ -49,7 +49,7 @@ export function planTurns(
       const at = queue.findIndex(mayTake)
       const endpoint = queue[at]
       if (!endpoint) continue
-      // Those before it may take nothing, and it is the last one of the next round.
+      // The endpoints before it may take no more, and it is the last one of the next round.
       queue.splice(0, at + 1)
       queue.push(endpoint)
       planned.set(endpoint.endpointId, (planned.get(endpoint.endpointId) ?? 0) + 1)

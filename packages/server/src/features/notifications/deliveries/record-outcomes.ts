@@ -22,8 +22,8 @@ export interface PlannedEndpoint {
 }
 
 /**
- * Acknowledged deliveries are deleted, and so are tests, whatever became of them. A failure counts only for the delivery
- * that was attempted, not for a replay that has replaced it.
+ * Acknowledged deliveries are deleted, and so are tests with any outcome. A failure counts only for the delivery that
+ * was attempted, not for a replay that has replaced it.
  * @returns failures whose deliveries are not there any more
  */
 export async function recordDeliveries(

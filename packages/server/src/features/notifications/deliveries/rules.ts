@@ -15,7 +15,7 @@ import {
   SUCCESSES_PER_STEP,
 } from './limits.ts'
 
-/** What the attempts of an endpoint have shown. Times are milliseconds since 1970, by the database's clock. */
+/** Health of an endpoint, as its attempts have shown it. Times are milliseconds since 1970, by the database's clock. */
 export interface EndpointHealth {
   inFlightMax: number
   /** Successes since `inFlightMax` last grew. */
@@ -26,7 +26,7 @@ export interface EndpointHealth {
   probes: number
   /** When a failing endpoint is attempted next. */
   probeAt: number | null
-  /** Until when the receiver asked for nothing at all. */
+  /** End of the pause that the receiver requested. */
   pausedUntil: number | null
   /** The first failure after the last success. */
   failingSince: number | null

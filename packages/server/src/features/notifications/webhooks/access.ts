@@ -18,7 +18,7 @@ export async function requireEndpoint(
   return (await findEndpoint(db, tenantId, id, options)) ?? refuse('webhook_endpoint_not_found')
 }
 
-/** Refuses what is not HTTPS, as far as the URL says it. */
+/** Refuses a URL that is not HTTPS, as far as the URL alone shows it. */
 export function requireScheme(targets: TargetGuard, url: string): void {
   try {
     targets.checkScheme(new URL(url))

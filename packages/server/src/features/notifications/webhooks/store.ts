@@ -68,7 +68,7 @@ export async function findLiveAccounts(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The accounts of those of these mailboxes that the tenant has, by the ids of the mailboxes. */
+/** The accounts of the mailboxes that belong to the tenant, by the ids of the mailboxes. */
 export async function findLiveMailboxes(
   db: Db,
   tenantId: string,
