@@ -12,7 +12,7 @@ import { usageOperations } from './usage/operations.ts'
 import { deleteOldUsage, foldCounts, listStoredBytes } from './usage/store.ts'
 import { TENANCY_TIMES } from './stored-times.ts'
 
-/** @param counts what later wings count for plans; asked for when the first call comes */
+/** @param counts the numbers that later wings count for plans; called when the first call comes */
 export async function openTenancy(resources: Resources, counts: () => Counts) {
   const { db, clock } = resources
   const auditLog = await openAuditLog(resources)

@@ -68,7 +68,7 @@ async function headOf(tenantId: string): Promise<string> {
   return head.hash.toString('hex')
 }
 
-/** A tenant with a chain of so many rows. */
+/** A tenant with a chain of `rows` rows. */
 async function openTenant(rows: number): Promise<string> {
   const { id } = await sampleTenant(db)
   await recordLoneRows(db, rowsOf(id, rows))
@@ -175,7 +175,7 @@ describe('verification', () => {
     expect(await verify(db, tenants.own)).toMatchObject({ rows: ROWS, findings: [] })
   })
 
-  test('says which rows were edited or removed', async () => {
+  test('lists the rows that were edited or removed', async () => {
     const tenantId = await openTenant(20)
     await sql`update audit_entry set status = 201 where tenant_id = ${tenantId} and position = 3`.execute(db)
     await sql`delete from audit_entry where tenant_id = ${tenantId} and position between 8 and 9`.execute(db)
@@ -193,7 +193,7 @@ describe('verification', () => {
     await chainAll()
     const head = await headOf(tenantId)
     expect(await verify(db, tenantId, [head])).toMatchObject({ findings: [], missing: [] })
-    // Somebody had copied the ends, with their seal, before.
+    // The ends were copied before, with their seal.
     await sql`delete from audit_entry where tenant_id = ${tenantId} and position > 10`.execute(db)
     await db.updateTable('audit_chain').set(early[0]!).where('tenant_id', '=', tenantId).execute()
     expect(await verify(db, tenantId, [head])).toMatchObject({ findings: [], missing: [head] })
@@ -240,7 +240,7 @@ describe('retention', () => {
   const trim = () => trimChains(db, chain, { now, log, signal: new AbortController().signal })
   const agesOf = async (tenantId: string) => (await verify(db, tenantId)).rows
 
-  /** A tenant with a chain of rows that are so many days old. */
+  /** A tenant with a chain of rows of the given ages in days. */
   async function openAged(days: readonly number[]): Promise<string> {
     const { id } = await sampleTenant(db)
     await recordLoneRows(
