@@ -55,7 +55,7 @@ export function newSend(
   return { ...NO_FACTS, ...facts, id, internetMessageId, from, to, cc, bcc, replyTo, subject, importance }
 }
 
-/** Refuses a send before any work is done for it: an account that cannot send now, or nobody to send to. */
+/** Refuses a send before any work is done for it: its account cannot send now, or it has no recipients. */
 export function requireSendable(account: AccountView, recipients: readonly unknown[]): void {
   requireConnectable(account)
   if (account.imap && !account.imap.smtp) {

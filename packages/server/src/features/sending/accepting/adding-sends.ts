@@ -14,7 +14,7 @@ export interface Adding {
   sends: readonly AccountSend[]
   /** Seconds between two sends at least, in the order in which they are due. */
   intervalSeconds: number
-  /** Adds only what certainly may be sent, and waits for nobody who holds an account. */
+  /** Adds only sends that certainly may be sent, and waits for no lock of an account. */
   isSure: boolean
   /** The time at which the sends are accepted; by default the database's own. */
   now?: Date

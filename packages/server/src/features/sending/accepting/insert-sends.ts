@@ -132,7 +132,7 @@ const isAddedInTime = sql<boolean>`
       and added.created_at between clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX})
         and clock_timestamp() + make_interval(secs => ${LATE_SECONDS_MAX}))`
 
-/** The row of a send that is accepted now, as it will be; null if it has to be asked for. */
+/** The future row of a send that is accepted now; null if only the database can decide it. */
 export function planInserted({
   account,
   send,
@@ -147,9 +147,9 @@ export function planInserted({
 }
 
 /**
- * Counts inserted sends for the plan of their tenant, and takes those back that it has no room for. Call it last: all
- * others that the tenant accepts wait for the end of the transaction.
- * @returns what stays of `inserted`
+ * Counts inserted sends for the plan of their tenant, and takes back the ones that it has no room for. Call it last:
+ * all others that the tenant accepts wait for the end of the transaction.
+ * @returns the remaining part of `inserted`
  */
 export async function countInserted(
   unit: UnitOfWork,

@@ -38,7 +38,9 @@ export async function countSends(unit: UnitOfWork, limit: number | null, count: 
   return (await takeSends(unit, limit, count)) ?? 0
 }
 
-/** Counts the messages that the tenant queued today in UTC: those that count for its plan, or all without a limit. */
+/**
+ * Counts the messages that the tenant queued today in UTC: the ones that count for its plan, or all if it has no limit.
+ */
 export async function countQueuedToday(db: Db, tenantId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select coalesce((

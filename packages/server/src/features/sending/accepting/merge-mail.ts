@@ -55,7 +55,7 @@ export async function mergeMail(
   }
 }
 
-/** Leaves out those whom nothing may be sent to now, so that nothing is written for them. */
+/** Leaves out entries to suppressed addresses, so that nothing is written for them. */
 async function chooseEntries(
   { db, tenantId }: RequestContext,
   { listId }: Merge,

@@ -53,7 +53,7 @@ export async function requireSendingTerms(
   return found
 }
 
-/** Terms in the order of the accounts; null for those that are missing. */
+/** Terms in the order of the accounts; null for missing accounts. */
 async function findTerms(db: Db, accounts: readonly AccountOfTenant[]): Promise<Array<FoundTerms | null>> {
   const nameOf = ({ tenantId, id }: AccountOfTenant) => `${tenantId} ${id}`
   const different = [...new Map(accounts.map(account => [nameOf(account), account])).values()]

@@ -28,7 +28,7 @@ export interface AnswerWorkerOptions extends ReadContext {
   instance: Instance
   pulse: Pulse
   reach: ReachPoint<AnswerPoint>
-  /** Called with what came of each message; null: it was given up, since it cannot be read. */
+  /** Called with the result of each message; null if it was given up, since it cannot be read. */
   onAnswer(result: AnswerResult | null): void
 }
 
@@ -51,7 +51,7 @@ export class AnswerWorker implements AsyncDisposable {
     })
   }
 
-  /** Says that messages may be due. Returns at once and never throws. */
+  /** Makes the worker look for due messages. Returns at once and never throws. */
   wake(): void {
     this.#loop.wake()
   }
@@ -105,7 +105,7 @@ export class AnswerWorker implements AsyncDisposable {
           await releaseAnswer(db, answer)
         }
       } catch (again) {
-        log.warn({ ...fields, error: again }, 'What came of an answer to a send could not be written down')
+        log.warn({ ...fields, error: again }, 'The result of an answer to a send could not be recorded')
       }
     }
   }

@@ -86,7 +86,7 @@ test('a message of a suspended tenant waits until that is resumed', async () => 
   expect(isLast()).toBe(true)
 })
 
-test('messages of a tenant that has many are claimed in turn with those of others', async () => {
+test('messages of a tenant that has many are claimed in turn with messages of others', async () => {
   const { db, address } = database
   const facts = { roles: ['jobs'], host: 'test', version: '0' }
   await using instance = await Instance.start({ address, log: silentLog, facts, isAlone: false })

@@ -1,7 +1,9 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 
-/* Whether a message is worth reading, from its summary alone. What is read in vain costs a little; a report that is
-   passed over is lost. */
+/**
+ * Whether a message is worth reading, from its summary alone. A message that is read in vain costs a little; a report
+ * that is passed over is lost.
+ */
 
 /** Names under which programs report (RFC 2142, RFC 5321 section 4.5.1, and the ends of feedback loops). */
 const REPORTING_SENDER =

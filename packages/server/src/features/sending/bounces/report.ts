@@ -17,7 +17,7 @@ export interface FailedRecipient {
   /** As the report names it; null if it names none. */
   status: string | null
   diagnostic: string
-  /** Whether the report says so of this recipient. Otherwise the diagnostic is the text of the whole report. */
+  /** Whether the diagnostic belongs to this recipient. Otherwise it is the text of the whole report. */
   isOwn: boolean
 }
 
@@ -128,7 +128,7 @@ function readRecipient(group: readonly OutlineField[], hosts: readonly string[])
 /** Exim, for what an address was turned into, such as a pipe: its original stands in a field and in the text only. */
 const GENERATED = /\bgenerated (?:by|from) ([^\s<>()]{1,320})/g
 
-/** Gives recipients without an address, such as `|/usr/bin/vacation`, those that the report names elsewhere. */
+/** Gives recipients without an address, such as `|/usr/bin/vacation`, the addresses that the report names elsewhere. */
 function nameOriginals(failed: readonly FailedRecipient[], outline: MessageOutline): FailedRecipient[] {
   const nameless = failed.filter(({ addresses }) => addresses.length === 0)
   if (nameless.length === 0) return [...failed]

@@ -171,7 +171,7 @@ async function htmlEntity(
   return { entity: { ...copy, segments: [...copy.segments, ...wire.segments] }, forms }
 }
 
-/** The ranges of the segments that only one form has. The length of those before them is known. */
+/** The ranges of the segments that only one form has. The lengths of the segments before them are known. */
 function rangesOf(segments: readonly Segment[], forms: SegmentForms): FormRange[] {
   const ranges: FormRange[] = []
   let start = 0

@@ -8,8 +8,8 @@ import { matches } from './rules.ts'
 export const HELD_SECONDS = 300
 
 /**
- * Begins a change of a draft. Each gets a higher generation than all before it, also than those that were interrupted.
- * Refuses if the draft has not the content that the caller expects, or may have another one in a moment.
+ * Begins a change of a draft. Each gets a higher generation than all before it, including interrupted ones. Refuses if
+ * the draft does not have the content that the caller expects, or may have another one in a moment.
  * @returns the generation
  */
 export async function beginDraftChange(

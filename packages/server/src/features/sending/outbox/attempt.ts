@@ -51,7 +51,7 @@ export async function readClaimed(db: Db, entries: readonly ClaimedEntry[]): Pro
 export interface AttemptProgress {
   /** The provider has the message, and has not answered yet. */
   onHandedOver(): void
-  /** The provider has been asked, and only the outcome is still to be written down. */
+  /** The exchange with the provider is over, and only the outcome is still to be recorded. */
   onOver(): void
 }
 

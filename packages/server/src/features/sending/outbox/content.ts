@@ -14,7 +14,7 @@ import type { WrittenContent } from '../accepting/written-content.ts'
 
 /** Content up to this size is compressed at once, and written by the transaction that accepts it. */
 export const SMALL_BYTES = 1024 * 1024
-/** Content up to this size is read together with what is known of it. */
+/** Content up to this size is read together with its row. */
 const READ_AHEAD_BYTES = 256 * 1024
 /** Writing the content of one request takes less than this: what was written earlier is left over. */
 const WRITE_HOURS_MAX = 6
@@ -44,7 +44,7 @@ export interface BoundContent {
   open(sealingOf: (contentId: string) => Sealing): AsyncGenerator<Buffer>
 }
 
-/** The contents of entries, by the entry's id; those that are gone are left out. */
+/** The contents of entries, by the entry's id; contents that are gone are left out. */
 export async function findContents(db: Db, outboxIds: readonly string[]): Promise<Map<string, BoundContent>> {
   const { rows } = await sql<ContentRow>`
     select content.outbox_id, content.id, content.layout, content.bytes::float8 as bytes, piece.sealed,

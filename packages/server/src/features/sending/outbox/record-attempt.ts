@@ -96,8 +96,8 @@ export interface RecordedOutcomes extends RecordedRefusals {
 }
 
 /**
- * Writes the outcomes of attempts of one tenant, but for those whose claim is lost. The claim of a send that was held after
- * a restore may have been lost with the history.
+ * Writes the outcomes of attempts of one tenant, except for attempts whose claim is lost. The claim of a send that was
+ * held after a restore may have been lost with the history.
  */
 export async function recordOutcomes(
   unit: UnitOfWork,
@@ -182,7 +182,7 @@ function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: 
   const outbox = presentEntry(row)
   const { accountId } = attempt
   if (status === 'sent') return unit.announce({ type: 'send.sent', accountId, data: { outbox } })
-  if (!error) throw new Error('An attempt that fails says why')
+  if (!error) throw new Error('An attempt that fails has an error')
   const type = status === 'queued' ? 'send.retrying' : 'send.failed'
   unit.announce({ type, accountId, data: { outbox, error } })
 }

@@ -49,7 +49,7 @@ export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise
 
 /**
  * Cancels entries that are locked. A message that was sent to some of its recipients is not sent to the others. Neither
- * causes an event: the first was asked for, and the second happens only to deleted accounts, of which nothing can be
+ * causes an event: the first was requested, and the second happens only to deleted accounts, of which nothing can be
  * read any more.
  */
 export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
@@ -112,7 +112,7 @@ export function lookedAt(entry: RawBuilder<unknown>): RawBuilder<unknown> {
       and held.due_at <= greatest(${entry}.due_at, held.paused_until) for key share of held`
 }
 
-/** Announces where an entry stands now. */
+/** Announces the present state of an entry. */
 export async function announceSend(
   unit: UnitOfWork,
   entry: EntryId,

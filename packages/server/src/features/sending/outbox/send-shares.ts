@@ -1,4 +1,4 @@
-/** Places of a process, each for one message that is being sent, and those that one tenant may take. */
+/** Places of a process, each for one message that is being sent, and the number that one tenant may take. */
 export const SENDS_AT_ONCE = 100
 export const SENDS_PER_TENANT = 50
 /** Places that only a tenant without one is given, so that tenants whose servers are slow do not keep out the others. */
@@ -114,7 +114,7 @@ export function planShares(accounts: readonly DueAccount[], running: Running): M
   return planned
 }
 
-/** The first of those with the least value. */
+/** The first of the items with the least value. */
 function leastBy<T>(items: readonly T[], valueOf: (item: T) => number): T | null {
   let [least, value]: [T | null, number] = [null, Infinity]
   for (const item of items) {

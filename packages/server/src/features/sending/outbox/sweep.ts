@@ -23,7 +23,7 @@ interface Found {
   account_id: string
 }
 
-/** Cancels what is queued of those of the accounts that were deleted. */
+/** Cancels queued entries of accounts that were deleted. */
 export async function cancelOfDeleted(
   db: Db,
   accountIds: readonly string[],
@@ -140,7 +140,7 @@ export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
     where day < (clock_timestamp() at time zone 'UTC')::date - ${COUNTED_DAYS}::int`.execute(db)
 }
 
-/** Works on what a statement finds, batch by batch, in one transaction for each tenant. */
+/** Works on the rows that a statement finds, batch by batch, in one transaction for each tenant. */
 export async function inBatches(
   db: Db,
   signal: AbortSignal,

@@ -139,13 +139,13 @@ export const ending: Transition = {
     and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))`,
 }
 
-/** Nobody has heard the answer to a hand-over: the outcome is looked up. The claim stays, in case the answer comes. */
+/** The answer to a hand-over was lost: the outcome is looked up. The claim stays, in case the answer comes. */
 export const becomingUnknown = (seconds: number): Transition => ({
   set: sql`phase = 'unknown', claimed_by = null, ${lookUp(after(seconds))}, updated_at = ${now}`,
   when: sql`outbox.status = 'sending' and outbox.phase = 'handed_over'`,
 })
 
-/** Nobody has heard the answer for the last recipients of a sent message: they count as refused. @param lost as JSON */
+/** The answer for the last recipients of a sent message was lost: they count as refused. @param lost as JSON */
 export const settling = (lost: RawBuilder<unknown>): Transition => ({
   set: sql`phase = null, ${noClaim}, waiting = '{}', held_since = null, updated_at = ${now},
     rejected = outbox.rejected || ${lost}`,

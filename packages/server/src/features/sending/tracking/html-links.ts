@@ -59,7 +59,7 @@ export function findPlaces(html: string): HtmlPlaces {
 /** Finds these parts in steps. */
 export function* findPlacesSteps(html: string): Steps<HtmlPlaces> {
   const links: HtmlLink[] = []
-  /** The innermost SVG image or formula; links in it are those of another language. */
+  /** The innermost SVG image or formula; links in it belong to another language. */
   let foreign: string | null = null
   let lastBodyEnd: number | null = null
   /** The beginning of something that would swallow what is added after it. */

@@ -220,7 +220,7 @@ describe('a trace that was judged by hand', () => {
   })
 })
 
-describe('what is judged', () => {
+describe('an item to be judged', () => {
   test('waits ten seconds', () => {
     const items = [itemOf([5, 'open', FIREFOX, 'a', ''], 0)]
     expect(judgeItems(items, { links: 1, handedOverAt: null }, 14_999)).toEqual([])
@@ -241,7 +241,7 @@ describe('what is judged', () => {
   })
 })
 
-/** Whether a message with these links had a burst near an item, told from all pairs of its clicks. */
+/** Whether a message with these links had a burst near an item, judged by all pairs of its clicks. */
 function hasBurst(items: readonly TrackingItem[], at: number, links: number): boolean {
   const clicks = items.filter(item => item.kind === 'click' && Math.abs(item.at - at) <= 10_000)
   const clicked = new Set(clicks.map(({ link }) => link)).size

@@ -123,7 +123,7 @@ async function lockMessages(
   return { messages, now: rows[0]?.now.getTime() ?? 0 }
 }
 
-/** The oldest of what waits of each message, and what was judged of the time about it. */
+/** The oldest waiting items of each message, and the judged items of the time around them. */
 async function listAbout(
   { sql: tx }: UnitOfWork,
   messages: readonly Message[],

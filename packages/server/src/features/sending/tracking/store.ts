@@ -5,7 +5,7 @@ import { JUDGE_AFTER_SECONDS, type MachineReason } from './judge.ts'
 /** Messages that are found at once. */
 const FOUND_MAX = 500
 
-/** Messages with something to be judged, those that wait longest first, however much waits of each. */
+/** Messages with items to be judged, the longest waiting first, however many items of each wait. */
 export async function listUnjudged(db: Db): Promise<Array<{ outboxId: string; tenantId: string }>> {
   const { rows } = await sql<{ outboxId: string; tenantId: string }>`
     select outbox_id as "outboxId", tenant_id as "tenantId" from tracking_item

@@ -161,7 +161,7 @@ describe('the pixel and the honeypot', () => {
     expect(added(html.replace('|', ''))).toBe(html.replace('|', pixel))
   })
 
-  test('cannot be seen, and the link neither heard nor reached by keyboard', () => {
+  test('cannot be seen, and the link is neither read aloud nor reached by keyboard', () => {
     const { html } = trackHtml('<p>x</p>', ALL, options)
     const [trap, pixel] = html.slice('<p>x</p>'.length).split('</a>')
     expect(trap).toMatch(/rel="nofollow" aria-hidden="true" tabindex="-1" style="display:none">$/)

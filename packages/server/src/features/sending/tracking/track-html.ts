@@ -61,8 +61,8 @@ export function placesFinder(lengthMax: number, inSlices: InSlices): PlacesFinde
 }
 
 /**
- * Replaces the links of a message by tracked ones, and adds the image that reports opens. Only the values of `href` change, and
- * what is added stands in one place; all other characters stay.
+ * Replaces the links of a message by tracked ones, and adds the image that reports opens. Only the values of `href`
+ * change, and the additions are in one place; all other characters stay.
  */
 export function trackHtml(
   html: string,
