@@ -20,7 +20,7 @@ function open() {
 }
 
 describe('AnswerBudget', () => {
-  test('admits at once what a command asked for, and what servers report by themselves', () => {
+  test('admits the answers to a command and the reports of servers at once', () => {
     const { budget } = open()
     budget.grant({ answers: 1_000_000, bytes: 100_000_000 })
     expect(budget.charge(1_000_000, 100_000_000)).toBe(0)

@@ -113,9 +113,9 @@ async function* compareFlags(
   const isLate = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
   const isDue = isLate || options.isThorough === true
   const isUnseenOther = listed !== null && cursor.unseen !== null && listed !== cursor.unseen
-  const isTold = tracked.dirty.has(source) || isUnseenOther
+  const isReported = tracked.dirty.has(source) || isUnseenOther
   next.unseen ??= listed
-  if (!hasLostCount && !isDue && !(isTold && cursor.exists <= FLAGS_AT_ONCE)) return
+  if (!hasLostCount && !isDue && !(isReported && cursor.exists <= FLAGS_AT_ONCE)) return
   yield* differingFlags(tracked, await options.known(), cursor.uidNext, before)
   tracked.dirty.delete(source)
   next.highestModseq = opened.highestModseq

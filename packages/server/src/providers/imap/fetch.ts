@@ -14,7 +14,7 @@ const SOURCE_BYTES = 16 * 1024
  * For messages with a longer header, or whose text begins later: nearly all of them have both within this size.
  */
 const LONG_SOURCE_BYTES = 256 * 1024
-/** Messages whose structures are asked for at once, unless one alone is larger. */
+/** Bytes of messages whose structures are requested together, unless one alone is larger. */
 const STRUCTURED_BYTES_AT_ONCE = 32 * 1024 * 1024
 export const MESSAGES_PER_FETCH = 500
 /** This many refusals in a row without a single message are a problem of the server. */

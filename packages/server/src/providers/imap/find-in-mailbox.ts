@@ -47,7 +47,7 @@ export interface Finding {
    * The best candidates of the page in its order, and one more: all that is kept, however many hits there are.
    */
   best: Candidate[]
-  /** By source, for those that were opened. */
+  /** By source, for the opened sources. */
   uidValidities: Map<string, number>
   messagesAtOnce: number
   /** Over all sources; counted again for each span. */

@@ -54,7 +54,7 @@ test('holds at most one fetch of messages for a busy caller, however large the m
   for await (const step of steps) {
     if (step.type !== 'arrived') continue
     taken += step.messages.length
-    // Time for the adapter to ask for more than it may.
+    // Time for the adapter to request more than it may.
     for (let round = 0; round < 5; round++) await world.uids('INBOX')
     expect(asked() - taken).toBeLessThanOrEqual(MESSAGES_PER_FETCH)
   }

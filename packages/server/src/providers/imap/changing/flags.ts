@@ -39,7 +39,7 @@ export function changeFlags(
   })
 }
 
-/** Messages that are as they were although the server says that it has changed them. */
+/** Messages that did not change although the server claims so. */
 interface Kept {
   count: number
   /** Whether another client changed one of them meanwhile. */
@@ -125,7 +125,7 @@ async function askFlags(
   if (refusal) throw refusal
 }
 
-/** Whether a message has the flags that a change sets. One that is gone needs none. */
+/** Whether a message has the flags that a change sets. A message that is gone needs none. */
 function isAsWanted(message: ChangedMessage | undefined, { isRead, isFlagged }: FlagChange): boolean {
   if (!message) return true
   const { flags } = message
