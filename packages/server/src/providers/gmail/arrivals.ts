@@ -120,7 +120,7 @@ interface Listing<Step> {
   next(options: FollowOptions): Promise<Step | null>
 }
 
-/** The next step of a listing, with what was handed over last if the follower broke off before it was recorded. */
+/** The next step of a listing, with the last handed-over step if the follower broke off before it was recorded. */
 function nextOf<Step>(
   listing: Listing<Step>,
   recorded: number,
@@ -133,6 +133,6 @@ function nextOf<Step>(
 }
 
 function idsIn(step: Pick<ArrivedStep, 'messages' | 'unreadable'> | StatesStep): string[] {
-  const told = 'changes' in step ? step.changes : [...step.messages, ...step.unreadable]
-  return told.map(({ key }) => String(key))
+  const ofStep = 'changes' in step ? step.changes : [...step.messages, ...step.unreadable]
+  return ofStep.map(({ key }) => String(key))
 }

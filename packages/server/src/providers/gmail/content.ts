@@ -67,7 +67,7 @@ async function readSources(
 ): Promise<Map<MessageKey, Buffer>> {
   const sources = new Map<MessageKey, Buffer>()
   let left = bytesMax
-  // What was read before the quota ended would be read again.
+  // Sources that were read before the quota ended would be read again.
   await api.requireRoom(keys.length * UNITS.messagesGet)
   const atOnce = Math.min(SOURCES_AT_ONCE, BATCH_PARTS_MAX)
   for (let at = 0; at < keys.length; at += atOnce) {

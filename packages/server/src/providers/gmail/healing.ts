@@ -17,7 +17,7 @@ export class Healing {
   readonly #listed: LabelledIds
   /** The ids that are still to be looked at, the newest last; null until all are listed. */
   #left: string[] | null = null
-  /** The ids to fetch, of those that were looked at. */
+  /** The ids to fetch, as far as they were looked at. */
   #lacking: string[] = []
   handed: Handed | null = null
 
@@ -88,7 +88,10 @@ export class Healing {
   }
 }
 
-/** What happened while the labels were listed, one after the other, makes a mixture of old and new. */
+/**
+ * Marks the messages that changed while the labels were listed one after the other, since their labels are a mixture of
+ * old and new.
+ */
 async function touchSince(connection: GmailConnection, historyId: string): Promise<void> {
   let pageToken: string | undefined
   for (let pages = 0; pages < TOUCHED_PAGES_MAX; pages += 1) {

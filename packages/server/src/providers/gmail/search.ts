@@ -18,7 +18,7 @@ import { messagesSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
 const IDS_PER_PAGE = 100
-/** Pages that a search may ask for before it ends its page early. */
+/** Pages that a search may request before it ends its page early. */
 const PAGES_MAX = 10
 /** Gmail's order is nearly, but not surely, newest first: that many more are looked at than wanted. */
 const MORE_THAN_WANTED = 10
@@ -146,7 +146,7 @@ function isAfter(hit: SearchHit, position: SearchPosition | null): boolean {
   return position === null || newestFirst(hit, position) > 0
 }
 
-/** A message is the same wherever it is found, so its mailbox does not count. */
+/** Orders messages by time and key. A message is the same in any mailbox, so its mailbox does not count. */
 function newestFirst(a: SearchPosition, b: SearchPosition): number {
   const byTime = b.receivedAt.getTime() - a.receivedAt.getTime()
   if (byTime !== 0 || a.key === b.key) return byTime

@@ -41,8 +41,8 @@ export async function requireMailboxOf(
 }
 
 /**
- * `ChangingProvider.renameMailbox` on Gmail, where each label has its whole path as its name. Those below it come first,
- * so that a change which was interrupted goes on when it is asked for again.
+ * `ChangingProvider.renameMailbox` on Gmail, where each label has its whole path as its name. Labels below it come
+ * first, so that an interrupted change goes on when the call is repeated.
  */
 export async function renameMailbox(
   api: GmailApi,
