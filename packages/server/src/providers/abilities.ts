@@ -58,7 +58,9 @@ export interface SignInAbilities {
   takesCertificates: boolean
   /** Whether an app may name a topic to which changes of its mailboxes are published. */
   publishesToTopics: boolean
-  /** What revoking a grant ends: everything that the user granted to the app, or nothing, since there is no way to. */
+  /**
+   * Scope of a revocation: everything that the user granted to the app, or nothing, since the provider cannot revoke.
+   */
   revokingEnds: 'all_of_app' | 'nothing'
 }
 

@@ -5,7 +5,7 @@ import { type ChangingArrangement, letters } from './arrangement.ts'
 import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What `ChangingProvider` promises of flags and categories. */
+/** Contract of `ChangingProvider` for flags and categories. */
 export function describeChangedFlags(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describe(`${name}: changeFlags`, () => {
     test('adds and removes singly, and keeps what other clients set', async () => {
@@ -65,7 +65,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       expect(cleared?.changed[0]?.flags.categories).toEqual([])
     })
 
-    test('changes thousands, and names those that are gone', async () => {
+    test('changes thousands, and names the ones that are gone', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(2100))
       await using account = await arranged.connect()

@@ -4,7 +4,7 @@ import { describeListing } from './listing.ts'
 import { heldIn, openIndex, partsOf } from './memory-index.ts'
 import { describeWatching } from './watching.ts'
 
-/** What the engine may rely on in every `MailProvider`. `setUp` makes a new account for each test. */
+/** Contract of every `MailProvider`. `setUp` makes a new account for each test. */
 export function describeMail(name: string, setUp: () => Promise<FollowedArrangement>): void {
   describe(`${name}: listMailboxes`, () => {
     test('returns paths, roles and counts, parents before children', async () => {

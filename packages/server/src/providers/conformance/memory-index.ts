@@ -112,7 +112,7 @@ export function heldIn({ messages }: Pick<MemoryIndex, 'messages'>, mailboxKey: 
   return [...messages.values()].filter(({ mailboxKeys }) => mailboxKeys.includes(mailboxKey))
 }
 
-/** Single steps, and those that pages are made of. */
+/** Single steps, and the steps of pages. */
 export function partsOf(steps: readonly SourceStep[]): Array<ResetStep | PageStep['steps'][number]> {
   return steps.flatMap((step): ReadonlyArray<ResetStep | PageStep['steps'][number]> =>
     step.type === 'page' ? step.steps : [step],

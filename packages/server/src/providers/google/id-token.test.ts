@@ -77,7 +77,7 @@ async function signWith(alg: string) {
 const EXPECTED = { audience: 'an-app', nonce: 'n' }
 const IN_TIME = new AbortController().signal
 
-test('tells the user of an ID token that holds', async () => {
+test('returns the user of a valid ID token', async () => {
   const tokens = openIdTokens()
   const before = reads
   for (const iss of ['https://accounts.google.com', 'accounts.google.com'])

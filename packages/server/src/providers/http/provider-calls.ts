@@ -29,7 +29,7 @@ export interface ProviderCall {
   signal?: AbortSignal | undefined
 }
 
-/** An answer, whatever its status. */
+/** An answer of any status. */
 export interface ProviderAnswer {
   status: number
   headers: AnswerHeaders
@@ -38,7 +38,7 @@ export interface ProviderAnswer {
 
 export interface ProviderCallsOptions {
   guard: EgressGuard
-  /** The authorities to trust; undefined: those that Node trusts. */
+  /** The authorities to trust; undefined for Node's own. */
   authorities: SecureContext | undefined
   /**
    * The origins that stand in for the hosts of providers. A host that is not among them is refused, and no others are
@@ -61,8 +61,8 @@ const HTTPS_PORT = 443
 
 /**
  * Calls the HTTP interfaces of providers: HTTP/1.1 over TLS with verified certificates, no redirects, no proxy. The
- * address is checked at each connection. An answer costs no more than its bounds, whatever is sent. The connections to a
- * host are shared by all accounts.
+ * address is checked at each connection. An answer costs no more than its bounds, even if more is sent. The connections
+ * to a host are shared by all accounts.
  */
 export class ProviderCalls implements AsyncDisposable {
   readonly #options: ProviderCallsOptions

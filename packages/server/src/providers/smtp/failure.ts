@@ -75,7 +75,7 @@ function isThrottled(reply: Reply): boolean {
 }
 
 /**
- * Whether a reply to RCPT says that the message has too many recipients: RFC 3463 section 3.6, and the code of old
+ * Whether a reply to RCPT means that the message has too many recipients: RFC 3463 section 3.6, and the code of old
  * servers (RFC 5321 section 4.5.3.1.10).
  */
 export function isOneTooMany(reply: Reply): boolean {

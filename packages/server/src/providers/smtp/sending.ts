@@ -13,7 +13,7 @@ const RESET_SECONDS = 20
 export interface SmtpAccountOptions {
   endpoint: SmtpEndpoint
   login: SmtpLogin
-  /** Ends the connection, whatever is being done over it. */
+  /** Ends the connection at any moment. */
   signal: AbortSignal
 }
 
@@ -58,7 +58,7 @@ function smtpSending(session: SmtpSession): SendingProvider {
       isClean = outcome.recipients.some(({ refusal }) => refusal === null)
       return outcome
     },
-    // SMTP has no way to ask (RFC 5321 section 4.5.5 knows reports of failures only).
+    // SMTP has no look-up (RFC 5321 section 4.5.5 defines reports of failures only).
     lookUp: async () => ({ outcome: 'not_known' }),
   }
 }

@@ -111,7 +111,7 @@ async function sendEnvelope(
   return refusal
 }
 
-/** Reads what is said of the recipients of a refused sender. A server that leaves instead has said enough. */
+/** Reads the replies to the recipients of a refused sender. A server that disconnects instead needs no more. */
 async function skipReplies(count: number, read: () => Promise<Reply>): Promise<void> {
   try {
     for (let left = count; left > 0; left--) if ((await read()).code === 421) return
