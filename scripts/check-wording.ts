@@ -1,6 +1,6 @@
 /**
- * Finds sentences that break the rule "Name the noun" of STYLE.md. The list of known ones only shrinks: a file with more
- * than it has there fails, and one with fewer until `--write` has written the list anew.
+ * Finds sentences that break the rule "Name the noun" of STYLE.md. The list of known ones only shrinks: a file with
+ * more than it has there fails, and so does a file with fewer until `--write` has rewritten the list.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -21,13 +21,13 @@ Usage: npm test [-- options]
 Other arguments go to Vitest, such as names of files.
 `
 const OPTIONS = ['--no-servers', '--durations', '--help']
-/** Where a whole run lists the statements that no test asked of PostgreSQL 16. */
+/** The file in which a whole run lists the statements that ran on PostgreSQL 18 only. */
 const STATEMENTS = path.join(ROOT, 'node_modules/.cache/statements-on-18-only.txt')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const given = process.argv.slice(2).filter(argument => !OPTIONS.includes(argument))
 const [isWithoutServers, isMeasured, isHelp] = OPTIONS.map(option => process.argv.includes(option))
-/** Only a run of everything shows what PostgreSQL 16 is never asked. */
+/** Only a whole run shows which statements never ran on PostgreSQL 16. */
 const isWhole = !isWithoutServers && given.length === 0 && hasOldestPostgres()
 const print = (text: string) => void process.stdout.write(text)
 

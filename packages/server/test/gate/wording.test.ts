@@ -95,7 +95,7 @@ describe('the list of known findings', () => {
     ])
   })
 
-  test('is written anew in the order of the files, also after a move, but not with more in all', () => {
+  test('is rewritten in the order of the files, even after a move, unless the total grew', () => {
     const list = shortenList(found, { 'old.ts': 3 })
     expect(Object.entries(list ?? {})).toEqual([
       ['a.ts', 1],
