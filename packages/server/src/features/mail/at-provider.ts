@@ -11,7 +11,7 @@ import { recordSuspicion } from './messages/record-suspicion.ts'
 /** The columns of an account that its sync is woken by. */
 export type SyncedAccount = Pick<AccountRow, 'id' | 'tenant_id'>
 
-/** Does what changes an account at its provider, and refuses what fails there. */
+/** Makes a change at the provider of an account, and refuses the request if it fails there. */
 export async function changeAtProvider<T>(
   context: Pick<Commits, 'step'>,
   account: SyncedAccount,
@@ -35,7 +35,7 @@ export async function refuseFailed(
   return refuseFailure(error, 'change')
 }
 
-/** Refuses, and wakes the sync, because the provider no longer has what the index has. */
+/** Refuses, and wakes the sync, because the provider no longer has the same mail as the index. */
 export async function refuseGone(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<never> {
   await wakeSync(context, account)
   return refuse('provider_not_found')

@@ -193,7 +193,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
         select count(*)::integer as count from pg_locks
         where not granted and relation = 'account_secret'::regclass`
       await expect.poll(async () => (await waiting.execute(tx)).rows[0]?.count).toBe(1)
-      // Does what another request would do that removes the SMTP server and its own password.
+      // Acts like another request that removes the SMTP server and its own password.
       await sql`update account set imap = jsonb_set(imap, '{smtp}', 'null')`.execute(tx)
       await sql`delete from account_secret where name = 'smtp_password'`.execute(tx)
       return { answer }

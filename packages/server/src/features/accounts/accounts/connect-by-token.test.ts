@@ -206,7 +206,7 @@ describe('POST /v1/accounts', () => {
     expect((await other.get<{ items: unknown[] }>('/v1/accounts')).body.items).toEqual([])
   })
 
-  test('turns off what the user did not grant, until it is granted', async () => {
+  test('turns off halves that the user did not grant, until they are granted', async () => {
     const { email, refreshToken } = await at.newGrant([...WHO, MAIL])
     const { body: account } = await at.connect(refreshToken)
     expect(account).toMatchObject({

@@ -45,8 +45,8 @@ export interface ConnectOptions extends SignedIn {
 }
 
 /**
- * Refuses what can be refused before anybody signs in: an overdue payment, settings that the plan forbids, and a plan that
- * allows no more accounts, unless one of the tenant's accounts waits for a new grant. Counts only within
+ * Refuses all that can be refused before the user signs in: an overdue payment, settings that the plan forbids, and a
+ * plan that allows no more accounts, unless one of the tenant's accounts waits for a new grant. Counts only within
  * `connectWithGrant`.
  */
 export async function requireRoomForGrant(
@@ -97,7 +97,7 @@ export async function reconnectWithGrant(
   return renew(unit, keys, account, signedIn)
 }
 
-/** By its subject; where that is not known, by its address. */
+/** Finds the account by its subject, or by its address if the subject is unknown. */
 async function findAccountIdOf(unit: ChangeUnit, { subject, email }: Identity): Promise<string | null> {
   const known = subject && (await findAccountIdBySubject(unit.sql, unit.tenantId, subject))
   return known || findAccountIdByEmail(unit.sql, unit.tenantId, email)

@@ -25,7 +25,7 @@ import { type AccountChange, listAccountViews, lockAccount, updateAccount } from
 
 const on = implement(contract).$context<RequestContext>()
 
-/** `credentialPepper` is what account tokens are digested with. */
+/** Account tokens are digested with `credentialPepper`. */
 export function accountOperations({
   credentialPepper,
   endingKeys,

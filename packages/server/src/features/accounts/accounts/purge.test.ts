@@ -269,7 +269,7 @@ describe('purgeDueAccounts', () => {
     expect(rows.map(({ key }) => key)).toEqual(['shared-template', 'sync-of-another'])
   })
 
-  test('deletes what waits for webhook endpoints and what they answered, of this account only', async () => {
+  test('deletes waiting webhook deliveries and the answers of endpoints, of this account only', async () => {
     await using app = await openTestApp()
     await using purge = await openPurge(app)
     const endpointId = newId()

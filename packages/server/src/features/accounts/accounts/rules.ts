@@ -13,8 +13,8 @@ import type { MailServer } from '../../../providers/mail-server.ts'
 import type { Identity, OAuthProvider } from '../../../providers/sign-in.ts'
 
 /**
- * Computes the account's own values after a change. Refuses what the account cannot have: calendars, contacts and
- * shared mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
+ * Computes the account's own values after a change. Refuses settings that the account cannot have: calendars, contacts
+ * and shared mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
  */
 export function planSettings(
   tenant: TenantSettings,

@@ -14,7 +14,7 @@ export const tenantOf = ({ tenantName }: ShownFlow): Html => html`<strong>${tena
 
 const CANCEL_ID = 'cancel'
 
-/** The buttons of a page in a row: what goes on, other ways, and Cancel, which sends a form of its own. */
+/** The buttons of a page in a row: the main one, other ways, and Cancel, which sends a form of its own. */
 export function buttonRow(first: string, others: HtmlPart = null): Html {
   return html`<div class="row">
     <button class="first">${first}</button>
@@ -25,7 +25,7 @@ export function buttonRow(first: string, others: HtmlPart = null): Html {
 
 const CANCEL = html`<form method="post" id="${CANCEL_ID}" hidden>${actionField('cancel')}</form>`
 
-/** Renders a page of a flow that goes on, with the form of its Cancel button and what follows that. */
+/** Renders a page of a flow that goes on, with the form of its Cancel button and the elements after it. */
 export function renderFlowPage(page: PublicPage, last: HtmlPart = null): string {
   return renderPublicPage({ ...page, content: html`${page.content} ${CANCEL} ${last} ${pageScript}` })
 }

@@ -106,7 +106,7 @@ export function usualPort(kind: ServerKind, security: string): number {
   return security === 'starttls' ? starttls : tls
 }
 
-/** By the path of a wrong input: the field, and what to enter there. */
+/** The field, and advice on what to enter there, by the path of a wrong input. */
 const WRONG: Readonly<Record<string, readonly [field: keyof ImapFields, text: string]>> = {
   email: ['email', 'Enter a full email address, such as ada@example.com.'],
   password: ['password', 'Enter your password.'],

@@ -30,7 +30,7 @@ for (const form of document.forms)
 addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset.sent
   for (const waiting of document.querySelectorAll('[data-waiting]')) waiting.textContent = ''
-  // The browser fills in again what was chosen.
+  // The browser restores the last choice.
   for (const choice of choices) place(choice)
 })
 `

@@ -56,14 +56,14 @@ describe('the form of an IMAP mailbox', () => {
   } as const
   const filled: ImapFields = { ...fieldsOf('ada@example.org', servers), password: ' secret ' }
 
-  test('becomes what was found, and the password as it is', () => {
+  test('becomes the input of an account, with the password unchanged', () => {
     expect(checkImapFields(filled)).toMatchObject({
       outcome: 'valid',
       input: { email: 'ada@example.org', password: ' secret ', ...servers },
     })
   })
 
-  test('leaves out what is empty, so that it is searched for', () => {
+  test('leaves out empty fields, so that they are searched for', () => {
     const checked = checkImapFields({ ...EMPTY_FIELDS, email: 'ada@example.org', password: 'x' })
     expect(checked).toEqual({
       outcome: 'valid',

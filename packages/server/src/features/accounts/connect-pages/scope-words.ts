@@ -50,7 +50,7 @@ const PERMISSIONS: readonly Permission[] = [
     words: 'see your name and email address',
     allows: ['person'],
   },
-  // It lets the service keep what was granted, which a person takes for granted.
+  // It lets the service keep the grant, which a person expects anyway.
   { scopes: ['offline_access'], words: '', allows: [] },
 ]
 

@@ -6,7 +6,7 @@ import type { ClientName } from '../../../accounts/apps/clients.ts'
 import { digestSecret } from './rules.ts'
 import { endAttempts } from './record.ts'
 
-/** How long a sign-in at the provider may take. */
+/** Time that a sign-in at the provider may take. */
 export const ATTEMPT_SECONDS = 600
 
 export interface NewAttempt extends ClientName {

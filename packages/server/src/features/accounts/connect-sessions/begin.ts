@@ -57,7 +57,7 @@ export async function openShowing(parts: FlowParts, session: SessionRow, provide
   return { outcome: 'shown', nonce: newId(), scopes: typeof ready === 'string' ? [] : ready.scopes }
 }
 
-/** Begins a sign-in: what would keep it from ending well is found before the browser leaves. */
+/** Begins a sign-in. Reasons that would make it fail are found before the browser leaves. */
 export async function beginAttempt(
   parts: FlowParts,
   token: string,
@@ -111,7 +111,7 @@ function digestOf(secret: string): Buffer {
   return digest
 }
 
-/** Why the tenant can have no account from this flow, or null. A reconnect takes no room. */
+/** The reason why the tenant can have no account from this flow, or null. A reconnect takes no room. */
 async function requireRoom(
   parts: FlowParts,
   session: SessionRow,

@@ -44,7 +44,7 @@ export interface FlowServices {
   requireStorage: RequireStorage
 }
 
-/** Decides what a new flow offers, or refuses it. Returns the session, and the token of its link. */
+/** Decides which providers a new flow offers, or refuses it. Returns the session, and the token of its link. */
 export async function planSession(
   { requireStorage, ...services }: FlowServices,
   db: Db,

@@ -94,7 +94,7 @@ export async function failFlow(
   return findReturnUrl(services, session, ending, token)
 }
 
-/** Where the browser goes at the end of a flow. */
+/** The URL to which the browser goes at the end of a flow. */
 export async function findReturnUrl(
   { db, baseUrl }: { db: Db; baseUrl(): string },
   session: SessionRow,
@@ -142,7 +142,7 @@ export function errorOf(error: unknown, { log }: Pick<EndServices, 'log'>, reque
     log.error({ requestId, error }, 'A connect flow failed')
     return 'internal_error'
   }
-  // Not the cause itself: it may hold what the provider answered.
+  // Not the cause itself, which may hold the provider's answer.
   const kind = error instanceof Error && error.cause instanceof ProviderFailure ? error.cause.kind : null
   log.info({ requestId, reason: known, kind }, 'A connect flow was refused')
   return known

@@ -112,7 +112,7 @@ export function openConnectFlows(options: FlowOptions): ConnectFlows & { parts: 
   }
 }
 
-/** Why a session can no longer be used, or null. */
+/** The reason why a session can no longer be used, or null. */
 export function endedAs(session: SessionRow): 'session_expired' | 'session_used' | null {
   if (stateOf(session) === 'pending') return null
   return session.error === 'session_expired' ? 'session_expired' : 'session_used'

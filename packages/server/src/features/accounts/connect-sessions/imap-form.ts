@@ -19,7 +19,7 @@ import { countUse, recordEnd } from './record.ts'
 import { connectErrorOf, type Ending, settingsOfImap } from './rules.ts'
 import { lockSession, type SessionRow } from './store.ts'
 
-/** How the caller of the form commits: an operation by its context, a page by itself. */
+/** The way in which the caller of the form commits: an operation by its context, a page by itself. */
 export interface FormCall {
   client: string
   requestId: string
@@ -143,7 +143,9 @@ function countingCheck({ mail: { servers }, logins }: FlowParts, client: string)
   }
 }
 
-/** Commits the account and the end of the session together, or what keeps the account from being connected. */
+/**
+ * Commits the account and the end of the session together, or the error that keeps the account from being connected.
+ */
 async function record(
   flow: FormFlow,
   store: (unit: ChangeUnit) => Promise<AccountView>,

@@ -63,8 +63,8 @@ export function pageUrl(baseUrl: string, token: string): string {
 export type Ending = { accountId: string } | { error: ConnectError }
 
 /**
- * Where the browser goes at the end: the redirect URI with the outcome added to its query, or, if there is none or it is
- * no longer allowed, the page of the link.
+ * The URL to which the browser goes at the end: the redirect URI with the outcome added to its query, or, if there is
+ * none or it is no longer allowed, the page of the link.
  */
 export function returnUrl(
   session: { redirectUri: string | null; returnState: string | null },

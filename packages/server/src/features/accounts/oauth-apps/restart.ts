@@ -10,7 +10,7 @@ import { recordReachChanged } from '../../../accounts/halves/reach.ts'
 const BATCH_ACCOUNTS = 500
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
-/** The accounts to restart: those that could not be reached because of the app, or all of them. */
+/** The accounts to restart: only accounts that could not be reached because of the app, or all. */
 type Which = 'misconfigured' | 'all'
 
 const restartAccounts: JobKind<{ appId: string; which: Which; afterId: string }> = {

@@ -15,7 +15,9 @@ export interface GivenApp {
   gmailPush?: GmailPush | null | undefined
 }
 
-/** Refuses what an app of the provider cannot have: options of the other provider, and scopes that read no mail. */
+/**
+ * Refuses fields that an app of the provider cannot have: options of the other provider, and scopes that read no mail.
+ */
 export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic: boolean }): void {
   const { name, defaultCloud, takesCertificates, publishesToTopics } = signInAbilitiesOf(app.provider)
   const hasCertificate = app.certificate !== undefined || app.privateKey !== undefined

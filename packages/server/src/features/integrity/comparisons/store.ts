@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import { VERIFIED_HOURS } from './rules.ts'
 import { followedCount } from '../../../processes/list-instances.ts'
 
-/** When the account was last found equal to its provider; null if it never was. */
+/** Time at which the account was last found equal to its provider; null if it never was. */
 export async function findVerifiedAt(db: Db, accountId: string): Promise<Date | null> {
   const row = await db
     .selectFrom('account_half')

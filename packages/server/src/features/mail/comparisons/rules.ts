@@ -1,4 +1,7 @@
-/** The number of messages of a mailbox that its provider listed, the number in the index, and what differs. */
+/**
+ * The number of messages of a mailbox that its provider listed, the number in the index, and the numbers of
+ * differences.
+ */
 export interface ComparedCounts {
   listed: number
   indexed: number

@@ -47,7 +47,7 @@ interface Followed {
   turn: Promise<unknown>
   /** Earlier batches, which are being stored while the next one is fetched. They never reject. */
   storing: Array<Promise<void>>
-  /** When the next turn may begin, by `performance.now()`. */
+  /** Time at which the next turn may begin, by `performance.now()`. */
   restsUntil: number
 }
 
@@ -64,7 +64,7 @@ export class BodyStoring implements AsyncDisposable {
   /** Accounts with messages to store, in the order of asking. */
   readonly #line = new Set<Followed>()
   readonly #running = new Set<Followed>()
-  /** When to look at the accounts with something left to store, by `performance.now()`. */
+  /** Time of the next look at accounts with something left to store, by `performance.now()`. */
   #lookAt = 0
   /** Ends a wait: a turn has ended, or an account has news. */
   readonly #stirred = new Nudge()
@@ -299,7 +299,7 @@ async function storeWalked(turn: Turn): Promise<boolean> {
   const { context, followed, stand, account, room } = turn
   const walk = stand.whole
   if (!walk) return false
-  // A walk that begins would find, and fetch again, what is being stored.
+  // A walk that begins would find, and fetch again, messages that are being stored.
   if (walk.below === null) await Promise.all(followed.storing)
   const { found, end } = await listUnstored(context.db, account.id, walk.below)
   const batch = cutBatch(found, room)

@@ -18,7 +18,7 @@ const LOOK_SECONDS = 60
 /** Time for one account before all others had as long. */
 const TURN_SECONDS = 5
 const ACCOUNTS_LISTED_MAX = 100
-/** Seconds until what could not be read is tried again. */
+/** Seconds until unreadable bodies are tried again. */
 const RETRY_SECONDS = 300
 /** A body that could not be read for this long keeps the words that it has in the index. */
 const KEEP_AFTER_SECONDS = 3600
@@ -37,9 +37,12 @@ interface Progress {
   /** The numbers of stale documents that this walk found, and that it wrote. */
   found: number
   written: number
-  /** When a walk could first write nothing, since no body that is left can be read; null if the last one did write. */
+  /**
+   * Time of the first walk that wrote nothing, since no body that is left can be read; null if the last walk wrote
+   * some.
+   */
   stuckAt: number | null
-  /** When the last walk ended that could write nothing. */
+  /** Time at which the last walk ended that wrote nothing. */
   retriedAt: number | null
 }
 

@@ -54,7 +54,7 @@ export async function fetchBatch(
       for (const message of messages) {
         const content = sources.get(message.key)
         left -= content?.length ?? 0
-        // A literal is complete, whatever size was announced. But a message with a size is not empty.
+        // A literal is complete, even if another size was announced. But a message with a size is not empty.
         if (content && (content.length > 0 || !message.size)) found.set(message, content)
       }
     }

@@ -5,7 +5,7 @@ import { FIRST_ID } from '../../../kit/ids.ts'
 /** Accounts with stored content that one sweep looks at. The next one goes on behind them. */
 const OWNERS_MAX = 1_000
 
-/** How far the sweeps of this process have come. */
+/** Progress of the sweeps of this process. */
 export interface OwnerWalk {
   afterId: string
 }

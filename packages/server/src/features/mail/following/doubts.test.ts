@@ -35,7 +35,7 @@ describe('Doubts', () => {
     expect([loses(900, 30 * SECOND), mustAsk(50 * SECOND)]).toEqual([false, true])
   })
 
-  test('a doubt about a source that is not listed any more is forgotten, and no other', () => {
+  test('a doubt about a source that is no longer listed is forgotten, and no other', () => {
     const doubts = new Doubts()
     for (const source of ['Work', 'Old work', 'INBOX']) doubts.believes(`comparing ${source}`, 900, 1_000)
     doubts.forgetUnlisted(new Set(['Old work', 'INBOX']))

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000
 const FRUITLESS_PAUSE_MS = 5_000
 /** Neither the clock nor news of other mailboxes cause a pass more often than this. */
 const PASS_INTERVAL_SECONDS_MIN = 1
-/** How many times longer than a pass the time until the next one is at least, which matters in large accounts. */
+/** The least ratio of the time until the next pass to the time of a pass, which matters in large accounts. */
 const PAUSE_FACTOR = 9
 
 type Given = Awaited<ReturnType<Follow>>
@@ -214,8 +214,8 @@ async function verify(
 
 /**
  * The time after which all mailboxes are looked at again.
- * @param mayWait whether the last pass found nothing new. If it did, what happened while it went from mailbox to mailbox
- *   may not have been reported.
+ * @param mayWait whether the last pass found nothing new. If it did, changes while it went from mailbox to mailbox may
+ *   not have been reported.
  */
 function untilPassSeconds(
   { doubts }: Session,

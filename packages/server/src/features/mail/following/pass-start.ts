@@ -30,7 +30,7 @@ type UnfinishedRow = Omit<Unfinished, 'sources'> & { sources: string[] }
 type StartRow = Wanted & UnfinishedRow & IndexedMailbox & { account_id: string | null }
 
 /**
- * Does what `takeWanted` does and reads the start of the pass: in one statement, since most passes find nothing new and
+ * Combines `takeWanted` with reading the start of the pass in one statement, since most passes find nothing new and
  * need no other.
  * @throws FenceLost
  */

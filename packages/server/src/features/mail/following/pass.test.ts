@@ -33,7 +33,7 @@ import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 const held = (content: string, mailboxIds: readonly string[]) =>
   `${content} in ${mailboxIds.toSorted().join()}`
 
-/** Folds the feed over what the index held when the account was initialized. */
+/** Folds the feed over the state of the index when the account was initialized. */
 function fold(initial: readonly IndexedMessage[], feed: readonly FeedEvent[]): string[] {
   const messages = new Map(initial.map(({ id, content, mailboxIds }) => [id, held(content, mailboxIds)]))
   for (const { type, data } of feed) {
@@ -63,7 +63,7 @@ async function passDisturbed(db: Db, owned: OwnedAccount, world: MailWorld): Pro
   }
 }
 
-/** The index equals the world, and so does what a reader of the feed has made of it. */
+/** The index equals the world, and so does the copy that a reader of the feed has made. */
 async function expectTrue(db: Db, world: MailWorld, initial: readonly IndexedMessage[]): Promise<void> {
   expect(await readPlaces(db)).toEqual(world.truth())
   expect(await listUnfollowed(db)).toEqual([])

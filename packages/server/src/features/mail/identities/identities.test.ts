@@ -204,7 +204,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
     expect(await list()).toHaveLength(2)
   })
 
-  test('bounds what all signatures of an account take', async () => {
+  test('bounds the size of all signatures of an account together', async () => {
     const app = await newTenant()
     const { path, list, create, accountId } = await openIdentities(app)
     const large = { html: 'é'.repeat(100_000), text: 'é'.repeat(100_000) }
@@ -246,7 +246,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
 })
 
 describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
-  test('changes what is present, and replaces a signature as a whole', async () => {
+  test('changes the given fields, and replaces a signature as a whole', async () => {
     const app = await newTenant()
     const { path, list, create } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com', name: 'Sales' })

@@ -5,7 +5,7 @@ import { useTestApp } from '../../../../test/use-app.ts'
 const { newTenant } = useTestApp()
 
 describe('the mail settings of an account', () => {
-  test('start without signing, and keep what is set', async () => {
+  test('start without signing, and keep their values', async () => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { status: 'paused' })
     const beside = await sampleAccount(app.db, app.tenantId)

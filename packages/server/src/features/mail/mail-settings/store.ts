@@ -32,7 +32,7 @@ export interface OwnSignatures {
   signature: Signature | null
   /** As it was set at the provider. */
   providerSignature: Signature | null
-  /** When the addresses and signatures of the provider were read; null if they were not. */
+  /** Time at which the addresses and signatures of the provider were read; null if they were not. */
   readAt: Date | null
 }
 

@@ -21,7 +21,7 @@ import {
 const MOVING = '\u0001'
 
 /**
- * Records the provider's mailboxes and announces what changed. Mailboxes that vanished stay until their messages are
+ * Records the provider's mailboxes and announces the changes. Mailboxes that vanished stay until their messages are
  * found elsewhere or lost (`recordUnfiled`, `recordUnlabelled`); then `recordVanishedMailboxes` takes them out.
  */
 export async function recordMailboxes(
@@ -174,7 +174,7 @@ async function updateMailboxes(
 
 /**
  * Follows a renamed mailbox on from its former cursor. Its unreadable messages, which are tried again there, and its
- * changed keys move with it; those of a mailbox that can no longer hold messages are deleted.
+ * changed keys move with it; both are deleted for a mailbox that can no longer hold messages.
  */
 async function moveSources(unit: UnitOfWork, account: MailAccount, plan: MailboxPlan): Promise<void> {
   const moved = plan.kept.flatMap(({ indexed: { source: from, cursor }, remote: { source: to } }) =>
@@ -208,7 +208,7 @@ async function moveSources(unit: UnitOfWork, account: MailAccount, plan: Mailbox
   }
 }
 
-/** Forgets what was followed and noted of the sources of mailboxes that are no more. */
+/** Deletes the cursors, quarantine and changed keys of the sources of mailboxes that are gone. */
 export async function stopFollowing(
   unit: UnitOfWork,
   account: MailAccount,

@@ -31,8 +31,8 @@ export interface MailboxPlan {
 }
 
 /**
- * Matches the provider's mailboxes with those of the index: by the provider's lasting id, else by key, else by a rename
- * of which `isRenamed` is sure. A match must be the only one on both sides.
+ * Matches the provider's mailboxes with the index's: by the provider's lasting id, else by key, else by a rename of
+ * which `isRenamed` is sure. A match must be the only one on both sides.
  */
 export function planMailboxes(
   indexed: readonly IndexedMailbox[],

@@ -42,7 +42,7 @@ export async function listMailboxes(db: Db, accountId: string): Promise<MailboxR
   return rows
 }
 
-/** The mailboxes of the account, as what is recorded of messages names them. */
+/** The mailboxes of the account, in the form in which records of messages name them. */
 export async function listPlacedMailboxes(db: Db, accountId: string): Promise<PlacedMailbox[]> {
   const { rows } = await sql<{ id: string; key: string; role: string }>`
     select id, provider_key as key, role from mailbox where account_id = ${accountId} and not is_deleted

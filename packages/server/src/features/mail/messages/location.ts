@@ -83,8 +83,8 @@ export async function listMessageLocations(
 }
 
 /**
- * Where the provider has messages that bear the mark of a draft, but for one of them: copies that other clients made of
- * the draft, which are messages of their own.
+ * The locations of messages with the mark of a draft, except one: copies that other clients made of the draft, which
+ * are messages of their own.
  */
 export async function listDraftCopies(
   db: Db,
@@ -109,7 +109,7 @@ export function knownOf(locations: readonly Location[]): Map<MessageKey, KnownMe
   return new Map(locations.flatMap(({ key, known }) => (known ? [[key, known]] : [])))
 }
 
-/** Where the provider has a message; null while that is not known. */
+/** The location of a message at the provider; null while it is unknown. */
 export async function findLocation(db: Db, accountId: string, messageId: string): Promise<Location | null> {
   const { rows } = await sql<LocationRow>`
     select ${locationColumns} from message join ${located}

@@ -35,7 +35,7 @@ export async function recordArrivals(
   const unplaced = account.hasMissing ? await lockUnplaced(unit, account, marked.others) : []
   const { found, created } = pairUp(marked.others, unplaced)
   const placed = await placeFound(unit, account, found)
-  // Only now: what was found is no longer missing.
+  // Only now, since found messages are no longer missing.
   const saved = await takeSavedContents(unit, account, account.hasMissing ? created : [])
   const replacing = [...keyed.rewritings, ...marked.rewritings, ...saved.rewritings]
 

@@ -69,9 +69,9 @@ export async function recordChangedFlags(
 }
 
 /**
- * Records flags of a message without asking what the message is now. If it or its mailbox is no longer as it was read, the
+ * Records flags of a message without reading its present row. If it or its mailbox has changed since it was read, the
  * commit fails with `isUnmet`, and nothing is recorded.
- * @returns the message as it is now; null, and nothing is recorded, if it reads as before
+ * @returns the message as it is now; null, and nothing is recorded, if it did not change
  */
 async function recordAsRead(
   unit: UnitOfWork,
@@ -121,7 +121,7 @@ interface HeldRow extends SummaryRow {
 /** Reads the messages of these that the account still has, locked with it. Refuses an account that was deleted. */
 async function hold(unit: UnitOfWork, accountId: string, ids: readonly string[]): Promise<HeldRow[]> {
   await executeUnawaited(unit.sql, lockingHalf(unit, accountId, 'mail'))
-  // The account alone, where it has none of the messages any more.
+  // The account alone, if it has none of the messages any more.
   const { rows } = await sql<HeldRow | { id: null }>`
     with held as materialized (
       select ${summaryColumns} from message

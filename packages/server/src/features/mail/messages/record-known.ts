@@ -16,7 +16,7 @@ import type { MailAccount } from './rules.ts'
 /** A message of the index, locked in the transaction. */
 export interface HeldMessage extends MessageRow {
   id: string
-  /** Where it is, is not known now. */
+  /** Its location is unknown now. */
   is_missing: boolean
   /** Null if it has a lasting id, its UID is not known now, or its mailbox is no more. */
   uid: number | null
@@ -29,8 +29,8 @@ export interface Rewriting {
   held: HeldMessage
   next: MessageRow
   /**
-   * Where it is now: its UID, null if it has a lasting id; `awaited` if a sync has yet to find its UID in its mailbox;
-   * null if that is as it was.
+   * Its location now: its UID, null if it has a lasting id; `awaited` if a sync has yet to find its UID in its mailbox;
+   * null if it did not change.
    */
   location: { uid: number | null } | 'awaited' | null
 }
@@ -85,7 +85,7 @@ export function rowOf({
 }
 
 /**
- * Rewrites messages that read otherwise at the provider, where they are now, and what they are found by.
+ * Rewrites messages that differ at the provider, their locations, and their search documents.
  * @returns the changed fields of each
  */
 export async function rewriteHeld(

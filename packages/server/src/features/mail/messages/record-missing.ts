@@ -10,9 +10,9 @@ import type { FollowedSource, MailAccount } from './rules.ts'
 const idsOf = ({ mailboxes }: FollowedSource) => mailboxes.map(({ id }) => id)
 
 /**
- * A message that is gone from where it was is *missing* first: it may turn up in another mailbox, and then it moved.
- * Only what no mailbox has at the end of a pass is deleted. The state lies in the rows, so that a crash forgets nothing.
- * A message under a lasting id that was found in another source meanwhile is not missing.
+ * A message that is gone from its location is *missing* first: it may turn up in another mailbox, and then it moved.
+ * Only a message that no mailbox has at the end of a pass is deleted. The state lies in the rows, so that a crash
+ * forgets nothing. A message under a lasting id that was found in another source meanwhile is not missing.
  */
 export async function markMissing(
   unit: UnitOfWork,

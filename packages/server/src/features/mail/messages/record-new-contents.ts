@@ -39,8 +39,8 @@ export interface NewContents {
 }
 
 /**
- * Takes arrivals that are contents of drafts which the provider names, whatever the key of the content is. The latest
- * one replaces the content in the index.
+ * Takes arrivals that are contents of drafts which the provider names, under any key of the content. The latest one
+ * replaces the content in the index.
  */
 export async function takeKeyedContents(
   unit: UnitOfWork,
@@ -71,9 +71,9 @@ export async function takeKeyedContents(
 }
 
 /**
- * Arrivals that are contents of drafts of ours, by the mark that we gave them. A later content replaces the one that the
- * index has. An earlier one was left behind when a replacement was interrupted: it is not indexed. In both cases a job
- * removes what is left of the old one.
+ * Arrivals that are contents of drafts of ours, by the mark that we gave them. A later content replaces the one that
+ * the index has. An earlier one was left behind when a replacement was interrupted: it is not indexed. In both cases a
+ * job removes the remains of the old one.
  */
 export async function takeMarkedContents(
   unit: UnitOfWork,

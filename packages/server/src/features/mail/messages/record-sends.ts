@@ -107,7 +107,7 @@ export interface Referring {
   mayBeReport: boolean
 }
 
-/** Notes of inbound messages what may make them answers to sends: the send they refer to, and signs of a report. */
+/** Records the signs that an inbound message answers a send: the send that it refers to, and signs of a report. */
 export async function noteAnswers(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,

@@ -143,8 +143,8 @@ function walkAccount(accountId: string): Walk {
 }
 
 /**
- * OFFSET 0 keeps the walk through the mailbox the outer loop, whatever the planner thinks of the filters. A mailbox of
- * another account is not walked at all.
+ * OFFSET 0 keeps the walk through the mailbox the outer loop, for any estimate of the filters. A mailbox of another
+ * account is not walked at all.
  */
 function walkMailbox(accountId: string, mailboxId: string): Walk {
   return {

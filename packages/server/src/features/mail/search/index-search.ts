@@ -9,7 +9,8 @@ import type { Found } from './search-page.ts'
 import { type Band, searchBand } from './store.ts'
 
 /**
- * The newest matches that are ranked together, then the next as many: a common word costs no more in a larger account.
+ * Number of the newest matches that are ranked together, then of the next ones: a common word costs no more in a larger
+ * account.
  */
 const BAND_MESSAGES = 5000
 /** A query of many words ranks fewer messages at once, since each costs more. */

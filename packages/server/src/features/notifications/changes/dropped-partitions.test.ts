@@ -63,7 +63,7 @@ test('a partition that is dropped takes no retained event from clients that read
       return { kind, ids, done }
     }),
   )
-  /** Falls behind what is retained, again and again. */
+  /** Falls behind the retained events, again and again. */
   async function readSlowly() {
     const ids: string[] = []
     for (let after = '0'; !isOver(ids.at(-1));) {

@@ -4,7 +4,7 @@ import type { FeedItem, FeedPage } from './store.ts'
 /** Events that are held for a client that reads slowly, at most. */
 export const STREAM_PAGE_EVENTS = 100
 const PACE: StreamPace = { commentMilliseconds: 15_000, streamMilliseconds: 3_600_000 }
-/** How long a client waits before it connects again. */
+/** Time that a client waits before it connects again. */
 const RECONNECT_MILLISECONDS = 1_000
 
 /** Tests are more impatient. */

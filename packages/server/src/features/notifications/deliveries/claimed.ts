@@ -35,7 +35,7 @@ export class ClaimedDeliveries {
     return Array.from(this.#held.values(), ({ delivery }) => delivery)
   }
 
-  /** How many are posted at the moment. */
+  /** Number of deliveries that are being posted. */
   countPosted(endpointId: string): number {
     return this.#posted.get(endpointId) ?? 0
   }

@@ -19,7 +19,7 @@ export interface ClaimedDelivery {
   body: string
   attempts: number
   tries: number
-  /** How often the row has become a replay. */
+  /** Number of times that the row has become a replay. */
   replays: number
   isTest: boolean
   isReplay: boolean
@@ -40,7 +40,7 @@ export interface Claim {
 /** An endpoint that is locked. */
 interface HeldEndpoint {
   endpointId: string
-  /** How many deliveries may be claimed. */
+  /** Number of deliveries that may be claimed. */
   count: number
   isFailing: boolean
   mayProbe: boolean
@@ -98,7 +98,7 @@ async function holdEndpoints(
 
 /**
  * Makes deliveries due that rested while the endpoint was failing, or that were held until a change of the endpoint.
- * The next claim takes those that are too many for one statement.
+ * The next claim takes the rest that is too large for one statement.
  */
 async function releaseDeliveries(tx: Transaction<Tables>, endpointId: string): Promise<void> {
   await sql`

@@ -21,12 +21,14 @@ import { isAcknowledged } from './rules.ts'
 import { Slots } from './slots.ts'
 import type { DueEndpoint } from './plan-attempts.ts'
 
-/** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
+/** The pulse, wakes and due times find due deliveries; this poll is only a safeguard. */
 const POLL_SECONDS = 30
 /** Endpoints in doubt are looked at again after this time. */
 const DOUBT_SECONDS = 1
 const LOOK_INTERVAL_MILLISECONDS = 4
-/** The next look after a claim comes this soon: what is left may be due earlier than what was seen before it. */
+/**
+ * The next look after a claim comes this soon: the rest may be due earlier than the next time that was seen before it.
+ */
 const AFTER_CLAIM_SECONDS = 0.02
 
 const NO_TARGETS: ReadonlyMap<string, EndpointTarget> = new Map()
@@ -48,8 +50,8 @@ export interface DispatcherOptions {
 }
 
 /**
- * Posts what is due to its endpoints. Endpoints are scheduled, not deliveries: each in its turn gives the deliveries
- * that have waited longest. Disposing takes nothing new, and waits for what was posted.
+ * Posts due deliveries to their endpoints. Endpoints are scheduled, not deliveries: each in its turn gives the
+ * deliveries that have waited longest. Disposing takes nothing new, and waits for posted deliveries.
  */
 export class WebhookDispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions
@@ -148,7 +150,7 @@ export class WebhookDispatcher implements AsyncDisposable {
     try {
       const claiming = this.#turn.take(async () => {
         const doubtedIds = ids.filter(id => this.#doubted.has(id))
-        // From here on, what is given up or changes nothing raises a new doubt.
+        // From here on, a given-up claim, or one that changes nothing, raises a new doubt.
         for (const id of ids) this.#doubted.delete(id)
         // Not earlier: a record of the meantime decides when its delivery is due again.
         const busy = this.#claimed.all.filter(({ endpointId }) => wanted.has(endpointId))

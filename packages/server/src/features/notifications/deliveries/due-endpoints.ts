@@ -12,7 +12,7 @@ const PUT_OFF_SECONDS = 60
 
 export interface DueEndpoints {
   endpoints: DueEndpoint[]
-  /** Until something else becomes due; null if nothing waits. */
+  /** Seconds until something else becomes due; null if nothing waits. */
   seconds: number | null
   /** Whether more than one tenant has endpoints. */
   hasSeveralTenants: boolean

@@ -54,7 +54,10 @@ export async function continueGivingUp(db: Db): Promise<boolean> {
   })
 }
 
-/** Gives up what has waited for too long, when its endpoint has failed, and deletes such tests. @param isFailing whether it fails always */
+/**
+ * Gives up deliveries that have waited for too long, when their endpoint has failed, and deletes such tests. @param
+ * isFailing whether it fails always
+ */
 export async function giveUpOld(
   tx: Transaction<Tables>,
   endpointId: string,

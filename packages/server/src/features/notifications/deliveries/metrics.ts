@@ -9,7 +9,7 @@ import { isAcknowledged } from './rules.ts'
 
 const MILLISECONDS = 1_000
 
-/** Counts what this process delivers. @returns what is called with attempts that were recorded */
+/** Counts the deliveries of this process. @returns the function to call with recorded attempts */
 export function deliveryMetrics(
   metrics: Registry,
 ): (results: readonly AttemptResult[], recorded: RecordedAttempts) => void {

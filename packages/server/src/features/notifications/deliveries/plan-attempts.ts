@@ -77,9 +77,9 @@ export function planAhead(
   endpoints: readonly DueEndpoint[],
   slots: ReadonlyMap<string, number>,
   options: {
-    /** How many were claimed ahead of an endpoint before. */
+    /** Number of deliveries of an endpoint that were claimed ahead before. */
     waiting(endpointId: string): number
-    /** How many of an endpoint may wait. */
+    /** Number of deliveries of an endpoint that may wait. */
     waitingMax(endpointId: string): number
   },
 ): Map<string, number> | null {

@@ -17,7 +17,7 @@ export interface PlannedEndpoint {
   isRecovered: boolean
   disabledReason: OutcomePlan['disabledReason']
   hasFailed: boolean
-  /** When the first of the deliveries that failed is due again. */
+  /** Time at which the first of the failed deliveries is due again. */
   dueAt: number | null
 }
 

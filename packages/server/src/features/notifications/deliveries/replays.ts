@@ -137,7 +137,7 @@ function within({ since, until }: Range) {
 }
 
 export interface AddedReplays {
-  /** How many are queued now. */
+  /** Number of deliveries that are queued now. */
   added: number
   /** Events of which the endpoint has a delivery: it waits, or was given up. */
   presentIds: string[]

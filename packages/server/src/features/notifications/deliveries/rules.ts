@@ -24,7 +24,7 @@ export interface EndpointHealth {
   failures: number
   /** Failed attempts since the endpoint is failing. */
   probes: number
-  /** When a failing endpoint is attempted next. */
+  /** Time of the next attempt of a failing endpoint. */
   probeAt: number | null
   /** End of the pause that the receiver requested. */
   pausedUntil: number | null
@@ -93,7 +93,7 @@ export function isAcknowledged({ statusCode }: Pick<EndedAttempt, 'statusCode'>)
   return statusCode !== null && statusCode >= 200 && statusCode <= 299
 }
 
-/** Decides what an attempt means for its endpoint and for its delivery. */
+/** Decides the consequences of an attempt for its endpoint and for its delivery. */
 export function planOutcome(
   health: EndpointHealth,
   attempt: EndedAttempt,

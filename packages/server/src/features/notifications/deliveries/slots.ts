@@ -5,8 +5,8 @@ import { isAcknowledged } from './rules.ts'
 import { type DueEndpoint, isLow, planAhead, planTurns } from './plan-attempts.ts'
 
 /**
- * How many attempts of each endpoint may run until the next look, and of which endpoints deliveries are claimed ahead:
- * an answer is then followed by the next attempt at once, and a claim is worth its statements.
+ * Plans how many attempts of each endpoint may run until the next look, and of which endpoints deliveries are claimed
+ * ahead: an answer is then followed by the next attempt at once, and a claim is worth its statements.
  */
 export class Slots {
   readonly #claimed: ClaimedDeliveries
@@ -27,7 +27,7 @@ export class Slots {
     this.#connectionsMax = connectionsMax
   }
 
-  /** How many attempts of an endpoint may start now. */
+  /** Number of attempts of an endpoint that may start now. */
   countFree(endpointId: string): number {
     return Math.max(0, (this.#slots.get(endpointId) ?? 0) - this.#claimed.countPosted(endpointId))
   }

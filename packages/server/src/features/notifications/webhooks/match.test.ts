@@ -145,7 +145,7 @@ describe('filters', () => {
     expect(at('m1', 'sent', 'inbound')).toBe(false)
   })
 
-  test('do not match what an emptied event cannot answer', () => {
+  test('do not match fields that an emptied event lacks', () => {
     for (const type of EVENT_TYPES.filter(name => name.startsWith('message.'))) {
       expect(passes(filtersOf({ subjectContains: ['a'] }), event(type, {}))).toBe(false)
     }

@@ -113,7 +113,7 @@ const OUTBOUND: MessageFacts = {
   direction: 'outbound',
 }
 
-/** A purged account's events have no data any more, and answer nothing. */
+/** The events of a purged account have no data any more, and match nothing. */
 function readMessage(type: EventType, data: unknown): MessageFacts | null {
   switch (type) {
     case 'message.created':

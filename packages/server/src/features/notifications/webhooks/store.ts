@@ -56,7 +56,7 @@ export async function countEndpoints(db: Db, tenantId: string): Promise<number> 
   return rows[0]?.count ?? 0
 }
 
-/** Which of these accounts are live accounts of the tenant. */
+/** The given accounts that are live accounts of the tenant. */
 export async function findLiveAccounts(
   db: Db,
   tenantId: string,

@@ -166,7 +166,7 @@ const BEGINNING_LENGTH = 4 * SNIPPET_LENGTH
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Refuses what composing or reading a message throws because of its attachments. Any other error is thrown on. */
+/** Turns errors of attachments, from composing or reading a message, into refusals. Any other error is thrown on. */
 export function refuseContent(error: unknown): never {
   if (error instanceof AttachmentsTooLarge) refuse('attachments_too_large')
   if (error instanceof AttachmentChanged) refuse('provider_unavailable')

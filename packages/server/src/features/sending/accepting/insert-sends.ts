@@ -15,8 +15,8 @@ import { countSends } from './limits.ts'
 import type { AccountSend, InsertedSend } from './new-send.ts'
 
 /**
- * The worker is woken for what is due within this time. It looks once a second, and each look sees when the next entry
- * is due, so it needs no wake for others.
+ * The worker is woken for sends that are due within this time. It looks once a second, and each look sees when the next
+ * entry is due, so it needs no wake for others.
  */
 const WAKE_SECONDS = 3
 
@@ -38,7 +38,7 @@ export type Inserting =
    */
   | { planned: InsertedSend }
 
-/** Inserts sends of a tenant. @returns what was inserted, by the ids of the sends */
+/** Inserts sends of a tenant. @returns the inserted rows, by the ids of the sends */
 export async function insertSends(
   unit: UnitOfWork,
   sends: readonly AccountSend[],

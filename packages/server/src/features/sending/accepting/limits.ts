@@ -18,8 +18,8 @@ export async function requireMaySend(db: Db, tenantId: string): Promise<void> {
 }
 
 /**
- * Counts sends on their day in UTC, where the plan limits them: as many as the day has left. Call it last: all others
- * that the tenant accepts wait for the end of the transaction.
+ * Counts sends on their day in UTC, if the plan limits them: as many as the day has left. Call it last: all others that
+ * the tenant accepts wait for the end of the transaction.
  * @param limit of the tenant's plan as it is now
  * @param count of sends that this transaction has queued
  * @returns how many of them may be sent
@@ -28,7 +28,7 @@ export async function countSends(unit: UnitOfWork, limit: number | null, count: 
   if (limit === null) return count
   const granted = await takeSends(unit, limit, count)
   if (granted !== null) return granted
-  // The first ones of the day count what was queued before the plan had a limit.
+  // The first ones of the day also count the sends that were queued before the plan had a limit.
   await sql`
     insert into tenant_sends (tenant_id, day, count)
     select ${unit.tenantId}, (clock_timestamp() at time zone 'UTC')::date,

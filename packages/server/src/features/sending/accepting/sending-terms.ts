@@ -19,7 +19,10 @@ export interface SendingTerms {
   signByDefault: boolean
   /** The signature of the account's own address. */
   signature: Signature | null
-  /** The time by the database, which decides what is due, as it was read and as far as this process has counted on. */
+  /**
+   * The time by the database, which decides when entries are due, as it was read and as far as this process has counted
+   * on.
+   */
   now(): Date
 }
 

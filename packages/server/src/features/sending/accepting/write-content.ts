@@ -8,7 +8,7 @@ import { sealFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import { newId } from '../../../kit/ids.ts'
 import { removeContent, SMALL_BYTES } from '../outbox/content.ts'
 
-/** A composed message, or what several of them end with. */
+/** A composed message, or the common end of several. */
 export interface ContentSource<Layout> {
   layout: Layout
   /** Bytes; null if that is not known. */
@@ -58,7 +58,7 @@ export async function writeContent<Layout>(
   return { id, layout, bytes: counted.count(), piece: null, tail }
 }
 
-/** Writes what several messages end with. */
+/** Writes the common end of several messages. */
 export async function writeTail(
   open: () => AsyncIterable<Uint8Array>,
   to: ContentTarget,

@@ -11,7 +11,7 @@ import { ANSWER_BYTES_MAX } from './limits.ts'
 export interface AnswerContent {
   report: Report | null
   complaint: Complaint | null
-  /** The sends that it refers to, and what kind of reply it is. Null if it is no reply to a send, or undecided. */
+  /** The sends that it refers to, and its kind of reply. Null if it is no reply to a send, or undecided. */
   reply: { named: NamedSends; verdict: Verdict } | null
 }
 

@@ -6,7 +6,7 @@ import { judge } from './rules.ts'
 import { type BounceCounts, recordBounces, toSuppressions } from './record-bounces.ts'
 import { findSends } from './store.ts'
 
-/** An attempt that ended, and what it led to. */
+/** An attempt that ended, and its consequences. */
 export interface EndedAttempt {
   attempt: { id: string; accountId: string }
   next: Pick<NextState, 'status' | 'rejected' | 'refusedRecipients'>

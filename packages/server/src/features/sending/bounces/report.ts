@@ -125,7 +125,7 @@ function readRecipient(group: readonly OutlineField[], hosts: readonly string[])
   ]
 }
 
-/** Exim, for what an address was turned into, such as a pipe: its original stands in a field and in the text only. */
+/** Exim, for the result of a rewritten address, such as a pipe: the original is only in a field and in the text. */
 const GENERATED = /\bgenerated (?:by|from) ([^\s<>()]{1,320})/g
 
 /** Gives recipients without an address, such as `|/usr/bin/vacation`, the addresses that the report names elsewhere. */
@@ -193,8 +193,8 @@ const REPORTER =
   /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce|<@>/i
 
 /**
- * Whether it is from somebody who reports failures, and whose words are taken for a report: a mail system by its name
- * or local part, or nobody. People and their automatic replies quote such words, too.
+ * Whether its author reports failures, so that its words are taken for a report: a mail system by its name or local
+ * part, or an empty sender. People and their automatic replies quote such words, too.
  */
 function isFromReporter({ fields }: MessageOutline): boolean {
   if (valuesOf(fields, 'x-failed-recipients').length > 0) return true

@@ -36,7 +36,7 @@ describe('a reply of a person is no automatic one', () => {
     ['Out of office hours', 'I will look at it.'],
   ])('%s: %s', (subject, text) => {
     expect(classify(text, [], subject)).toBeNull()
-    // Rules of a mailbox write this field into what people send, too.
+    // Rules of a mailbox write this field into mail of people, too.
     expect(classify(text, LOOP, subject)).toBeNull()
   })
 

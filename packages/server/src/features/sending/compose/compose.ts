@@ -45,7 +45,7 @@ export interface ComposedInParts extends Composed {
 }
 
 export interface Tail {
-  /** Messages with HTML have another end than those without it, if a file is shown in HTML. */
+  /** Messages with HTML have another end than messages without it, if a file is shown in HTML. */
   of: 'html' | 'text'
   /** @throws AttachmentsTooLarge, AttachmentChanged, and what reading an attachment throws */
   open(): AsyncGenerator<Buffer>

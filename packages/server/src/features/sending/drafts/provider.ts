@@ -31,7 +31,7 @@ export async function addDraft(
   return provider.addDraft({ mailboxKey, message, mark }, mayExist)
 }
 
-/** Gives a draft its new content, and removes what other clients have made of it. */
+/** Gives a draft its new content, and removes the copies that other clients have made of it. */
 export async function replaceDraft(
   provider: ChangingProvider,
   mailboxKey: string,

@@ -38,7 +38,7 @@ export async function beginDraftChange(
 
 export const CHANGED = { message: 'The draft has changed. Read it again.' }
 
-/** Ends a change of a draft, whatever its outcome. */
+/** Ends a change of a draft, with any outcome. */
 export async function endDraftChange(unit: UnitOfWork, messageId: string, generation: number): Promise<void> {
   await sql`
     update draft_change set held_until = null where message_id = ${messageId} and generation = ${generation}

@@ -98,7 +98,7 @@ export interface Pending {
   hasLost: boolean
   hasDueAccounts: boolean
   hasDueTasks: boolean
-  /** Until the next message or task becomes due; null where none will. */
+  /** Seconds until the next message or task becomes due; null if none will. */
   seconds: number | null
 }
 

@@ -31,7 +31,7 @@ import {
   SENDS_PER_HOST,
 } from './send-shares.ts'
 
-/** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
+/** The pulse, wakes and due times find due entries; this poll is only a safeguard. */
 const POLL_SECONDS = 30
 /** Looks are cheap, and places for sends are free until the next one. */
 const LOOK_INTERVAL_MILLISECONDS = 4

@@ -112,7 +112,7 @@ export async function bringPaceForward(unit: UnitOfWork, outboxIds: readonly str
   `.execute(unit.sql)
 }
 
-/** Deletes what is kept of merges that no entry is left of. */
+/** Deletes the paces of merges without entries. */
 export async function sweepPaces(db: Db): Promise<void> {
   await sql`
     delete from mail_merge_pace as pace

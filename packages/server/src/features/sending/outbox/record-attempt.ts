@@ -37,10 +37,10 @@ export interface HandOver {
 export type HandOverResult = 'recorded' | 'lost' | { suppressed: ReadonlySet<string> }
 
 /**
- * Notes hand-overs of one tenant by one commit. Only what is recorded may be sent, and nothing to recipients that were
- * suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is seen
- * by it, and one that is committed later finds the hand-over recorded. The update could not look, since a statement sees
- * the database as it was when it began.
+ * Records hand-overs of one tenant by one commit. Only recorded entries may be sent, and nothing to recipients that
+ * were suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is
+ * seen by it, and one that is committed later finds the hand-over recorded. The update could not look, since a
+ * statement sees the database as it was when it began.
  */
 export async function recordHandOvers(
   db: Db,

@@ -20,7 +20,7 @@ interface EntryId {
   id: string
 }
 
-/** Moves a queued entry to another time; null: now. Refuses what is no longer queued. */
+/** Moves a queued entry to another time, or to now for null. Refuses an entry that is no longer queued. */
 export async function recordRescheduled(
   unit: UnitOfWork,
   entry: EntryId,
@@ -40,7 +40,7 @@ export async function recordRescheduled(
   return row
 }
 
-/** Cancels a queued entry. Refuses what is no longer queued. */
+/** Cancels a queued entry. Refuses an entry that is no longer queued. */
 export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise<void> {
   const { status } = await lockEntry(unit, entry)
   if (status !== 'queued') refuse('send_not_cancellable')

@@ -80,7 +80,7 @@ export async function measureOutbox(db: Db): Promise<OutboxMeasure> {
   return rows[0] ?? { queued: 0, oldestDueSeconds: 0 }
 }
 
-/** The time by the database, which decides what is due. */
+/** The time by the database, which decides when entries are due. */
 export async function readClock(db: Db): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
   return rows[0]!.now

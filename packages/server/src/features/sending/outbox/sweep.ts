@@ -87,7 +87,7 @@ const TOO_MANY_LOSSES: SendError = {
   message: `The service ended ${LOSSES_MAX} times while it was about to send the message.`,
 }
 
-/** Gives up what was about to be sent each time when a process died. */
+/** Gives up entries that were about to be sent each time when a process died. */
 export async function failOftenLost(db: Db, signal: AbortSignal): Promise<BounceCounts> {
   const counts = { hard: 0, soft: 0 }
   await inBatches(
@@ -122,7 +122,7 @@ export async function settleByCopies(db: Db, signal: AbortSignal): Promise<void>
   )
 }
 
-/** Deletes entries that ended long ago, what is left of their merges, and old counts. */
+/** Deletes entries that ended long ago, the remains of their merges, and old counts. */
 export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`

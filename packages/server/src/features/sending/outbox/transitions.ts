@@ -40,7 +40,7 @@ export interface Transition {
 }
 
 /**
- * The update of a transition, without what it returns.
+ * The update of a transition, without RETURNING.
  * @param which a condition on the entries that are meant
  * @param beside tables that are read beside `outbox`
  */

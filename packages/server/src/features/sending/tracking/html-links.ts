@@ -14,7 +14,9 @@ export interface HtmlLink {
 export interface HtmlPlaces {
   /** Links with an http or https URL, in their order. */
   links: HtmlLink[]
-  /** Before the last `</body>`; without one at the end, or before what the end leaves open. */
+  /**
+   * Position before the last `</body>`; without one, the end, or the beginning of an element that the end leaves open.
+   */
   bodyEnd: number
 }
 
@@ -62,7 +64,7 @@ export function* findPlacesSteps(html: string): Steps<HtmlPlaces> {
   /** The innermost SVG image or formula; links in it belong to another language. */
   let foreign: string | null = null
   let lastBodyEnd: number | null = null
-  /** The beginning of something that would swallow what is added after it. */
+  /** The beginning of an element that would swallow additions after it. */
   let openSince: number | null = null
   let lastEnd = 0
   const pass = ({ location }: Token.Token) => {

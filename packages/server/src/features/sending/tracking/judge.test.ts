@@ -264,7 +264,7 @@ describe('a burst', () => {
         .map(({ what, at }, index) => itemOf([at, what, FIREFOX, `c${index}`, ''], index)),
     )
 
-  test('is what any of the clicks near an item make up', () => {
+  test('can be made up of any of the clicks near an item', () => {
     fc.assert(
       fc.property(items, fc.integer({ min: 1, max: 4 }), fc.nat(80), (all, links, now) => {
         for (const { item, verdict } of judgeItems(all, { links, handedOverAt: null }, now * 1000))

@@ -89,7 +89,7 @@ export async function listItems(db: Db, outboxId: string, limit: number): Promis
   return rows
 }
 
-/** Deletes what is kept of opens and clicks of entries that are gone. Their links lead on. */
+/** Deletes the opens and clicks of entries that are gone. Their links still work. */
 export async function sweepTracking(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`

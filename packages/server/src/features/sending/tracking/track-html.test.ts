@@ -34,7 +34,7 @@ function shown(html: string, tracking = CLICKS): string {
   })
 }
 
-/** Takes back what tracking changed. */
+/** Reverts the changes of tracking. */
 function undone(html: string, raws: readonly string[]): string {
   let next = 0
   return html
@@ -172,7 +172,7 @@ describe('the pixel and the honeypot', () => {
   })
 })
 
-/** Pieces from which links, what hides them, and broken HTML come about. */
+/** Pieces that make up links, elements that hide them, and broken HTML. */
 const FRAGMENTS =
   '<|>|"|\'|=|/| |\n|\r\n|&|;|<!--|-->|</body>|</html>|<body>|<a |href| href=|HREF = "|http://x/|https://y/?a=1&amp;b=2|' +
   'http://z/&copy|<area |</a>|<style>|</style>|<title>|</title>|<textarea>|</textarea>|<script>|</script>|<svg>|</svg>|' +

@@ -40,12 +40,12 @@ export function isTrackable(html: string | null | undefined): html is string {
   return !!html && html.length <= TRACKED_HTML_LENGTH_MAX
 }
 
-/** Finds what of texts matters; null for one that is not tracked. */
+/** Finds the parts of a text that matter to tracking; null for a text that is not tracked. */
 export type PlacesFinder = (html: string) => Promise<HtmlPlaces | null>
 
 /**
  * Reads texts of several messages, and each that follows itself once.
- * @param lengthMax of all that is read; what comes beyond is not tracked
+ * @param lengthMax of all texts together; text beyond it is not tracked
  */
 export function placesFinder(lengthMax: number, inSlices: InSlices): PlacesFinder {
   let lengthLeft = lengthMax

@@ -251,7 +251,7 @@ describe('retention', () => {
     return id
   }
 
-  test('removes what is older, and leaves a chain that can be verified', async () => {
+  test('removes older rows, and leaves a chain that can be verified', async () => {
     const tenantId = await openAged([KEPT_DAYS + 3, KEPT_DAYS + 2, KEPT_DAYS - 1, 1])
     const head = await headOf(tenantId)
     await trim()
@@ -272,7 +272,7 @@ describe('retention', () => {
     expect(await verify(db, tenantId)).toMatchObject({ rows: 1, findings: [] })
   })
 
-  test('keeps a row that was changed, and what follows it', async () => {
+  test('keeps a row that was changed, and the rows after it', async () => {
     const tenantId = await openAged([KEPT_DAYS + 5, KEPT_DAYS + 4, KEPT_DAYS + 3])
     await sql`update audit_entry set status = 201 where tenant_id = ${tenantId} and position = 2`.execute(db)
     await trim()

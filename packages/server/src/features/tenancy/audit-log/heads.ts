@@ -35,7 +35,7 @@ export interface KeptHeads {
    * Writes the heads of today to the log and the blob store, and removes heads that are older than the rows themselves.
    */
   keep(db: Db, now: number, log: Logger): Promise<void>
-  /** Compares what was kept with the log, day by day, the latest first. A day without a file is passed over. */
+  /** Compares the kept heads with the log, day by day, the latest first. A day without a file is passed over. */
   compare(db: Db, now: number): AsyncGenerator<HeadFinding>
 }
 

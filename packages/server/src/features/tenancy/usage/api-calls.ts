@@ -27,7 +27,7 @@ export interface ApiCallsOptions {
 
 /**
  * Counts the calls that this process lets in, and writes the counts every few seconds: all tenants by one statement.
- * Disposing writes what is left.
+ * Disposing writes the rest.
  */
 export class ApiCalls implements AsyncDisposable {
   readonly #options: ApiCallsOptions

@@ -40,7 +40,7 @@ async function readUsage(app: Pick<TestApp, 'get'>, query = ''): Promise<UsageRe
   return body
 }
 
-/** Moves what was counted today to an earlier day. */
+/** Moves the counts of today to an earlier day. */
 async function moveBack(db: Db, days: number): Promise<void> {
   for (const table of ['usage_count', 'usage_day'])
     await sql`update ${sql.table(table)} set day = day - ${days}::int where day = (now() at time zone 'UTC')::date`.execute(
@@ -80,7 +80,7 @@ describe.concurrent('GET /v1/usage', () => {
     })
   })
 
-  test('shows the plan, and what is used of it now', async () => {
+  test('shows the plan, and its present use', async () => {
     const app = await newTenant()
     const { db, tenantId } = app
     const limits = {

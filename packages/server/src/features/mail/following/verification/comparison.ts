@@ -35,8 +35,9 @@ interface Beginning {
 }
 
 /**
- * One comparison of a source with the index, page by page: first what the provider lists, then what only the index has.
- * Between two pages anything else may happen, on other connections too. It keeps a few bytes for each message.
+ * One comparison of a source with the index, page by page: first the messages that the provider lists, then the ones
+ * that only the index has. Between two pages anything else may happen, on other connections too. It keeps a few bytes
+ * for each message.
  */
 export class Comparison {
   readonly followed: FollowedSource

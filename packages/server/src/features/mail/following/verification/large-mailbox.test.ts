@@ -119,7 +119,7 @@ function countingStatements(): KyselyPlugin & { count: number } {
   }
 }
 
-test('a large mailbox is compared with few statements and little memory, and what differs is found', async () => {
+test('a large mailbox is compared with few statements and little memory, and its differences are found', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const owned = await ownAccount(db)

@@ -94,7 +94,7 @@ export async function settleCandidates(
         continue
       }
       tally(counts, there && here, here)
-      // A listing that leaves out what is there, or names what is not, may have other faults.
+      // A listing that leaves out existing messages, or names missing ones, may have other faults.
       const isThere = there?.mailboxIds.some(id => counts.has(id)) ?? false
       if (candidate.wasListed ? there === null : isThere) settled.contradicted.push(key)
     }

@@ -55,7 +55,7 @@ export interface VerificationOptions {
  */
 export class Verification {
   #place: Place | null = null
-  /** When each source is due, by this process's monotonic clock; null: not read yet. */
+  /** Time at which each source is due, by this process's monotonic clock; null if it was not read yet. */
   #dueAt: Map<string, number> | null = null
   #current: Comparison | null = null
   /** Failures since the last page was read. */
@@ -64,7 +64,7 @@ export class Verification {
   readonly #candidatesMax: number
   /** Contradictions in the last comparison, if there were any. */
   #contradicted: { source: string; keys: ReadonlySet<MessageKey>; times: number } | null = null
-  /** When sources under suspicion were last compared, or could not be, by the same clock. */
+  /** Time of the last try to compare sources under suspicion, by the same clock. */
   readonly #examinedAt = new Map<string, number>()
   /** Differences that are not repaired yet. */
   openCount = 0
@@ -207,7 +207,7 @@ export class Verification {
     if (isLeft) await this.#postpone(session, followed, { isDoubtful })
   }
 
-  /** Records the counts, and marks what differs, so that the next pass repairs it. */
+  /** Records the counts, and marks the differences, so that the next pass repairs them. */
   async #record(session: Session, comparison: Comparison, settled: Settled): Promise<void> {
     const { followed, unplaced } = comparison
     const { source, mailboxes } = followed
@@ -248,7 +248,10 @@ export class Verification {
       session.log.warn({ mailboxId: mailboxes[0]?.id, count }, 'The index differed from the provider')
   }
 
-  /** Lets the next pass fetch what the index lacks, and recognise in it the messages that lost their places. */
+  /**
+   * Lets the next pass fetch the messages that the index lacks, and recognise among them the ones that lost their
+   * locations.
+   */
   async #recordLacking(
     unit: UnitOfWork,
     account: MailAccount,
