@@ -276,7 +276,7 @@ export interface ChangingProvider {
     labels: { add: readonly string[]; remove: readonly string[] },
   ): AsyncGenerator<ChangedBatch, void, void>
 
-  /** Removes messages for good, and no others: never what another client marked as deleted. */
+  /** Removes messages for good, and no others: never messages that another client marked as deleted. */
   remove(at: MessageSet): AsyncGenerator<RemovedBatch, void, void>
 
   /**

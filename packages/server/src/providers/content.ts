@@ -27,7 +27,7 @@ export interface ContentRange {
 export const CONTENT_BYTES_MAX = 256 * 1024
 
 /**
- * How a stream of content ended. `end`: the provider has no more, or no more was wanted. `nothing`: the provider gave
+ * The end of a stream of content. `end`: the provider has no more, or no more was wanted. `nothing`: the provider gave
  * nothing at all at a request for more, which is no end, since it does the same for a part that the message lacks.
  */
 export type ContentEnd = 'end' | 'nothing'

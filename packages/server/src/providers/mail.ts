@@ -92,7 +92,7 @@ export interface RemoteMessage extends RemoteFlags {
   sentAt: Date | null
   hasAttachments: boolean
   importance: 'high' | 'normal' | 'low' | null
-  /** Which content of which draft of ours it is; null for all other messages. */
+  /** The mark of a draft of ours, with its generation; null for all other messages. */
   draftMark: DraftMark | null
   /**
    * The provider's id of the draft whose content this is, where it lasts while the key of the content changes (Gmail);
@@ -221,8 +221,8 @@ export interface ArrivedStep {
 
 /**
  * The index can no longer be updated by changes, and the source is read again from its beginning. `void`: it was
- * renumbered or never followed, and no key of it in the index is valid. `kept`: its keys are still valid, but what
- * happened to the messages is not known.
+ * renumbered or never followed, and no key of it in the index is valid. `kept`: its keys are still valid, but the
+ * changes of the messages are unknown.
  */
 export interface ResetStep {
   type: 'reset'
@@ -260,7 +260,7 @@ export interface FollowOptions {
   skip: ReadonlySet<MessageKey>
   /** Keys that could not be read and are due for another try: `arrivals` yields them first, as `new`. */
   retry: readonly MessageKey[]
-  /** Whether `arrivals` may leave out everything but what is new: it is called again for the rest. */
+  /** Whether `arrivals` may leave out everything but new messages: it is called again for the rest. */
   onlyNew?: boolean
   /** Whether `compare` compares all flags now, even on a provider that does so only from time to time. */
   isThorough?: boolean
@@ -305,7 +305,7 @@ export interface MailProvider {
 
   /**
    * Messages that are not in the index, as `arrived` steps: new mail first (oldest first, so that the cursor can
-   * advance), then what is missing, newest first. The caller may stop after any step and start again with its cursor.
+   * advance), then missing messages, newest first. The caller may stop after any step and start again with its cursor.
    */
   arrivals(source: string, options: FollowOptions): AsyncIterable<SourceStep>
 
@@ -382,7 +382,7 @@ export interface MailProvider {
   readonly pushProblem?: string | null
 
   /**
-   * How many times longer than usual the time between two looks at every mailbox may be now, since `watch` reports the
+   * Factor by which the time between two looks at every mailbox may exceed the usual one now, since `watch` reports the
    * changes of all of them; 1 without it.
    */
   readonly passFactor?: number

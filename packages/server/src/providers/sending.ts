@@ -60,7 +60,7 @@ export interface OutgoingMessage {
    * accepted nothing.
    */
   beforeHandOver(trace: string | null): Promise<void>
-  /** Gives up before the hand-over; what was handed over is waited for. */
+  /** Gives up before the hand-over; the answer to a hand-over is awaited. */
   signal: AbortSignal
 }
 

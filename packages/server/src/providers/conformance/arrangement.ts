@@ -31,7 +31,7 @@ export interface ConnectOptions {
   pollSeconds?: number
 }
 
-/** One account of its own at a provider that offers certain capabilities, and what can befall it. */
+/** One account of its own at a provider that offers certain capabilities, with the faults that can befall it. */
 export interface Arrangement<C extends Capability> extends AsyncDisposable {
   world: ProviderWorld
   connect(options?: ConnectOptions): Promise<ConnectedAccount & Offering<C>>
@@ -63,7 +63,7 @@ export interface HeldMessage {
   raw: string
 }
 
-/** An arrangement in which another client sees what was changed. */
+/** An arrangement in which another client sees the changes. */
 export interface ChangingArrangement extends Arrangement<'mail' | 'changing'> {
   /** The messages of a mailbox, by ascending key. */
   held(mailbox: string): Promise<HeldMessage[]>

@@ -8,7 +8,7 @@ import { openIndex } from './memory-index.ts'
 /** Contract of `ChangingProvider` for flags and categories. */
 export function describeChangedFlags(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describe(`${name}: changeFlags`, () => {
-    test('adds and removes singly, and keeps what other clients set', async () => {
+    test('adds and removes singly, and keeps flags that other clients set', async () => {
       await using arranged = await setUp()
       const [one, two] = await arranged.world.deliver(letters(2))
       await arranged.world.flag('INBOX', [one!], '\\Flagged', 'theirs')
@@ -82,7 +82,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       expect(held.filter(({ flags }) => flags.includes('\\Seen'))).toHaveLength(2100 - gone.length)
     })
 
-    test('answers what is there if nothing is to be changed', async () => {
+    test('returns the present state if nothing is to be changed', async () => {
       await using arranged = await setUp()
       const [key] = await arranged.world.deliver(letters(1))
       await using account = await arranged.connect()

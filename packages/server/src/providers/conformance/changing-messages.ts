@@ -165,7 +165,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       expect(await failureOf(stale)).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
     })
 
-    test('replace what another client wrote, if that is what is known', async () => {
+    test('replace content of another client, if that is the known content', async () => {
       await using arranged = await setUp()
       const raw = 'Subject: Theirs\r\nMessage-ID: <draft@example.com>\r\n\r\nText\r\n'
       const [key] = await arranged.world.deliver([{ raw }])

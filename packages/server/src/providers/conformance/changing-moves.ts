@@ -67,7 +67,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       expect((await arranged.held('Kept')).map(({ raw }) => raw)).toEqual([letter(1), letter(1)])
     })
 
-    test('leaves what another client marked as deleted', async () => {
+    test('leaves messages that another client marked as deleted', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       const keys = await arranged.world.deliver(letters(4))

@@ -11,9 +11,7 @@ import {
   type SourceStep,
 } from '../mail.ts'
 
-/**
- * Does with the steps of one source what the engine's index does, in memory: enough to check whether they are right.
- */
+/** Applies the steps of one source like the engine's index, in memory: enough to check whether they are right. */
 export interface MemoryIndex {
   readonly source: string
   readonly messages: Map<MessageKey, RemoteMessage>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ConnectedAccount, Offering } from '../connected-account.ts'
 import type { OutgoingContent, OutgoingMessage, RecipientOutcome } from '../sending.ts'
 
-/** One account that may send, and what becomes of its mail. */
+/** One account that may send, and the fate of its mail. */
 export interface SendingArrangement extends AsyncDisposable {
   from: string
   /** Two addresses whose mail can be read. */
@@ -204,7 +204,7 @@ export function describeSending(open: () => Promise<SendingArrangement>): void {
       expect(await arranged.arrived(address, 1)).toHaveLength(1)
     })
 
-    test('refuses what is larger than the server takes before it sends any of it', async () => {
+    test('refuses a message that is larger than the server takes before it sends any of it', async () => {
       await using arranged = await open()
       const { from, recipients, messageBytesMax } = arranged
       const [address] = recipients

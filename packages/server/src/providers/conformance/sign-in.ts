@@ -26,7 +26,7 @@ const NEITHER = { calendar: false, contacts: false }
 const never = new AbortController().signal
 const random = () => randomBytes(32).toString('base64url')
 
-/** Goes through the provider's pages. Returns what redeems the code. */
+/** Goes through the provider's pages. Returns the secrets that redeem the code. */
 export async function beginSignIn(
   { signIn, client, redirectUri, email, answer }: SignInArrangement,
   without: readonly string[] = [],
@@ -84,7 +84,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       expect(adopted.halves).toEqual(NEITHER)
     })
 
-    test('takes an empty answer about the user for what it is: the mailbox alone is known', async () => {
+    test('accepts an empty answer about the user, and knows only the mailbox', async () => {
       await using arranged = await open()
       const { signIn, client, email } = arranged
       const mailOnly = signIn

@@ -3,7 +3,7 @@ import { type FollowedArrangement, letters, never, requireMailbox } from './arra
 import type { RemoteMailbox } from '../mail.ts'
 import { openIndex } from './memory-index.ts'
 
-/** Longer than any test waits for what it does. */
+/** Longer than any test waits for its own changes. */
 const WATCH_SECONDS = 120
 
 /** What `MailProvider.watch` promises. */

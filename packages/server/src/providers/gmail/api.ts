@@ -138,7 +138,7 @@ export class GmailApi {
     return this.callReadied(call, await this.ready(units, { urgency, signal: call.signal }))
   }
 
-  /** Takes what a call needs besides its connection: units of the quota, and a token. */
+  /** Takes the resources of a call besides its connection: units of the quota, and a token. */
   async ready(units: number, { urgency = 'prompt', signal }: AskOptions = {}): Promise<Readied> {
     const { tokens, quota } = this.#options
     await quota.take(units, urgency)

@@ -41,7 +41,7 @@ type Answers = Pick<FollowOptions, 'lacking' | 'skip'>
 /**
  * Reads the messages of a window that the index lacks, newest first. It lives as long as the connection, so that a
  * follower who stops after a step goes on where it was. After a restart everything is listed again, which costs little,
- * and only what the index lacks is fetched.
+ * and only messages that the index lacks are fetched.
  */
 export class Backfill {
   readonly since: number | null
@@ -52,7 +52,7 @@ export class Backfill {
   /** Counts fetches and touches, to order them. */
   #turn = 0
   handed: Handed | null = null
-  /** When something happened to a message: what was fetched of it before is fetched again. */
+  /** The turn of the last change of each message: an earlier fetch of it is repeated. */
   readonly #touched = new Map<string, number>()
   #token: string | undefined
   /** The page of `#token`, which is listed ahead. Null if that was not begun, or failed. */

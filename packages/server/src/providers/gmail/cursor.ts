@@ -16,7 +16,10 @@ const schema = z.object({
    * the first listing goes on, the window that it lists.
    */
   listedSince: z.int().nullable(),
-  /** When the labels of all messages were last listed because the history had expired, in milliseconds since 1970. */
+  /**
+   * Time at which the labels of all messages were last listed because the history had expired, in milliseconds since
+   * 1970.
+   */
   healedAt: z.int().nullable(),
   /** Whether a part of the history is missing and is to be made up for by a listing, as soon as one may begin. */
   hasGap: z.boolean(),
@@ -52,7 +55,7 @@ export function mayHeal({ healedAt }: GmailCursor, now: number): boolean {
   return healedAt === null || now - healedAt >= HEALING_INTERVAL_MS || now < healedAt
 }
 
-/** Describes for people what is missing and until when; null if there is no gap. */
+/** Describes the gap for people, with the time until which it lasts; null if there is none. */
 export function describeGap({ hasGap, healedAt }: GmailCursor): string | null {
   if (!hasGap) return null
   const at = new Date((healedAt ?? 0) + HEALING_INTERVAL_MS).toISOString().replace(/:\d\d\.\d+Z/, 'Z')

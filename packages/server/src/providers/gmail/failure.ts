@@ -40,7 +40,10 @@ export class QuotaRefused extends ProviderFailure {
   }
 }
 
-/** The failure for an answer that is not a success. `isWrite` leaves open what a failed server has done. */
+/**
+ * The failure for an answer that is not a success. `isWrite` leaves open whether a failed server has carried out the
+ * request.
+ */
 export function gmailFailure(answer: ProviderAnswer, now: number, isWrite = false): ProviderFailure {
   const { status, headers } = answer
   const { message, reasons } = readError(answer.content)

@@ -29,7 +29,7 @@ export interface QuotaAsk {
   usedUnits: number
 }
 
-/** Counts what all processes use of quotas in any 60 seconds. */
+/** Counts the units that all processes use in any 60 seconds. */
 export interface SharedUse {
   /**
    * Adds the units to all quotas, or to none if there is no room in one of them. Without `isTaken` it only checks for

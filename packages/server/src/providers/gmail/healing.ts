@@ -10,7 +10,7 @@ import { flagsOf, mailboxKeysOf } from './labels.ts'
 const CHUNK = 500
 const TOUCHED_PAGES_MAX = 1_000
 
-/** Brings what an index holds in line with the labels that are listed, and fetches what it lacks. */
+/** Brings the index in line with the listed labels, and fetches the messages that it lacks. */
 export class Healing {
   readonly since: number | null
   readonly #connection: GmailConnection

@@ -16,7 +16,7 @@ import { locateMessages } from './locate.ts'
 import { type Label, labelsSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
-/** Where there are more labels than this, their messages are not counted. */
+/** Number of labels up to which their messages are counted. */
 const COUNTED_LABELS_MAX = 200
 
 /** A whole pass brings nothing of mail that the history lacks, only names and counts of labels. */

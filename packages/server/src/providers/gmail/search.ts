@@ -66,7 +66,7 @@ async function askPage(
 ): Promise<{ ids: string[]; next: string | undefined }> {
   const labelId = labelOf(places)
   const until = position && (!before || position.receivedAt < before) ? position.receivedAt : before
-  // A search has seconds: what lies outside is left out afterwards.
+  // A search has only seconds: messages outside the exact time are left out afterwards.
   const terms = [
     text,
     ...afterTerms(after?.getTime() ?? null),

@@ -38,7 +38,7 @@ export interface Upload<T> {
   schema: z.ZodType<T>
   /** Awaited directly before the request that has an effect. If it rejects, so does the upload, without any effect. */
   beforeEffect?: () => Promise<void>
-  /** Ends what comes before the effect. */
+  /** Ends the work before the effect. */
   signal?: AbortSignal | undefined
 }
 
@@ -241,7 +241,7 @@ async function* measured({ byteLength, open }: Upload<unknown>['content']): Asyn
   if (bytes !== byteLength) throw new WrongLength('The message is not as long as it should be.')
 }
 
-/** Reads the bytes before a position, and then those behind it. */
+/** Reads the bytes before a position, and then the ones behind it. */
 function splitAt(content: AsyncGenerator<Uint8Array>, position: number) {
   let left: Uint8Array = new Uint8Array()
   return {

@@ -7,7 +7,7 @@ import { ProviderFailure } from '../failure.ts'
 import { type AnswerHeaders, ConnectionReset, exchange, type OpenAnswer } from './exchange.ts'
 
 export interface ProviderCall {
-  /** A host of the provider, such as `gmail.googleapis.com`: a constant of the adapter, never what an answer named. */
+  /** A host of the provider, such as `gmail.googleapis.com`: a constant of the adapter, never a name from an answer. */
   host: string
   method: Dispatcher.HttpMethod
   /** Path and query. */
@@ -22,9 +22,9 @@ export interface ProviderCall {
   isRepeatable?: boolean
   /** The bytes of content that the answer may have; 1 MiB by default. */
   answerBytesMax?: number
-  /** Until the status; 30 by default. */
+  /** Seconds until the status; 30 by default. */
   firstByteSeconds?: number
-  /** Until the last byte; 60 by default. */
+  /** Seconds until the last byte; 60 by default. */
   wholeSeconds?: number
   signal?: AbortSignal | undefined
 }

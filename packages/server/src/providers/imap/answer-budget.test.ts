@@ -27,7 +27,7 @@ describe('AnswerBudget', () => {
     expect(budget.charge(5000, 200_000)).toBe(0)
   })
 
-  test('does not carry over what a command did not use', () => {
+  test('does not carry over the unused allowance of a command', () => {
     const { budget } = open()
     budget.grant({ answers: 1_000_000, bytes: 100_000_000 })
     budget.grant(null)

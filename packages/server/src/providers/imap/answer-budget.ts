@@ -13,7 +13,7 @@ const UNASKED_BURST: Allowance = { answers: 5000, bytes: 256 * 1024 }
 const UNASKED_PER_SECOND: Allowance = { answers: 200, bytes: 16 * 1024 }
 /** A connection that stays above its rate for this long is ended. */
 const OVER_MS_MAX = 20_000
-/** When this share of the burst has been regained, the time above the rate starts again. */
+/** Share of the burst after whose recovery the time above the rate starts again. */
 const REGAINED = 0.1
 
 /**

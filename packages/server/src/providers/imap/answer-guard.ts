@@ -93,7 +93,7 @@ class StreamGuard implements AnswerGuard {
   }
 
   /**
-   * @returns null if reading may continue at once, otherwise what to wait for; the stream may be destroyed then
+   * @returns null if reading may continue at once, otherwise a promise to wait for; the stream may be destroyed then
    */
   #admit(answers: number, bytes: number): Promise<void> | null {
     const waitMs = this.#budget.charge(answers, bytes)

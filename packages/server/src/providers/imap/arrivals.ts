@@ -55,7 +55,7 @@ interface Bringing {
   cursor: ImapCursor
 }
 
-/** A window that reaches further back than before is read again from its top; what is indexed is skipped. */
+/** A window that reaches further back than before is read again from its top; indexed messages are skipped. */
 function widen(cursor: ImapCursor, since: Date | null): ImapCursor {
   if (reachesBack(cursor, since)) return cursor
   return {

@@ -65,7 +65,7 @@ export async function* compareSource(
   const present = Math.max(0, opened.exists - arrived)
   if (present !== cursor.exists) {
     const known = await options.known()
-    // The index has later messages than the cursor: what happened to them could not be found out.
+    // The index has later messages than the cursor: their changes could not be found out.
     if ((known.keys.at(-1) ?? 0) >= cursor.uidNext) {
       yield {
         type: 'reset',

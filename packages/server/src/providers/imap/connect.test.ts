@@ -8,7 +8,7 @@ import { connectImap, type ImapEndpoint } from './connect.ts'
 
 const server = useServer(() => startDovecot({ tls: true }))
 const never = new AbortController().signal
-/** How long a server may take to greet. */
+/** Time that a server may take to greet. */
 const GREETING_MILLISECONDS = 30_000
 
 async function connectTo(endpoint: Partial<ImapEndpoint>, signal = never) {

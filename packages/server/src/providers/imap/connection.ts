@@ -89,7 +89,7 @@ export class ImapConnection implements CommandConnection, AsyncDisposable {
     return typeof value === 'number' ? value : null
   }
 
-  /** The open mailbox; `exists` is updated by what the server reports. */
+  /** The open mailbox; reports of the server update `exists`. */
   get selected(): Selected | null {
     return this.#selected
   }

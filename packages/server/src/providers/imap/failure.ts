@@ -75,7 +75,7 @@ function tlsFailure(imap: ImapError, cause: unknown): ProviderFailure {
   })
 }
 
-/** Only a plain refusal counts against the password; what may be temporary does not. */
+/** Only a plain refusal counts against the password; a possibly temporary one does not. */
 function loginFailure(imap: ImapError, cause: unknown): ProviderFailure {
   const said = textOf(imap.responseText) || textOf(imap.response) || textOf(imap.reason)
   const text = said || textOf(imap.message)

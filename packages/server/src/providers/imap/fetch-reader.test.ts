@@ -220,7 +220,7 @@ describe('FetchReader', () => {
     expect([...reader.read(TRANSCRIPT)]).toEqual([TRANSCRIPT])
   })
 
-  test('passes on together what cannot be FETCH answers', () => {
+  test('passes on together lines that cannot be FETCH answers', () => {
     const lines = latin1('\r\n((((\r\nA1 OK done\r\n'.repeat(100))
     expect([...new FetchReader(() => true).read(lines)]).toEqual([lines])
   })

@@ -10,7 +10,7 @@ import { Suspicions } from './suspicions.ts'
 const STEPS = 6
 const server = useServer(() => startDovecot())
 
-/** How many messages a set of UIDs names. */
+/** Number of messages that a set of UIDs names. */
 function countSet(set: string) {
   return set
     .split(',')

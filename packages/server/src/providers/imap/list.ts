@@ -103,7 +103,7 @@ function emptyListing(): Listing {
   return { mailboxes: [], statuses: new Map(), leftOut: 0, isDisturbed: false }
 }
 
-/** RFC 5258 and RFC 5819. A server may leave out what is not requested by name. */
+/** RFC 5258 and RFC 5819. A server may leave out data that is not requested by name. */
 function returnOptions(connection: CommandConnection): CommandArguments {
   const options: CommandArguments = connection.has('SPECIAL-USE') ? [atom('SPECIAL-USE')] : []
   return [atom('RETURN'), [...options, atom('STATUS'), statusItems(connection)]]

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { ProviderFailure, restate } from '../failure.ts'
 import type { CommandArguments, LiteralContent } from './command.ts'
 
-/** Time for a server to take what was written to it. */
+/** Time for a server to take the written bytes. */
 const TAKING_MS_MAX = 120_000
 
 /** The size of a literal, at the end of a command line (RFC 9051 section 4.3). */

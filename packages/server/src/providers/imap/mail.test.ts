@@ -120,7 +120,7 @@ interface Kind {
   name: string
   start: () => Promise<MailServer>
   faults?: Faults
-  /** Whether what makes the server look poor is passed by. */
+  /** Whether the connection bypasses the proxy that makes the server look poor. */
   isDirect?: boolean
 }
 

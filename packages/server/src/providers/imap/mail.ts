@@ -269,7 +269,7 @@ async function leaveUnlessQuiet(tracked: TrackedMailboxes): Promise<boolean> {
   const { connection, quiet, notifications } = tracked
   const stays = tracked.stays + notifications.passFactor
   const mayStay = quiet !== null && quiet === connection.selected && stays <= STAYS_MAX
-  // Another listing of the same pass must show what every mailbox is now.
+  // Another listing of the same pass must show the present state of every mailbox.
   tracked.quiet = null
   tracked.stays = mayStay ? stays : 0
   if (mayStay) return true

@@ -110,7 +110,7 @@ describe.concurrent('a server that reports all changes', () => {
     await noticed(() => world.deleteMailbox('Plans'))
   })
 
-  test('is not noticed for subscriptions, nor for what a list has shown', async () => {
+  test('is not noticed for subscriptions, nor for changes that a list has shown', async () => {
     await using arranged = await arrange()
     const { world, mail } = arranged
     await world.deliver(letters(1), 'Archive')

@@ -25,7 +25,7 @@ const ARRIVALS: CommandArguments = [
   [atom('PERSONAL'), MESSAGES.slice(0, 2)],
 ]
 
-/** A connection that hands over what the server reports unasked. */
+/** A connection that hands over unsolicited reports of the server. */
 interface ReportedConnection extends CommandConnection {
   reportTo(notifications: Notifications): void
 }
@@ -69,7 +69,7 @@ export class Notifications {
     return this.#wasTrusted && this.#trust.isLost
   }
 
-  /** How many times longer than usual the time between two passes may be. */
+  /** Factor by which the time between two passes may exceed the usual one. */
   get passFactor(): number {
     return this.areComplete ? this.#trust.passFactor : 1
   }
@@ -208,7 +208,7 @@ function differs(before: MailboxStatus, now: MailboxStatus): boolean {
 }
 
 /**
- * Handles what a server may report of all mailboxes in the answer to any command, or while none is under way.
+ * Handles reports of a server about all mailboxes in the answer to any command, or while none is under way.
  * @param close ends the connection
  */
 export function hearReports(

@@ -6,7 +6,7 @@ const times = (count: number, act: () => void) => {
 }
 
 describe('the time between passes', () => {
-  test('grows with each pass that finds only what was reported, up to its limit', () => {
+  test('grows with each pass that finds only reported changes, up to its limit', () => {
     const trust = new NotifyTrust()
     const factors = Array.from({ length: 5 }, () => {
       const { passFactor } = trust

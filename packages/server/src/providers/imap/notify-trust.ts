@@ -1,5 +1,5 @@
 /**
- * How many times longer than usual the time between two passes may be while the server reports the changes of all
+ * Factor by which the time between two passes may exceed the usual one while the server reports the changes of all
  * mailboxes: 15 minutes instead of 45 seconds.
  */
 const PASS_FACTOR_MAX = 20
@@ -12,10 +12,10 @@ const OVERFLOWS_MAX = 3
 /**
  * Trust in the reports of a server (NOTIFY, RFC 5465). Kept over the connections of an account.
  *
- * The time between passes grows fourfold with each pass that finds only what the server had reported. A pass that finds
- * more makes it short again. A server that does not report a change at all, or reports several too late, loses its
- * trust: the account is polled like one of any other server. Failures from before the time had grown to its limit no
- * longer count: a change just before a pass is found by it before its report has come.
+ * The time between passes grows fourfold with each pass that finds only changes that the server had reported. A pass
+ * that finds more makes it short again. A server that does not report a change at all, or reports several too late,
+ * loses its trust: the account is polled like one of any other server. Failures from before the time had grown to its
+ * limit no longer count: a change just before a pass is found by it before its report has come.
  */
 export class NotifyTrust {
   readonly #factorMax: number
@@ -28,7 +28,7 @@ export class NotifyTrust {
     this.#factorMax = factorMax
   }
 
-  /** How many times longer than usual the time between two passes may be. */
+  /** Factor by which the time between two passes may exceed the usual one. */
   get passFactor(): number {
     return this.#factor
   }

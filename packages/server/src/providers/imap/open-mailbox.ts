@@ -35,7 +35,7 @@ export interface Selected {
   trusted: { to: number; from: number } | null
 }
 
-/** Handles what a server may report about the open mailbox in the answer to any command. */
+/** Handles reports of a server about the open mailbox in the answer to any command. */
 export function hearUnasked(
   selected: () => Selected | null,
   note: (news: Partial<Notice>) => void,

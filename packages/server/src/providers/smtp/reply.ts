@@ -22,7 +22,7 @@ export class NotSmtp extends Error {
   override name = 'NotSmtp'
 }
 
-/** Cuts what a server sends into replies. Holds at most one unfinished reply, which has a bound. */
+/** Cuts the bytes of a server into replies. Holds at most one unfinished reply, which has a bound. */
 export class ReplyReader {
   #rest: Buffer = Buffer.alloc(0)
   #lines: string[] = []

@@ -6,7 +6,7 @@ import type { SmtpLogin } from './login.ts'
 import { openSession, type SmtpEndpoint, type SmtpSession } from './session.ts'
 import { hand } from './transaction.ts'
 
-/** From the first attempt to connect until the end of the login. */
+/** Seconds from the first attempt to connect until the end of the login. */
 const LOGIN_SECONDS = 60
 const RESET_SECONDS = 20
 
@@ -63,7 +63,7 @@ function smtpSending(session: SmtpSession): SendingProvider {
   }
 }
 
-/** RFC 5321 section 4.1.1.5: what a refused message left behind is forgotten. */
+/** RFC 5321 section 4.1.1.5: RSET clears the state that a refused message left behind. */
 async function reset(wire: SmtpSession['wire']): Promise<void> {
   try {
     const reply = await wire.command('RSET', RESET_SECONDS)

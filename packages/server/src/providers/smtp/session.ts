@@ -82,7 +82,7 @@ async function begin(
     const reply = await wire.command('STARTTLS', seconds)
     if (reply.code !== 220) throw sessionFailure('The server refused STARTTLS', reply)
     await wire.secure(host, authorities, seconds)
-    // RFC 3207 section 4.2: what was offered before the handshake is forgotten.
+    // RFC 3207 section 4.2: extensions from before the handshake are discarded.
     extensions = await greet(wire, clientName, seconds)
   }
   if (login) await logIn(wire, login, extensions.authMechanisms, { host, port, seconds })

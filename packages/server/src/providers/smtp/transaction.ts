@@ -55,7 +55,7 @@ export async function hand(session: SmtpSession, message: OutgoingMessage): Prom
   return outcome.end(await endContent(wire))
 }
 
-/** Collects what becomes of each recipient. */
+/** Collects the outcome of each recipient. */
 class Outcome {
   readonly #to: readonly string[]
   readonly #refusals: Map<string, Refusal | null>
@@ -169,7 +169,7 @@ class LostContent extends Error {
   }
 }
 
-/** A server that answers before the dot has accepted nothing, and takes what follows for commands. */
+/** A server that answers before the dot has accepted nothing, and takes further bytes for commands. */
 async function earlyRefusal(wire: SmtpWire): Promise<Refusal> {
   const reply = await wire.read(0)
   if (reply.code === 421) throw accountFailure(reply)
@@ -187,7 +187,7 @@ function abandon(wire: SmtpWire, isPermanent: boolean, status: string, message: 
   return { of: 'message', isPermanent, isTooLarge: false, status, message }
 }
 
-/** Sends the dot and waits for what becomes of the message. */
+/** Sends the dot and waits for the outcome of the message. */
 async function endContent(wire: SmtpWire): Promise<Refusal | null> {
   if (!wire.isOpen && !wire.hasReply) throw accountLost()
   if (wire.hasReply) return earlyRefusal(wire)

@@ -20,7 +20,7 @@ export async function changing<T>(api: GmailApi, work: (effect: Effect) => Promi
   }
 }
 
-/** The same for what is done in batches. */
+/** The same for work in batches. */
 export async function* changingInBatches<T>(
   api: GmailApi,
   work: (effect: Effect) => AsyncGenerator<T, void, void>,

@@ -27,7 +27,7 @@ interface Facts {
 
 /**
  * Moves at most `UIDS_PER_CHANGE` messages of the open source on a server without MOVE. An earlier try may have ended
- * between the copy and the removal, so what the target already has a copy of is only removed.
+ * between the copy and the removal, so messages of which the target already has a copy are only removed.
  */
 export async function copyAndRemove(
   tracked: TrackedMailboxes,
@@ -69,7 +69,7 @@ export async function copyAndRemove(
 
 /** Adds the copies that a search found to the ones that COPYUID names. */
 function together(found: CopiedUids, reported: CopiedUids): CopiedUids {
-  // Under another numbering of the target, what was found is there, but its number is not known.
+  // Under another numbering of the target, the found copies exist, but their numbers are unknown.
   if (found.uidValidity !== reported.uidValidity) return reported
   return { ...reported, uids: new Map([...found.uids, ...reported.uids]) }
 }

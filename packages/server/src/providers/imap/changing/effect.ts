@@ -23,7 +23,7 @@ export async function changing<T>(
   }
 }
 
-/** The same for what is done in batches. */
+/** The same for work in batches. */
 export async function* changingInBatches<T>(
   connection: ImapConnection,
   work: (effect: Effect) => AsyncGenerator<T, void, void>,

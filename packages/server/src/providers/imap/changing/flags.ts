@@ -52,7 +52,7 @@ export interface Store {
   flags: string[]
 }
 
-/** The STOREs of a change. Throws `unsupported` for what the mailbox does not keep. */
+/** The STOREs of a change. Throws `unsupported` for marks that the mailbox does not keep. */
 export function planStores(change: FlagChange, opened: Selected): Store[] {
   const added = (change.addCategories ?? []).map(keywordOf)
   const removed = (change.removeCategories ?? []).flatMap(category => keywordsOf(category, opened))
@@ -93,11 +93,11 @@ async function storeSet(
     await connection.run({ name: 'NOOP' })
     await storeAll(effect, stores, missing(uids, seen), seen)
   }
-  // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
+  // RFC 9051 section 6.4.6: a server need not report messages that a STORE did not change.
   await askFlags(connection, missing(uids, seen), seen)
   const again = uids.filter(uid => !isAsWanted(seen.get(uid), change))
   if (again.length > 0) {
-    // Another client may have changed these at the same moment, or the server showed what was before.
+    // Another client may have changed these at the same moment, or the server showed their former flags.
     const before = new Map(seen)
     for (const uid of again) seen.delete(uid)
     await connection.run({ name: 'NOOP' })

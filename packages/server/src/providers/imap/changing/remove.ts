@@ -147,7 +147,7 @@ async function markPresent(
       },
     })
   }
-  // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
+  // RFC 9051 section 6.4.6: a server need not report messages that a STORE did not change.
   const unreported = uids.filter(uid => !present.has(uid))
   for (const uid of unreported.length > 0 ? await searchPresent(connection, unreported) : []) present.add(uid)
   return uids.filter(uid => present.has(uid))
