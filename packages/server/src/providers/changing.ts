@@ -46,9 +46,9 @@ export interface FlagChange {
   isFlagged?: boolean
   addCategories?: readonly string[]
   removeCategories?: readonly string[]
-  /** Left out without a failure where the provider cannot keep it. */
+  /** Left out without a failure if the provider cannot keep it. */
   isAnswered?: true
-  /** Left out without a failure where the provider cannot keep it. */
+  /** Left out without a failure if the provider cannot keep it. */
   isForwarded?: true
 }
 
@@ -120,7 +120,7 @@ export interface NewMessage {
   flags: RemoteFlags
   /** The time of receipt that the provider is to keep; null for the present. */
   receivedAt: Date | null
-  /** The provider's thread that it belongs to, where the provider keeps threads. */
+  /** The provider's thread that it belongs to, if the provider keeps threads. */
   threadId: string | null
 }
 
@@ -158,7 +158,7 @@ export interface KnownDraft {
 
 export interface DraftReplacement extends NewDraft, Omit<KnownDraft, 'internetMessageId'> {
   /**
-   * Contents that other clients gave the draft, as they were found together, which go as well. Ignored where a draft has
+   * Contents that other clients gave the draft, as they were found together, which go as well. Ignored if a draft has
    * one content.
    */
   others: readonly NewLocation[]
@@ -313,8 +313,8 @@ export interface ChangingProvider {
   replaceDraft(draft: DraftReplacement): Promise<DraftOutcome>
 
   /**
-   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the draft's
-   * mark, which another client wrote, are left alone. Nothing to do where a draft has one content.
+   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the
+   * draft's mark, which another client wrote, are left alone. Does nothing if drafts have one content.
    */
   settleDraft(draft: DraftSettling): Promise<SettledDraft>
 

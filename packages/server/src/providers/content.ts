@@ -36,9 +36,8 @@ export type ContentEnd = 'end' | 'nothing'
 export interface ContentProvider {
   /**
    * Streams bytes of a message as the provider holds them, still in their transfer encoding: pieces of at most
-   * `CONTENT_BYTES_MAX`, none of them empty. Where the account has one connection for all its readers, others may use it
-   * between two pieces. `not_found` where the message is gone, or
-   * another one has its number (`isOther` of the failure).
+   * `CONTENT_BYTES_MAX`, none of them empty. If the account has one connection for all its readers, others may use it
+   * between two pieces. `not_found` if the message is gone, or another one has its number (`isOther` of the failure).
    */
   open(location: Location, range: ContentRange): AsyncGenerator<Buffer, ContentEnd, void>
 

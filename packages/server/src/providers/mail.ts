@@ -95,7 +95,7 @@ export interface RemoteMessage extends RemoteFlags {
   /** The mark of a draft of ours, with its generation; null for all other messages. */
   draftMark: DraftMark | null
   /**
-   * The provider's id of the draft whose content this is, where it lasts while the key of the content changes (Gmail);
+   * The provider's id of the draft whose content this is, if it lasts while the key of the content changes (Gmail);
    * null for all other messages.
    */
   draftKey: string | null
@@ -366,7 +366,7 @@ export interface MailProvider {
   /** The largest number of differing messages that one comparison may look up. Absent if no quota bounds it. */
   readonly differencesMax?: number
 
-  /** Waits until the source reports a change, or `seconds` have passed. Polls where the provider cannot push. */
+  /** Waits until the source reports a change, or `seconds` have passed. Polls if the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>
 
   /** True if `watch` is notified at once; false if it polls. */

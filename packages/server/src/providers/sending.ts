@@ -51,7 +51,7 @@ export interface OutgoingMessage {
   content: OutgoingContent
   /** ENVID of delivery reports: visible ASCII, at most 100 characters. */
   envelopeId: string
-  /** The provider's thread that it replies to, where the provider keeps threads. */
+  /** The provider's thread that it replies to, if the provider keeps threads. */
   threadId: string | null
   /**
    * Awaited directly before the step that cannot be taken back: the dot that ends the data, or the request that sends.

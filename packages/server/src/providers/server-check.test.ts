@@ -15,7 +15,7 @@ const GREETINGS = { imap: '* OK ready\r\n', smtp: '220 ready\r\n' } as const
 const KINDS = ['imap', 'smtp'] as const
 /** All tests wait at once for the times of a check. */
 vi.setConfig({ maxConcurrency: 10 })
-/** As servers do that catch clients which speak too early. */
+/** Delay of servers that catch clients which send too early. */
 const DELAYED_GREETING_MS = 6_000
 const check = serverCheck({
   guard: egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) }),

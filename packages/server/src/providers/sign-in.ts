@@ -92,8 +92,8 @@ export interface SignIn {
   ): Promise<Grant>
   refresh(client: SignInClient, refreshToken: Secret, signal: AbortSignal): Promise<Tokens>
   /**
-   * Ends a grant at the provider, with everything else that the user granted to the app. A token that is no longer known
-   * there is no failure. Does nothing where the provider has no revocation.
+   * Ends a grant at the provider, with everything else that the user granted to the app. A token that is no longer
+   * known there is no failure. Does nothing if the provider has no revocation.
    */
   revoke(refreshToken: Secret, signal: AbortSignal): Promise<void>
 }

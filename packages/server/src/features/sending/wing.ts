@@ -206,7 +206,7 @@ function outboxGauges({ db }: Resources): Metric[] {
     ),
     askingGauge(
       'waxwing_outbox_oldest_due_seconds',
-      'How long the message that waits longest in the whole installation has been due',
+      'Seconds that the longest-waiting message of the whole installation has been due',
       async () => (await measureOutbox(db)).oldestDueSeconds,
     ),
     askingGauge(

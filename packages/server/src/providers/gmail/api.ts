@@ -159,7 +159,7 @@ export class GmailApi {
     return this.#options.calls.call(call)
   }
 
-  /** As `call`, for content that is read as it comes. */
+  /** Like `call`, for content that is read as it comes. */
   async open(call: ProviderCall, units: number, urgency: Urgency = 'prompt'): Promise<OpenAnswer> {
     const { calls } = this.#options
     const readied = await this.ready(units, { urgency, signal: call.signal })

@@ -2,7 +2,7 @@ import { ProviderFailure } from '../failure.ts'
 
 /** `background`: reading older mail, storing bodies. `prompt`: requests for which a person waits, and new mail. */
 export type Urgency = 'prompt' | 'background'
-/** Whose quota it is: that of one user, or that of the project, which all of its users share. */
+/** The owner of a quota: one user, or the project, whose quota all of its users share. */
 export type QuotaOwner = 'user' | 'project'
 
 const WINDOW_SECONDS = 60

@@ -7,7 +7,7 @@ import { historySchema, profileSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
 const RECORDS_PER_PAGE = 100
-/** After that many, a later pass goes on. */
+/** Pages that one pass reads; a later pass goes on. */
 const PAGES_MAX = 1_000
 /** Pages without a record are possible, but not for ever. */
 const EMPTY_PAGES_MAX = 100
@@ -95,8 +95,8 @@ export async function askHistory(
 }
 
 /**
- * The id behind which the history goes on after a page: that of the mailbox after the last page, else one before the
- * last record, since the next page may hold more records of the same id.
+ * The id behind which the history goes on after a page: the mailbox's own after the last page, else one before the last
+ * record, since the next page may hold more records of the same id.
  */
 function behind(before: string, page: ReturnType<typeof historySchema.parse>): string {
   if (page.nextPageToken === undefined) return later(before, page.historyId)

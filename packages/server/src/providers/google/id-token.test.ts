@@ -67,7 +67,7 @@ function sign(change: JWTPayload, key = published[0]!, header: { alg?: string; k
     .sign(key.pair.privateKey)
 }
 
-/** With a key that is published, but for another algorithm than Google's. */
+/** Signs with a key that is published, but for another algorithm than Google's. */
 async function signWith(alg: string) {
   const { id, pair } = published[0]!
   const key = await importJWK(await exportJWK(pair.privateKey), alg)

@@ -16,8 +16,8 @@ export interface ProviderCall {
   /** A stream needs a `content-length` in the headers. If it fails, the call rejects with its error. */
   body?: string | Uint8Array | AsyncIterable<Uint8Array>
   /**
-   * Whether it may be sent twice. If it may, it is sent again where a connection that was kept open has broken. By
-   * default only GET may.
+   * Whether it may be sent twice. If it may, it is sent again if a connection that was kept open has broken. By default
+   * only GET may.
    */
   isRepeatable?: boolean
   /** The bytes of content that the answer may have; 1 MiB by default. */
@@ -84,7 +84,7 @@ export class ProviderCalls implements AsyncDisposable {
     return { status: answer.status, headers: answer.headers, content: Buffer.concat(chunks) }
   }
 
-  /** As `call`, for an answer whose content is read as it comes. */
+  /** Like `call`, for an answer whose content is read as it comes. */
   async open(call: ProviderCall): Promise<OpenAnswer> {
     const { host, method, path, headers = {}, body = null, signal, isRepeatable = method === 'GET' } = call
     const pool = this.#poolOf(host)

@@ -77,7 +77,7 @@ async function pagesOf(mail: SearchProvider, query: Partial<SearchQuery>) {
   return pages
 }
 
-/** Whether each SEARCH for a text was for everything or since some day. */
+/** Shows of each SEARCH for a text whether it was for everything or since some day. */
 const searchedFor = (lines: readonly string[]) =>
   lines.filter(line => line.includes('TEXT')).map(line => (line.includes('SINCE') ? 'since' : 'ever'))
 

@@ -39,7 +39,9 @@ export function redirect(location: string, headers: Readonly<Record<string, stri
   return { status: 303, headers: { ...headers, location }, body: null }
 }
 
-/** Sends the browser to where a flow ended. A return that belongs to no flow gets a page, without the headers. */
+/**
+ * Sends the browser to the URL at the end of a flow. A return that belongs to no flow gets a page, without the headers.
+ */
 export function answerEnd(end: FlowEnd, headers: Readonly<Record<string, string>> = {}): PublicAnswer {
   return end.outcome === 'returned' ? redirect(end.url, headers) : answerPage(400, invalidReturnPage())
 }

@@ -25,7 +25,9 @@ export interface FormCall {
   requestId: string
   /** Commits a count before the login. */
   step(work: (unit: ChangeUnit) => Promise<boolean>): Promise<boolean>
-  /** Commits the end of the flow, with its row in the audit log. Called once. Returns where the browser goes. */
+  /**
+   * Commits the end of the flow, with its row in the audit log. Called once. Returns the URL to which the browser goes.
+   */
   finish(work: (unit: ChangeUnit) => Promise<Ending>): Promise<FormAnswer>
 }
 

@@ -5,11 +5,11 @@
 export interface ComparedCounts {
   listed: number
   indexed: number
-  /** Listed, and not in the index. */
+  /** Messages that were listed and are not in the index. */
   missing: number
-  /** In the index, and not listed. */
+  /** Messages in the index that were not listed. */
   extra: number
-  /** In both, with other flags. */
+  /** Messages in both, with other flags. */
   changed: number
 }
 
@@ -18,7 +18,7 @@ export interface MailboxComparison extends ComparedCounts {
   mailboxId: string
   comparedAt: Date | null
   repaired: number
-  /** After how many hours it was to be compared again, since repairs did not help; 0 if they did. */
+  /** Hours until the next comparison after repairs that did not help; 0 if they did. */
   stuckHours: number
   /**
    * It is not known whether the mailbox is equal: the provider contradicted itself, left questions unanswered, or may have

@@ -18,7 +18,7 @@ const LOOK_SECONDS = 60
 export interface BodyIndexContext extends StoredContext {
   /** Separate from the reader of the API, so that callers do not wait for messages that are being indexed. */
   reader: MessageReader
-  /** Under which id this process owns accounts now; null if it follows none. */
+  /** The id under which this process owns accounts now; null if it follows none. */
   findOwnerId(): string | null
   /** Whether this process follows the account. */
   isFollowed(accountId: string): boolean

@@ -47,7 +47,7 @@ interface Progress {
 }
 
 /**
- * Rewrites the documents of accounts whose `search_version` is not that of this release, in batches, newest first,
+ * Rewrites the documents of accounts whose `search_version` is not this release's, in batches, newest first,
  * alternating between accounts. Runs in one process of the installation at a time. An account is current after a walk
  * through all of its messages that found no stale document.
  */

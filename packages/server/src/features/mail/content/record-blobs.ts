@@ -214,7 +214,7 @@ async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'byte
   `.execute(tx)
 }
 
-/** Removes stored content without a message, and that of accounts whose `bodyStorage` became `none`. */
+/** Removes stored content without a message, and the content of accounts whose `bodyStorage` became `none`. */
 export async function sweepBlobs(
   db: Db,
   blobs: BlobStore,

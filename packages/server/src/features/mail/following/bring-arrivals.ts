@@ -229,8 +229,8 @@ function numberedAmong(arrivals: readonly Arrival[]) {
 }
 
 /**
- * Once a source was read to its end, messages not recognised since it was reset are missing. If these are most of
- * it, they are not given up at once. Where keys last, the source is listed again after a while; elsewhere it is read once
+ * Closes the reading of a reset source at its end: messages that were not recognised are missing. If these are most of
+ * it, they are not given up at once. If keys last, the source is listed again after a while; otherwise it is read once
  * more on another connection.
  * @returns whether it is to be listed again now
  */

@@ -19,7 +19,7 @@ export interface Sender {
 /**
  * The identity that a message is sent from; without `from`, the account's own address. A name in `from` is shown in
  * place of the identity's. Refuses any other address: `from_not_allowed`. Call `refreshIdentities` before.
- * @param ownSignature that of the account's own address, where it is known
+ * @param ownSignature the signature of the account's own address, if it was read
  */
 export async function requireSender(
   db: Db,

@@ -96,7 +96,7 @@ export async function findMailboxByRole(
   return rows[0] ?? null
 }
 
-/** The mailbox's id where it is the account's, else null; for use inside a statement, which then finds nothing. */
+/** The mailbox's id if it belongs to the account, else null; for use inside a statement, which then finds nothing. */
 export function ownMailbox(accountId: string, mailboxId: string): RawBuilder<string | null> {
   return sql`(select id from mailbox where id = ${mailboxId} and account_id = ${accountId})`
 }

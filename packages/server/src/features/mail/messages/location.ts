@@ -19,7 +19,7 @@ export function keyColumns(key: MessageKey | null): KeyColumns {
   return typeof key === 'number' ? { uid: key, remote_id: null } : { uid: null, remote_id: key }
 }
 
-/** The key that the columns of a row hold; null where the message has none now. `uid` may be read as text. */
+/** The key that the columns of a row hold; null if the message has none now. `uid` may be read as text. */
 export function keyOf(row: { uid: number | string | null; remote_id: string | null }): MessageKey | null {
   return row.remote_id ?? (row.uid === null ? null : Number(row.uid))
 }

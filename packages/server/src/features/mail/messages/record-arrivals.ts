@@ -159,7 +159,7 @@ async function lockUnplaced(
   return rows
 }
 
-/** Puts messages where they were found. @returns the changed fields of each message that reads differently now */
+/** Puts messages where they were found. @returns the changed fields of each message that differs now */
 async function placeFound(
   unit: UnitOfWork,
   account: MailAccount,

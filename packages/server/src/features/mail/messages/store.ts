@@ -29,7 +29,7 @@ export interface FullRow extends SummaryRow {
   classification: Classification | null
 }
 
-/** A message of the account; null where the index has none of this id. */
+/** A message of the account; null if the index has none of this id. */
 export async function findMessage(db: Db, accountId: string, id: string): Promise<FullRow | null> {
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
@@ -96,7 +96,7 @@ export interface MessageFilters {
 
 /**
  * Lists the messages of an account within its sync window, newest first, as the JSON texts of their summaries: at least
- * one more than `limit` where there are more. None of an account that is not a live one of the tenant.
+ * one more than `limit` if there are more. None if the account is not a live account of the tenant.
  */
 export async function listSummaries(
   db: Db,

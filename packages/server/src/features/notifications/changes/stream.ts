@@ -11,7 +11,7 @@ const RECONNECT_MILLISECONDS = 1_000
 export interface StreamPace {
   /** Between comments, while there is nothing else to send. */
   commentMilliseconds: number
-  /** After this long a stream ends. */
+  /** Time after which a stream ends. */
   streamMilliseconds: number
 }
 

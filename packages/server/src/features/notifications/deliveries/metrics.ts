@@ -64,7 +64,7 @@ export function deliveryGauges(db: Db): Metric[] {
     ),
     askingGauge(
       'waxwing_webhooks_oldest_due_seconds',
-      'How long the first attempt that waits longest has been due, at endpoints that are not failing',
+      'Seconds that the longest-waiting first attempt has been due, at endpoints that are not failing',
       () => findOldestDueSeconds(db),
     ),
     askingGauges('waxwing_webhook_endpoints', 'Webhook endpoints of the whole installation, by state', {

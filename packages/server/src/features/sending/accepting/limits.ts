@@ -59,7 +59,7 @@ const queuedToday = (tenantId: string) => sql`
     and outbox.created_at >= date_trunc('day', clock_timestamp(), 'UTC')
   where account.tenant_id = ${tenantId}`
 
-/** Null where nothing was counted today. */
+/** Null if nothing was counted today. */
 async function takeSends(unit: UnitOfWork, limit: number, count: number): Promise<number | null> {
   const { rows } = await sql<{ granted: number }>`
     update tenant_sends as sends set count = held.count + least(${count}::int, greatest(0, ${limit}::int - held.count))

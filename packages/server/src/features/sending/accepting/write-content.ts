@@ -26,7 +26,7 @@ export interface ContentTarget {
   enterLarge(): Promise<Disposable>
 }
 
-/** Reads a composed message once and writes it, piece by piece where it is large. */
+/** Reads a composed message once and writes it, piece by piece if it is large. */
 export async function writeContent<Layout>(
   source: ContentSource<Layout>,
   to: ContentTarget,
@@ -114,7 +114,7 @@ export function contentRows(contents: readonly WrittenContent[]) {
   return { rows, blob: Buffer.concat(contents.flatMap(({ piece }) => piece ?? [])) }
 }
 
-/** The columns of `contentRows`; `piece_bytes` is null where the pieces are written already. */
+/** The columns of `contentRows`; `piece_bytes` is null if the pieces are written already. */
 export const contentRowColumns = sql`
   content_id uuid, layout jsonb, bytes bigint, tail_id uuid, piece_at integer, piece_bytes integer`
 

@@ -15,7 +15,7 @@ export interface AnswerContent {
   reply: { named: NamedSends; verdict: Verdict } | null
 }
 
-/** Reads the beginning of a message. Null if it is too hard to read. Rejects where it cannot be read now. */
+/** Reads the beginning of a message. Null if it is too hard to read. Rejects if it cannot be read now. */
 export async function readAnswer(
   context: ReadContext,
   account: AccountView,

@@ -13,7 +13,7 @@ const REPORTING_SENDER =
 const REPORTING_SUBJECT =
   /undeliver|not deliver|deliver(?:y|ed)\b|failure notice|returned (?:mail|to sender)|return to sender|mail system error|message status|nondeliver|delivery status|bounce|(?:mail|message).{0,20}(?:fail|reject|problem)|abuse report|spam report|complaint|feedback report|unzustellbar|nicht zugestellt|zustellung|non remis|non distribu|échec|no entregad|no se puede entregar|entrega|mancat|non recapitabil|recapito|consegna|não (?:é )?entreg|falha|onbestelbaar|niet (?:afgeleverd|bezorgd)|bezorging|niedostarcz|nie dostarcz|ikke (?:levert|leveres)|kan ikke leveres|olevererbart|misslyckad|ei voitu|toimit|nedoruč|kézbesít|недостав|не доставлено|доставк|配信|送信でき|退信|无法投递|系统退信|전송 실패/i
 
-/** Beginnings of their texts, if the subject is that of the message. */
+/** Beginnings of their texts, if they keep the subject of the message. */
 const REPORTING_SNIPPET =
   /this (?:is|message was) (?:the |an? )?(?:mail system|automatically|email abuse|spam|delivery|created automatically)|could not be delivered|was not delivered|wasn.t delivered|couldn.t be delivered|delivery (?:to|has|of)|abuse report|undeliver|konnte nicht|non è stato possibile|n.a pas pu|no se (?:ha|pudo)|não foi possível/i
 

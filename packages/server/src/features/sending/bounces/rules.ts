@@ -31,7 +31,7 @@ const EMPTY = /^[45]\.0\.0$/
  * permanent.
  */
 const VAGUE = /^(?:4\.0\.0|5\.(?:\d\.0|0\.\d+|1\.\d{3}|4\.1))$/
-/** Something about an address: that of the recipient, unless the words are about the sender. */
+/** Something about an address: the recipient's, unless the words are about the sender. */
 const SOME_ADDRESS = '5.1.0'
 const REPLY_CODE = /(?<![\d.])([45])\d\d(?=[\s:;,-]|$)/
 const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]{1,500}/gi
@@ -76,7 +76,7 @@ function hintsAtRefusal(diagnostic: string, words: string, names: Names): boolea
   return HINTS_OF_REFUSAL.test(withoutNames(diagnostic.replaceAll(LINK, ' '), names))
 }
 
-/** Whether a refusal of some address means that of the sender. */
+/** Whether a refusal of some address means the sender's. */
 function blamesSender(diagnostic: string, words: string, { addresses = [], senders = [] }: Names): boolean {
   const said = diagnostic.toLowerCase()
   const has = (list: readonly string[]) => list.some(address => said.includes(address.toLowerCase()))

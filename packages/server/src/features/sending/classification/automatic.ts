@@ -48,7 +48,7 @@ type Part = {
 
 const joined = (part: Part) => LANGUAGES.map(language => language[part]).join('|')
 
-/** Words at the beginning of a subject, followed by that of the message, or by nothing. */
+/** Words at the beginning of a subject, followed by the subject of the message, or by nothing. */
 const subjectOfWords = (part: Part) =>
   new RegExp(String.raw`^\[?(?:${joined(part)})(?:\s*[\]:(–—-]|\s*$)`, 'iu')
 const wordsOf = (words: string) => new RegExp(String.raw`(?<![\p{L}])(?:${words})`, 'iu')

@@ -123,7 +123,7 @@ function dayOf(groups: Record<string, string | undefined>, language: Language): 
   }
 }
 
-/** In English, `03/04` may be either: it is taken only where one reading is a date. */
+/** In English, `03/04` may be either: it is taken only if just one reading is a date. */
 function numericDay(
   [first, second]: [number, number],
   { sign, year, language }: { sign: string | undefined; year: string | undefined; language: Language },

@@ -43,7 +43,7 @@ export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' |
   hasUnsubscribing: boolean
 }
 
-/** The HTML as its recipients get it, in place of that of the draft. */
+/** The HTML as its recipients get it, in place of the draft's. */
 interface WireHtml {
   part: HtmlPart
   bytes: Buffer

@@ -66,7 +66,7 @@ interface ContentRow {
   id: string
   layout: unknown
   bytes: number
-  /** All of it where it is small. */
+  /** All of it if it is small. */
   sealed: Buffer | null
   tail_id: string | null
   tail_bytes: number | null

@@ -86,7 +86,7 @@ export interface Outcome {
   task: SentTask
   /** Given by the provider to the message that it accepted. */
   given: SendOutcome['given']
-  /** Set where the server answered: its account is no longer held back. */
+  /** Set if the server answered: its account is no longer held back. */
   answered: { bytesMax: number | null } | null
 }
 

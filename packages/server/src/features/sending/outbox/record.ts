@@ -102,8 +102,9 @@ export function bringingForward(tenantId: string, attempts: RawBuilder<unknown>)
 }
 
 /**
- * A row where the account of a new entry is looked at in time as it is, so that `bringForward` is not needed. The shared
- * lock keeps claims from setting that back before the entry is committed, and lets others be accepted meanwhile.
+ * Has a row if the account of a new entry is already looked at in time, so that `bringForward` is not needed. The
+ * shared lock keeps claims from setting the time back before the entry is committed, and lets others be accepted
+ * meanwhile.
  */
 export function lookedAt(entry: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`

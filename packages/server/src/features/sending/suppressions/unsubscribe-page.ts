@@ -10,7 +10,7 @@ export interface UnsubscribePage extends LinkNames {
   address: string
 }
 
-/** The page posts only to where it came from. */
+/** The page posts only to its own origin. */
 export const UNSUBSCRIBE_POLICY = `${PUBLIC_PAGE_POLICY}; form-action 'self'`
 
 const FORM = html`<form method="post">

@@ -52,7 +52,7 @@ const BREAKOUT_TAGS = new Set(
 
 /**
  * Reads HTML as browsers do, token by token. The time it takes grows with its length: up to a microsecond for each
- * character where a tag has thousands of attributes, much less otherwise.
+ * character if a tag has thousands of attributes, much less otherwise.
  */
 export function findPlaces(html: string): HtmlPlaces {
   return doAtOnce(findPlacesSteps(html))

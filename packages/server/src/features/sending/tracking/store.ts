@@ -56,7 +56,7 @@ export interface TrackingRow {
   link_clicks: Record<string, number>
 }
 
-/** Null if there is no such entry. Counts are zero where it was not tracked. */
+/** Null if there is no such entry. Counts are zero if it was not tracked. */
 export async function findTracking(db: Db, accountId: string, outboxId: string): Promise<TrackingRow | null> {
   const { rows } = await sql<TrackingRow>`
     select outbox.track_opens, outbox.track_clicks, sent.links, coalesce(sent.opens, 0) as opens,

@@ -246,7 +246,7 @@ function findNext(html: string, piece: string, from: number): number {
   return end
 }
 
-/** Everything of a tree but where it stands, with links as they lead. */
+/** Everything of a tree except positions in the text, with the targets of its links. */
 function outline(node: DefaultTreeAdapterTypes.Node, resolve: (href: string) => string): unknown {
   const { nodeName } = node
   const text = 'value' in node ? node.value : 'data' in node ? node.data : null

@@ -14,7 +14,7 @@ export interface Tracking {
 /** The HTML as its recipients get it. */
 export interface TrackedHtml {
   html: string
-  /** URLs of the links that were replaced, each once. The index of a link is that of its URL. */
+  /** URLs of the links that were replaced, each once. The index of a link is the index of its URL. */
   urls: string[]
 }
 
@@ -139,7 +139,7 @@ function idBytes(id: string): Buffer {
 /** The content of the token of a tracked link. */
 export interface TrackedLink {
   outboxId: string
-  /** Null: the pixel. */
+  /** Null for the pixel. */
   index: number | null
 }
 

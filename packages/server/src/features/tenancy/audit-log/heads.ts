@@ -29,7 +29,7 @@ export interface MissingHead extends Head {
 /** A finding of a comparison with the kept heads: a missing head, or a day whose file cannot be read. */
 export type HeadFinding = ({ kind: 'missing' } & MissingHead) | { kind: 'unreadable'; day: string }
 
-/** The heads of the chains outside the database, where a cut-off end shows against them. */
+/** The heads of the chains outside the database, against which a cut-off end shows. */
 export interface KeptHeads {
   /**
    * Writes the heads of today to the log and the blob store, and removes heads that are older than the rows themselves.
@@ -39,7 +39,7 @@ export interface KeptHeads {
   compare(db: Db, now: number): AsyncGenerator<HeadFinding>
 }
 
-/** @param auditKey the key of the chains, of which that of the files is derived */
+/** @param auditKey the key of the chains, from which the key of the files is derived */
 export function keptHeads(auditKey: Buffer, blobs: BlobStore): KeptHeads {
   const key = createSecretKey(createHmac('sha256', auditKey).update('heads').digest())
   const sealingOf = (day: string): Sealing => ({ key, context: ['audit heads', day] })

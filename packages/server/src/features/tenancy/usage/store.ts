@@ -106,7 +106,7 @@ export async function recordLiveAccounts(
 
 /**
  * Records the present storage of tenants as the storage of the day before, and of earlier days whose listing did not
- * run. It runs a minute after midnight, since the day is that of the database, whose clock may be behind.
+ * run. It runs a minute after midnight, since the database decides the day, and its clock may be behind.
  */
 export async function listStoredBytes(db: Db): Promise<void> {
   await sql`

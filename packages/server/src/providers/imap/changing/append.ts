@@ -62,7 +62,7 @@ async function findThread(
   }
 }
 
-/** Without UIDPLUS: the newest message with the Message-ID and the size. */
+/** Finds an appended message without UIDPLUS: the newest one with the Message-ID and the size. */
 async function locateAppended(tracked: TrackedMailboxes, mailboxKey: string, message: NewMessage) {
   try {
     const found = await findByMessageId(tracked, mailboxKey, message.internetMessageId, [])

@@ -21,7 +21,7 @@ const VERSION_AT = 14
 export interface Candidate {
   wasListed: boolean
   receivedAt: Date | null
-  /** Whether its header was that of another message. */
+  /** Whether its header belonged to another message. */
   isOther: boolean
 }
 
@@ -30,7 +30,7 @@ interface Beginning {
   cursor: Cursor
   uidMax: number
   messageId: string
-  /** Since when the numbers of the source were under suspicion; null if they were not. */
+  /** Time since which the numbers of the source were under suspicion; null if they were not. */
   suspectedAt: string | null
 }
 
@@ -67,7 +67,7 @@ export class Comparison {
     this.#candidatesMax = candidatesMax
   }
 
-  /** Since when the numbers of the source were under suspicion as it began. */
+  /** Time since which the numbers of the source were under suspicion when the comparison began. */
   get suspectedAt(): string | null {
     return this.#beginning?.suspectedAt ?? null
   }

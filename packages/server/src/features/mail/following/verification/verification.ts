@@ -25,7 +25,7 @@ const TURN_WAIT_MS = 5_000
 const TURN_PAUSE: Pause = { seconds: 20, reason: 'for its turn' }
 /** Comparisons of a mailbox in a row that may contradict themselves before it is left alone for a while. */
 const CONTRADICTED_MAX = 3
-/** Failures in a row, each of which may be that of a connection, after which a comparison is given up. */
+/** Failures in a row, each of which may come from a connection, after which a comparison is given up. */
 const FAILURES_MAX = 3
 /** Passes without a pause that may break off while a comparison is settled, after which it is given up. */
 const UNFINISHED_MAX = 5
