@@ -21,7 +21,7 @@ Usage: npm test [-- options]
 Other arguments go to Vitest, such as names of files.
 `
 const OPTIONS = ['--no-servers', '--durations', '--help']
-/** The file in which a whole run lists the statements that ran on PostgreSQL 18 only. */
+/** Where a whole run lists the statements that no test asked of PostgreSQL 16. */
 const STATEMENTS = path.join(ROOT, 'node_modules/.cache/statements-on-18-only.txt')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

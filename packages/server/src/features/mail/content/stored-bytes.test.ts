@@ -62,7 +62,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
     log,
     bodies: { wake() {} },
     wakeSync() {},
-    // Storing needs no provider.
+    // Storing asks no provider.
     connections: new SharedConnections({ connectorOf: () => () => Promise.reject(new Error('no provider')) }),
   }
   return {

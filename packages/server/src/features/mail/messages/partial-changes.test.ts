@@ -51,7 +51,7 @@ async function openThread(played: Played) {
     ids,
     message: `${path}/messages/${ids[0]}`,
     thread: `${path}/threads/${THREAD}`,
-    /** Reads the recorded messages, the announced events, and the numbers that the sync leaves alone. */
+    /** What is recorded and announced, and the numbers that the sync leaves alone. */
     async read() {
       const messages = await sql<{ line: string }>`
         select subject || ' in ' || name || case when is_read then ', read' else '' end as line

@@ -11,7 +11,7 @@ import { Place, type Turn, Turns } from '../../../../sync/turns.ts'
 import type { Pause } from '../pause.ts'
 import { Verification } from './verification.ts'
 
-/** Turns for which an account waits only briefly. */
+/** Turns for which nobody waits long. */
 class ImpatientTurns extends Turns {
   override take(place: Place, _waitMs: number, signal: AbortSignal): Promise<Turn | null> {
     return super.take(place, 1, signal)
@@ -44,42 +44,39 @@ describe('verification that is interrupted or disturbed', () => {
   test.each<[string, Pause | null]>([
     ['a pause', { seconds: 600, reason: 'for a test' }],
     ['a slice', null],
-  ])(
-    'continues with the part it has read when the pass that settles it is broken off for %s',
-    async (_, pause) => {
-      await using database = await openTestDatabase()
-      const { db } = database
-      const { server, world } = openInbox(5)
-      const owned = await ownAccount(db)
-      await passUntilCaughtUp(db, owned, world)
-      await sql`update message set is_flagged = true where subject = 'content 3'`.execute(db)
-      const state = { lists: 0, isBroken: true }
-      const { mail } = memoryMail(server)
-      const list: MailProvider['list'] = (at, options) => {
-        state.lists++
-        return mail.list(at, options)
-      }
-      const session = await openSession(db, owned, { ...mail, list })
-      const { sources } = await runFrom(session)
-      await request(db, owned)
-      const verification = new Verification()
-      const options = {
-        turns: new Turns(1),
-        pass: async () => {
-          const outcome = await runFrom(session)
-          return state.isBroken ? { hasMore: true, pause } : outcome
-        },
-        mustStop: () => false,
-      }
-      const next = await verification.proceed(session, sources, options)
+  ])('continues where it was when the pass that settles it is broken off for %s', async (_, pause) => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const { server, world } = openInbox(5)
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    await sql`update message set is_flagged = true where subject = 'content 3'`.execute(db)
+    const state = { lists: 0, isBroken: true }
+    const { mail } = memoryMail(server)
+    const list: MailProvider['list'] = (at, options) => {
+      state.lists++
+      return mail.list(at, options)
+    }
+    const session = await openSession(db, owned, { ...mail, list })
+    const { sources } = await runFrom(session)
+    await request(db, owned)
+    const verification = new Verification()
+    const options = {
+      turns: new Turns(1),
+      pass: async () => {
+        const outcome = await runFrom(session)
+        return state.isBroken ? { hasMore: true, pause } : outcome
+      },
+      mustStop: () => false,
+    }
+    const next = await verification.proceed(session, sources, options)
 
-      expect(next).toEqual({ mustPass: true, pause })
-      expect((await summary(db, owned.id)).open).toBe(0)
-      state.isBroken = false
-      await verification.proceed(session, sources, options)
-      expect([(await summary(db, owned.id)).open, state.lists]).toEqual([1, 1])
-    },
-  )
+    expect(next).toEqual({ mustPass: true, pause })
+    expect((await summary(db, owned.id)).open).toBe(0)
+    state.isBroken = false
+    await verification.proceed(session, sources, options)
+    expect([(await summary(db, owned.id)).open, state.lists]).toEqual([1, 1])
+  })
 
   test('puts a comparison off whose passes are broken off again and again', async () => {
     await using database = await openTestDatabase()
@@ -104,7 +101,7 @@ describe('verification that is interrupted or disturbed', () => {
     expect(mustPass).toEqual([true, true, true, true, false])
   })
 
-  test('continues a comparison after a broken connection with the part it has read', async () => {
+  test('continues a comparison after a broken connection where it was', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const { server, world } = openInbox(20)
