@@ -27,7 +27,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const given = process.argv.slice(2).filter(argument => !OPTIONS.includes(argument))
 const [isWithoutServers, isMeasured, isHelp] = OPTIONS.map(option => process.argv.includes(option))
-/** Only a run of everything shows what PostgreSQL 16 is never asked. */
+/** Only a whole run shows which statements never ran on PostgreSQL 16. */
 const isWhole = !isWithoutServers && given.length === 0 && hasOldestPostgres()
 const print = (text: string) => void process.stdout.write(text)
 

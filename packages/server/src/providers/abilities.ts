@@ -3,7 +3,9 @@ import type { OAuthProvider } from './sign-in.ts'
 /** The kind of an account: by which interface its mailbox is reached. */
 export type AccountKind = 'gmail' | 'graph' | 'imap'
 
-/** How accounts of a kind differ from others. Features decide by this, and never by the name of a kind. */
+/**
+ * Abilities in which accounts of a kind differ from others. Features decide by this, and never by the name of a kind.
+ */
 export interface Abilities {
   /** The provider at which users of such accounts sign in. Null: an account has a password. */
   signInAt: OAuthProvider | null
@@ -46,7 +48,7 @@ export function abilitiesOf(kind: AccountKind): Abilities {
   return ABILITIES[kind]
 }
 
-/** How signing in at a provider differs from others. */
+/** Abilities in which signing in at a provider differs from others. */
 export interface SignInAbilities {
   /** The name of the provider, for people. */
   name: string
@@ -58,7 +60,9 @@ export interface SignInAbilities {
   takesCertificates: boolean
   /** Whether an app may name a topic to which changes of its mailboxes are published. */
   publishesToTopics: boolean
-  /** What revoking a grant ends: everything that the user granted to the app, or nothing, since there is no way to. */
+  /**
+   * Scope of a revocation: everything that the user granted to the app, or nothing, since the provider cannot revoke.
+   */
   revokingEnds: 'all_of_app' | 'nothing'
 }
 

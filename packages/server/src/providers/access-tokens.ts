@@ -1,9 +1,9 @@
 import type { Secret } from '../kit/secret.ts'
 
 /**
- * The access tokens of one account. Both methods throw `ProviderFailure`: `grant_refused` if the provider says for
- * certain that the grant has ended, `misconfigured` if it refuses our OAuth app, `throttled` or `unavailable` if it
- * cannot be asked now.
+ * The access tokens of one account. Both methods throw `ProviderFailure`: `grant_refused` if the grant has certainly
+ * ended, `misconfigured` if the provider refuses our OAuth app, `throttled` or `unavailable` if it cannot be reached
+ * now.
  */
 export interface AccessTokens {
   /** Returns a token that is good for at least a minute. */

@@ -1,12 +1,12 @@
 /**
  * The vocabulary in which the service changes the mail of an account.
  *
- * Sets are changed in batches: a generator yields what is done, in the order in which it was done, and throws where it
- * fails. What it yielded is true whatever comes after it, so record it before the failure is answered. The same call
+ * Sets are changed in batches: a generator yields each completed part, in the order of the changes, and throws where it
+ * fails. A yielded part stays true after a later failure, so record it before the failure is answered. The same call
  * may be made again after any failure: it goes on, and neither duplicates nor loses a message.
  *
  * A failure with `isBeforeAcceptance` changed nothing at all in that call. Without it the part of the set that was not
- * yielded may have been changed too, so it must be asked for again, or be left to the next sync.
+ * yielded may have been changed too, so repeat the call for it, or leave it to the next sync.
  */
 import type { DraftMark } from './draft-mark.ts'
 import type { MailboxRole } from './mailbox-role.ts'
@@ -33,19 +33,22 @@ export const FOUND_MESSAGES_MAX = 100
 export interface MessageSet extends SourceCursor {
   /** At most `CHANGED_KEYS_MAX`, each once. */
   keys: readonly MessageKey[]
-  /** What the index knows numbered messages by: those that are others now are left alone. The rest is not asked about. */
+  /**
+   * The marks by which the index recognises numbered messages: messages that do not match now are left alone. Messages
+   * without marks are not checked.
+   */
   known?: ReadonlyMap<MessageKey, KnownMessage>
 }
 
-/** What is to be set and to be cleared. What is not named stays as it is, whatever other clients did to it. */
+/** Flags to set and to clear. Other flags stay as they are, even if other clients changed them. */
 export interface FlagChange {
   isRead?: boolean
   isFlagged?: boolean
   addCategories?: readonly string[]
   removeCategories?: readonly string[]
-  /** Left out without a failure where the provider cannot keep it. */
+  /** Left out without a failure if the provider cannot keep it. */
   isAnswered?: true
-  /** Left out without a failure where the provider cannot keep it. */
+  /** Left out without a failure if the provider cannot keep it. */
   isForwarded?: true
 }
 
@@ -75,13 +78,13 @@ export interface NewLocation {
   source: string
   key: MessageKey
   /**
-   * Whether the key is valid in the source as the index has followed it: false if the source was renumbered between
-   * the two. Ask it in the transaction that stores the key, with the cursor as that transaction reads it.
+   * Whether the key is valid in the source as the index has followed it: false if the source was renumbered between the
+   * two. Call it in the transaction that stores the key, with the cursor as that transaction reads it.
    */
   isValidUnder(cursor: Cursor | null): boolean
   /**
    * The cursor from which the source is followed if this is the first message of it that the index holds. Null if keys
-   * last, whatever is followed.
+   * last without a cursor.
    */
   firstCursor: Cursor | null
 }
@@ -94,8 +97,8 @@ export interface MovedMessage {
   /** Its key before the move. */
   key: MessageKey
   /**
-   * Null if the provider does not say (IMAP without COPYUID): the message is in the target, and the next sync of the
-   * target finds it.
+   * Null if the provider does not report it (IMAP without COPYUID): the message is in the target, and the next sync of
+   * the target finds it.
    */
   location: NewLocation | null
   /** All mailboxes that it is in now. */
@@ -115,21 +118,23 @@ export interface NewMessage {
   /** The bytes from the first, with lines that end with CRLF. Called at most once for each call. */
   open(): AsyncIterable<Uint8Array>
   flags: RemoteFlags
-  /** What the provider is to keep as the time when it was received; null: now. */
+  /** The time of receipt that the provider is to keep; null for the present. */
   receivedAt: Date | null
-  /** The provider's thread that it belongs to, where the provider keeps threads. */
+  /** The provider's thread that it belongs to, if the provider keeps threads. */
   threadId: string | null
 }
 
 export interface AddedMessage {
-  /** Null if the provider took the message and it cannot be told where it is. The next sync finds it. */
+  /** Null if the provider took the message and its location is unknown. The next sync finds it. */
   location: NewLocation | null
   mailboxKeys: string[]
   /** The provider's id of the draft, if that is another than the key (Gmail). Lasts over `replaceDraft`. */
   draftKey: string | null
   /** Null if the provider keeps no threads. */
   threadId: string | null
-  /** The message as the provider describes it; null if it was not asked, or reads as it was handed over. */
+  /**
+   * The message as the provider describes it; null if it was not read back, or equals the message that was handed over.
+   */
   message: RemoteMessage | null
 }
 
@@ -140,10 +145,10 @@ export interface NewDraft {
   mark: DraftMark
 }
 
-/** A draft as the index knows it. */
+/** A draft as the index has it. */
 export interface KnownDraft {
   mailboxKey: string
-  /** Its content as the index has it; null where it is not known where that is, or it is another one by now. */
+  /** Its content as the index has it; null if its location is unknown, or if it has other content by now. */
   former: (SourceCursor & { key: MessageKey; known?: KnownMessage | null }) | null
   /** The provider's id of the draft, if that is another than the key of its content (Gmail). */
   draftKey: string | null
@@ -153,7 +158,7 @@ export interface KnownDraft {
 
 export interface DraftReplacement extends NewDraft, Omit<KnownDraft, 'internetMessageId'> {
   /**
-   * Contents that other clients gave the draft, as they were found together, which go as well. Ignored where a draft has
+   * Contents that other clients gave the draft, as they were found together, which go as well. Ignored if a draft has
    * one content.
    */
   others: readonly NewLocation[]
@@ -167,8 +172,8 @@ export interface DraftRemoval extends KnownDraft {
 }
 
 /**
- * `replaced`: the new content is at the provider. `lost`: the provider said that it took the new content, does not have
- * it, and does not have the old one either.
+ * `replaced`: the new content is at the provider. `lost`: the provider claims to have taken the new content, but has
+ * neither it nor the old content.
  */
 export type DraftOutcome =
   | {
@@ -200,7 +205,7 @@ export interface SettledDraft {
 export interface FoundMessage {
   location: NewLocation
   flags: RemoteFlags
-  /** The fields that were asked for, by the name that asked for them; the first of each, unfolded. */
+  /** The requested fields, by the requested name; the first of each, unfolded. */
   fields: ReadonlyMap<string, string>
 }
 
@@ -234,7 +239,7 @@ export type NeededRole = Extract<MailboxRole, 'trash' | 'sent' | 'drafts'>
 export interface ChangingProvider {
   /** Whether a message can be in several mailboxes (Gmail), so that `changeLabels` works. */
   readonly hasLabels: boolean
-  /** The largest message that can be added, in bytes; null if the provider does not say. */
+  /** The largest message that can be added, in bytes; null if the provider names no limit. */
   readonly messageBytesMax: number | null
 
   /** Creates a mailbox and subscribes to it. */
@@ -245,7 +250,7 @@ export interface ChangingProvider {
 
   /**
    * Gives a mailbox another name, another parent, or both; absent stays. Mailboxes below it, and subscriptions, follow.
-   * @returns it first, then those below it, parents before children
+   * @returns it first, then the mailboxes below it, parents before children
    */
   renameMailbox(key: string, to: { name?: string; parentKey?: string | null }): Promise<RenamedMailbox[]>
 
@@ -271,7 +276,7 @@ export interface ChangingProvider {
     labels: { add: readonly string[]; remove: readonly string[] },
   ): AsyncGenerator<ChangedBatch, void, void>
 
-  /** Removes messages for good, and no others: never what another client marked as deleted. */
+  /** Removes messages for good, and no others: never messages that another client marked as deleted. */
   remove(at: MessageSet): AsyncGenerator<RemovedBatch, void, void>
 
   /**
@@ -288,13 +293,13 @@ export interface ChangingProvider {
   addDraft(draft: NewDraft, mayExist: boolean): Promise<AddedMessage>
 
   /**
-   * The contents that the provider has of a draft, newest first; always asks. Where a draft has an id of its own there
-   * is at most one, otherwise those with its Message-ID, also if other clients wrote them.
+   * The contents that the provider has of a draft, newest first; always calls the provider. If drafts have ids of their
+   * own, there is at most one; otherwise all contents with its Message-ID, also from other clients.
    * @param fields as of `find`
    */
   findDraft(draft: KnownDraft, fields: readonly string[]): Promise<FoundMessage[]>
 
-  /** Removes a draft for good, with its `others`. One that is gone is no failure. */
+  /** Removes a draft for good, with its `others`. A draft that is gone is no failure. */
   removeDraft(draft: DraftRemoval): Promise<void>
 
   /**
@@ -308,14 +313,14 @@ export interface ChangingProvider {
   replaceDraft(draft: DraftReplacement): Promise<DraftOutcome>
 
   /**
-   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the draft's
-   * mark, which another client wrote, are left alone. Nothing to do where a draft has one content.
+   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the
+   * draft's mark, which another client wrote, are left alone. Does nothing if drafts have one content.
    */
   settleDraft(draft: DraftSettling): Promise<SettledDraft>
 
   /**
-   * The messages of a mailbox with exactly this Message-ID, newest first, at most `FOUND_MESSAGES_MAX`. Always asks the
-   * provider.
+   * The messages of a mailbox with exactly this Message-ID, newest first, at most `FOUND_MESSAGES_MAX`. Always calls
+   * the provider.
    * @param fields names of header fields to read
    */
   find(mailboxKey: string, internetMessageId: string, fields?: readonly string[]): Promise<FoundMessage[]>

@@ -5,6 +5,6 @@ export interface CheckOptions {
   guard: EgressGuard
   /** The authorities to trust; the public ones by default. */
   authorities?: SecureContext | undefined
-  /** The name that EHLO says to SMTP servers. */
+  /** The name in EHLO to SMTP servers. */
   clientName: string
 }

@@ -5,7 +5,7 @@ import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
 import type { SendingProvider } from './sending.ts'
 
-/** What the provider of an account may offer. */
+/** Capabilities that the provider of an account may offer. */
 export interface Capabilities {
   mail: MailProvider
   content: ContentProvider
@@ -17,9 +17,9 @@ export interface Capabilities {
 
 export type Capability = keyof Capabilities
 
-/** A connection to the provider of an account, with what that offers. Disposing closes it. */
+/** A connection to the provider of an account, with its capabilities. Disposing closes it. */
 export interface ConnectedAccount extends Partial<Capabilities>, AsyncDisposable {
-  /** False once it is known to be of no more use. Absent where only a failure shows that. */
+  /** False once the connection is of no more use. Absent if only a failure shows that. */
   readonly isOpen?: boolean
 }
 

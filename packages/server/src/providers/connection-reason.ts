@@ -40,8 +40,8 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Why a connection failed, as the end of a sentence. What Node or a library says of it is for the log: an odd answer of a
- * server may make a library throw anything.
+ * The reason why a connection failed, as the end of a sentence. The words of Node or a library are for the log: an odd
+ * answer of a server may make a library throw anything.
  */
 export function connectionReason(error: unknown): string {
   const { name, code, message, isOfSystem } = factsOf(error)
@@ -61,7 +61,9 @@ interface Facts {
   isOfSystem: boolean
 }
 
-/** The facts of an error, with empty texts for those that it lacks; those of the last one if several addresses failed. */
+/**
+ * The facts of an error, with empty texts for missing ones; if several addresses failed, the facts of the last error.
+ */
 export function factsOf(error: unknown): Facts {
   const { name, code, message, errno, errors } = Object(error) as Readonly<Record<string, unknown>>
   if (Array.isArray(errors) && errors.length > 0) return factsOf(errors.at(-1))

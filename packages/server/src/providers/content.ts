@@ -3,7 +3,9 @@ import type { KnownMessage, MessageKey, SourceCursor } from './mail.ts'
 /** The location of a message at its provider: its source and key. */
 export interface Location extends SourceCursor {
   key: MessageKey
-  /** What the index knows it by if its key is a number; null or absent if that is not asked about. */
+  /**
+   * The marks by which the index recognises it if its key is a number; null or absent if they are not to be checked.
+   */
   known?: KnownMessage | null
 }
 
@@ -17,7 +19,7 @@ export interface ContentRange {
   offset: number
   /** Nothing is wanted from this byte on; null: everything to the end. */
   end: number | null
-  /** The length of the whole that the provider has told; null if unknown. A read that ends there asks for no more. */
+  /** The length of the whole, as the provider reported it; null if unknown. A read that ends there requests no more. */
   size: number | null
 }
 
@@ -25,8 +27,8 @@ export interface ContentRange {
 export const CONTENT_BYTES_MAX = 256 * 1024
 
 /**
- * How a stream of content ended. `end`: the provider has no more, or no more was wanted. `nothing`: the provider gave
- * nothing at all when it was asked for more, which is no end, since it does so of a part that the message lacks.
+ * The end of a stream of content. `end`: the provider has no more, or no more was wanted. `nothing`: the provider gave
+ * nothing at all at a request for more, which is no end, since it does the same for a part that the message lacks.
  */
 export type ContentEnd = 'end' | 'nothing'
 
@@ -34,15 +36,15 @@ export type ContentEnd = 'end' | 'nothing'
 export interface ContentProvider {
   /**
    * Streams bytes of a message as the provider holds them, still in their transfer encoding: pieces of at most
-   * `CONTENT_BYTES_MAX`, none of them empty. Where the account has one connection for all its readers, others may use it
-   * between two pieces. `not_found` where the message is gone, or
-   * another one has its number (`isOther` of the failure).
+   * `CONTENT_BYTES_MAX`, none of them empty. If the account has one connection for all its readers, others may use it
+   * between two pieces. `not_found` if the message is gone, or another one has its number (`isOther` of the failure).
    */
   open(location: Location, range: ContentRange): AsyncGenerator<Buffer, ContentEnd, void>
 
   /**
-   * Sources of several messages of one source, asked for at once. Left out are those that are gone, whose numbers
-   * others have, that the provider does not give, that take more than `CONTENT_BYTES_MAX`, and that no longer fit into `bytesMax` together.
+   * Sources of several messages of one source, requested together. Left out are messages that are gone, whose numbers
+   * other messages have, that the provider does not give, that take more than `CONTENT_BYTES_MAX`, or that no longer
+   * fit into `bytesMax` together.
    */
   readSources(
     at: SourceCursor & { keys: readonly MessageKey[]; known?: ReadonlyMap<MessageKey, KnownMessage> },

@@ -14,9 +14,7 @@ export interface FoundServers {
   } | null
 }
 
-/**
- * Searches for the servers of an address. Null if none are found; never throws because of what it receives.
- */
+/** Searches for the servers of an address. Null if none are found; never throws because of an answer. */
 export interface ServerSearch {
   find(email: string): Promise<FoundServers | null>
 }

@@ -2,13 +2,14 @@
 export const DRAFT_FIELD = 'X-Waxwing-Draft'
 
 /**
- * Which content of a draft a message is. Each new content has a higher generation than all before it. Where replacing
- * is adding and then removing, an interruption leaves two messages of one draft: the higher generation is the draft.
+ * Identifies a message as one content of a draft. Each new content has a higher generation than all before it. If a
+ * provider replaces by adding and then removing, an interruption leaves two messages of one draft: the higher
+ * generation is the draft.
  */
 export interface DraftMark {
   /** The id of the draft here. */
   draftId: string
-  /** From 1. */
+  /** Counts from 1. */
   generation: number
 }
 

@@ -1,13 +1,13 @@
 /**
- * Every way in which a provider fails, and whether it is permanent: then asking again helps only after somebody changed
- * something.
+ * Every way in which a provider fails, and whether it is permanent: then another try helps only after a change of the
+ * account or its provider.
  */
 const FAILURES = {
   /** The login was refused. Not permanent: some servers refuse good passwords while they are overloaded. */
   login_failed: { isPermanent: false },
-  /** The provider says for certain that the grant of the account is no longer valid. */
+  /** The grant of the account is certainly no longer valid. */
   grant_refused: { isPermanent: true },
-  /** The provider refuses an access token that it has just issued. It says nothing for certain about the grant. */
+  /** The provider refuses an access token that it has just issued. The grant may still be valid. */
   access_refused: { isPermanent: false },
   /** The user has not granted a permission that is needed. */
   scope_missing: { isPermanent: true },
@@ -17,17 +17,17 @@ const FAILURES = {
   not_allowed: { isPermanent: true },
   /** The provider no longer has the mailbox of the account, or closed it. */
   mailbox_gone: { isPermanent: true },
-  /** The account was deleted here while its provider was to be asked. */
+  /** The account was deleted here before the call to its provider. */
   account_deleted: { isPermanent: true },
-  /** The provider asks to slow down; `retryAfterSeconds` says for how long, where it named a time. */
+  /** The provider demands a slower pace; `retryAfterSeconds` is the time that it named, if any. */
   throttled: { isPermanent: false },
   /** The provider did not answer, failed, or the connection to it broke. */
   unavailable: { isPermanent: false },
   forbidden: { isPermanent: true },
   not_found: { isPermanent: true },
-  /** The provider refuses what was asked. */
+  /** The provider refuses the request. */
   rejected: { isPermanent: true },
-  /** What was to be read or changed has changed meanwhile. */
+  /** The object to be read or changed has changed meanwhile. */
   conflict: { isPermanent: false },
   unsupported: { isPermanent: true },
 } as const
@@ -53,26 +53,26 @@ interface FailureOptions {
   reason?: FailureReason
   /** Whether the provider certainly carried out nothing; by default only `unavailable` leaves that open. */
   isBeforeAcceptance?: boolean
-  /** Whether the service itself had no connection or quota to spare, which says nothing about the provider. */
+  /** Whether the service itself had no connection or quota to spare, so that the provider is not at fault. */
   isBusy?: boolean
-  /** Whether the provider has another message under the number that the index knows the wanted one by. */
+  /** Whether the provider has another message under the number that the wanted message has in the index. */
   isOther?: boolean
 }
 
 /**
  * The only error that an adapter throws. `message` is for people and holds no secret. An adapter does not wait for a
- * quota: it throws `throttled` with the time, so that nobody holds a connection or a place in a queue meanwhile.
+ * quota: it throws `throttled` with the time, so that no caller holds a connection or a place in a queue meanwhile.
  */
 export class ProviderFailure extends Error {
   override name = 'ProviderFailure'
   readonly kind: FailureKind
   readonly retryAfterSeconds: number | null
   readonly reason: FailureReason | null
-  /** False where the provider may have carried out what was asked: then it must not be repeated blindly. */
+  /** False if the provider may have carried out the request: then it must not be repeated blindly. */
   readonly isBeforeAcceptance: boolean
-  /** True if the service itself had no connection or quota to spare, which says nothing about the provider. */
+  /** True if the service itself had no connection or quota to spare, so that the provider is not at fault. */
   readonly isBusy: boolean
-  /** True if the provider has another message under the number that the index knows the wanted one by. */
+  /** True if the provider has another message under the number that the wanted message has in the index. */
   readonly isOther: boolean
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
@@ -90,7 +90,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Failures by which no call for the account can succeed, whatever it asks for. */
+/** Failures with which no call for the account can succeed. */
 const OF_ACCOUNT: ReadonlySet<FailureKind> = new Set([
   'access_refused',
   'account_deleted',

@@ -7,25 +7,25 @@ import type { MailServer } from './mail-server.ts'
 import { ProviderFailure } from './failure.ts'
 
 /**
- * Some servers let clients wait for a greeting, and hold it against those that speak before, so the watch begins when
- * nearly all of them have greeted. Together with the times below, it ends within the 20 seconds of a check.
+ * Some servers delay their greeting, and penalise clients that send first, so the watch begins when nearly all of them
+ * have greeted. Together with the times below, it ends within the 20 seconds of a check.
  */
 const GREETING_SECONDS = 10
 const HANDSHAKE_SECONDS = 5
 /** A port that is one for TLS and for plain text greets when it has waited for a handshake. */
 const LATE_GREETING_SECONDS = 3
-/** What OpenSSL says where the other end speaks TLS: its alerts, and what it says to a version that is too old. */
+/** OpenSSL's codes if the other end uses TLS: its alerts, and the errors for a version that is too old. */
 const OF_TLS = /_ALERT_|^ERR_SSL_(?:UNSUPPORTED_PROTOCOL|TLSV1_UNRECOGNIZED_NAME)$/
 
 export interface GreetingWatch extends Disposable {
-  /** Aborted, with a `ProviderFailure` as its reason, once the server is known to wait for a TLS handshake. */
+  /** Aborted, with a `ProviderFailure` as its reason, once the server turns out to wait for a TLS handshake. */
   readonly signal: AbortSignal
   /** Ends the watch. */
   greeted(): void
 }
 
 /**
- * Watches for a server that is expected to greet in plain text, but waits for a TLS handshake: it says nothing until
+ * Watches for a server that is expected to greet in plain text, but waits for a TLS handshake: it sends nothing until
  * then, so a client would wait in vain. If no greeting comes, a second connection tries the handshake.
  */
 export function watchGreeting(destination: Destination, security: MailServer['security']): GreetingWatch {

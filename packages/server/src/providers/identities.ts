@@ -9,10 +9,10 @@ export interface OfferedIdentity {
   isPrimary: boolean
 }
 
-/** The most identities that a list has. Those beyond are left out. */
+/** The most identities that a list has. Further ones are left out. */
 export const OFFERED_IDENTITIES_MAX = 100
 
-/** Knows the addresses that an account may send from. */
+/** Lists the addresses that an account may send from. */
 export interface IdentityProvider {
   /** All that are verified. Throws `ProviderFailure`: `scope_missing` if the account may not read them. */
   list(): Promise<OfferedIdentity[]>

@@ -8,8 +8,8 @@ export interface MailServer {
 }
 
 /**
- * Logs in to a server and out again. Throws `ProviderFailure`, and what `onAsked` throws. That is called before a connection
- * to a server that may be reached.
+ * Logs in to a server and out again. Throws `ProviderFailure`, and errors of `onAsked`, which is called before a
+ * connection to a server that may be reached.
  */
 export interface ServerCheck {
   imap(server: MailServer, password: string, onAsked?: OnAsked): Promise<void>

@@ -19,8 +19,8 @@ export interface SourceCursor {
 }
 
 /**
- * What the index knows a message under a number by. A mail server that comes back from a backup gives numbers a second time,
- * without a new UIDVALIDITY.
+ * The marks by which the index recognises a message under a number. A mail server that comes back from a backup reuses
+ * numbers without a new UIDVALIDITY.
  */
 export interface KnownMessage {
   internetMessageId: string | null
@@ -29,7 +29,7 @@ export interface KnownMessage {
   subject: string | null
   /** The time of the Date field, in milliseconds since 1970. */
   sentAtMs: number | null
-  /** Whether numbers of its source may have been given again, so that each is asked about before it is used. */
+  /** Whether numbers of its source may have been reused, so that each is checked before it is used. */
   isSuspect: boolean
 }
 
@@ -40,12 +40,12 @@ export interface RemoteMailbox {
   providerId: string | null
   /** The last part of the path, in Unicode. */
   name: string
-  /** The whole name, `/`-separated whatever the provider's separator is. */
+  /** The whole name, `/`-separated with any separator of the provider. */
   path: string
   parentKey: string | null
   role: MailboxRole
   kind: MailboxKind
-  /** The provider's count, whatever its size. */
+  /** The provider's count, of any size. */
   totalCount: number | null
   unreadCount: number | null
   /** The source of its messages; null if it cannot be opened because it is only a parent of others. */
@@ -92,16 +92,16 @@ export interface RemoteMessage extends RemoteFlags {
   sentAt: Date | null
   hasAttachments: boolean
   importance: 'high' | 'normal' | 'low' | null
-  /** Which content of which draft of ours it is; null for all other messages. */
+  /** The mark of a draft of ours, with its generation; null for all other messages. */
   draftMark: DraftMark | null
   /**
-   * The provider's id of the draft whose content this is, where it lasts while the key of the content changes (Gmail);
+   * The provider's id of the draft whose content this is, if it lasts while the key of the content changes (Gmail);
    * null for all other messages.
    */
   draftKey: string | null
-  /** Whether its header says that it reports on another message: a bounce, a complaint, a notice. */
+  /** Whether its header marks it as a report on another message: a bounce, a complaint, a notice. */
   mayBeReport: boolean
-  /** Bytes, as the provider counts them; null: it does not say. */
+  /** Bytes, as the provider counts them; null if it reports none. */
   size: number | null
   /** Its bytes as RFC 5322, if they came with it at no further cost. */
   source?: Buffer
@@ -127,7 +127,7 @@ export interface MessageState {
   mailboxKeys: string[] | null
 }
 
-/** A message that the provider was asked about. */
+/** A message that was looked up at the provider. */
 export interface LocatedMessage {
   flags: RemoteFlags
   /** All mailboxes that it is in. */
@@ -146,7 +146,7 @@ export interface DraftContent {
   key: MessageKey
 }
 
-/** What became of messages that the provider was asked about. */
+/** Messages that were looked up at the provider: found, or gone. */
 export interface Located {
   found: Map<MessageKey, LocatedMessage>
   gone: MessageKey[]
@@ -163,9 +163,9 @@ export interface ListedMessage {
   flags: RemoteFlags | null
   /** All mailboxes that it is in. */
   mailboxKeys: string[]
-  /** Null if the provider does not say. */
+  /** Null if the provider does not report it. */
   receivedAt: Date | null
-  /** As of `RemoteMessage`; absent if the provider is not asked, since its keys last. */
+  /** As of `RemoteMessage`; absent if it is not fetched, since the keys last. */
   size?: number
 }
 
@@ -221,8 +221,8 @@ export interface ArrivedStep {
 
 /**
  * The index can no longer be updated by changes, and the source is read again from its beginning. `void`: it was
- * renumbered or never followed, and no key of it in the index is valid. `kept`: its keys are still valid, but what
- * happened to the messages is not known.
+ * renumbered or never followed, and no key of it in the index is valid. `kept`: its keys are still valid, but the
+ * changes of the messages are unknown.
  */
 export interface ResetStep {
   type: 'reset'
@@ -250,11 +250,9 @@ export interface FollowOptions {
    * The messages that the index holds of a source whose keys are numbers. Called only if a comparison needs it.
    */
   known(): Promise<KnownMessages>
-  /**
-   * Those of the given lasting keys that are not in the index. The others count as confirmed by a listing.
-   */
+  /** The given lasting keys that are not in the index. The others count as confirmed by a listing. */
   lacking(keys: readonly string[]): Promise<string[]>
-  /** Those of the given draft keys whose draft is in the index, with whatever content. */
+  /** The given draft keys whose draft is in the index, with any content. */
   heldDrafts(draftKeys: readonly string[]): Promise<string[]>
   /** Only messages received at or after this time are wanted; null wants all. */
   since: Date | null
@@ -262,7 +260,7 @@ export interface FollowOptions {
   skip: ReadonlySet<MessageKey>
   /** Keys that could not be read and are due for another try: `arrivals` yields them first, as `new`. */
   retry: readonly MessageKey[]
-  /** Whether `arrivals` may leave out everything but what is new: it is called again for the rest. */
+  /** Whether `arrivals` may leave out everything but new messages: it is called again for the rest. */
   onlyNew?: boolean
   /** Whether `compare` compares all flags now, even on a provider that does so only from time to time. */
   isThorough?: boolean
@@ -300,14 +298,14 @@ export interface MailProvider {
   hasChanged(mailbox: RemoteMailbox, cursor: Cursor | null): boolean
 
   /**
-   * What happened to the messages in the index: `reset`, `states` and `gone` steps, or the pages of a change log. The
-   * cursors of single steps are stored with the last of them, those of pages with each page.
+   * The changes of the messages in the index: `reset`, `states` and `gone` steps, or the pages of a change log. The
+   * cursors of single steps are stored with the last of them, the cursors of pages with each page.
    */
   compare(source: string, options: FollowOptions): AsyncIterable<SourceStep>
 
   /**
    * Messages that are not in the index, as `arrived` steps: new mail first (oldest first, so that the cursor can
-   * advance), then what is missing, newest first. The caller may stop after any step and start again with its cursor.
+   * advance), then missing messages, newest first. The caller may stop after any step and start again with its cursor.
    */
   arrivals(source: string, options: FollowOptions): AsyncIterable<SourceStep>
 
@@ -321,14 +319,14 @@ export interface MailProvider {
   isFirstReading?(cursor: Cursor | null): boolean
 
   /**
-   * Says for people what the index is known to lack although the source is complete, since it cannot be made up for yet;
-   * null or absent if nothing. The text is the same as long as the gap is.
+   * Describes for people the mail that the index is known to lack although the source is complete, since it cannot be
+   * fetched yet; null or absent if there is none. The text is the same as long as the gap is.
    */
   gapOf?(cursor: Cursor | null): string | null
 
   /**
-   * The cursor with which `arrivals` lists the whole source once more, and `lacking` is asked about each key. Only for
-   * sources whose keys last: they and everything else that the cursor knows stay valid.
+   * The cursor with which `arrivals` lists the whole source once more, and calls `lacking` with each key. Only for
+   * sources whose keys last: they and everything else in the cursor stay valid.
    */
   relist?(cursor: Cursor): Cursor
 
@@ -345,15 +343,15 @@ export interface MailProvider {
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 
   /**
-   * Says which messages the provider still has, with their flags and mailboxes. Always asks the provider. UIDs are those of
-   * `at`; if that source was renumbered since its cursor, all of them are gone. Lasting ids need no source. `not_found` if
-   * the source is gone. Call it only while no `compare` or `arrivals` is being iterated.
+   * Looks up which messages the provider still has, with their flags and mailboxes. Always calls the provider. UIDs
+   * belong to `at`; if that source was renumbered since its cursor, all of them are gone. Lasting ids need no source.
+   * `not_found` if the source is gone. Call it only while no `compare` or `arrivals` is being iterated.
    */
   locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Located>
 
   /**
-   * Those of numbered messages that the source has and that are others than the index knows under their numbers, by their
-   * headers. Absent where keys last. As of `locate` in everything else.
+   * Finds the numbers under which the source has other messages than the index, by their headers. Absent if keys last.
+   * Otherwise like `locate`.
    */
   findOthers?(at: SourceCursor, known: ReadonlyMap<MessageKey, KnownMessage>): Promise<MessageKey[]>
 
@@ -365,26 +363,26 @@ export interface MailProvider {
    */
   list(at: SourceCursor, options: ListOptions): Promise<ListedPage>
 
-  /** The largest number of differing messages that one comparison may ask about. Absent if no quota bounds it. */
+  /** The largest number of differing messages that one comparison may look up. Absent if no quota bounds it. */
   readonly differencesMax?: number
 
-  /** Waits until the source reports a change, or `seconds` have passed. Polls where the provider cannot push. */
+  /** Waits until the source reports a change, or `seconds` have passed. Polls if the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>
 
   /** True if `watch` is notified at once; false if it polls. */
   readonly isPushed: boolean
 
-  /** Whether `watch` is notified at once of what happens in other sources and to mailboxes, too. */
+  /** Whether `watch` also gets immediate notices of changes in other sources and to mailboxes. */
   readonly watchesAll?: boolean
 
-  /** Whether this connection has shown that it does not tell what happens, so that another one is to take its place. */
+  /** Whether this connection has turned out to miss changes, so that another one is to take its place. */
   readonly isOutOfDate?: boolean
 
-  /** Why the provider does not notify although it was asked to, for people; null or absent if nothing is wrong. */
+  /** The reason, for people, why the provider does not notify although it was asked to; null or absent if it does. */
   readonly pushProblem?: string | null
 
   /**
-   * How many times longer than usual the time between two looks at every mailbox may be now, since `watch` reports the
+   * Factor by which the time between two looks at every mailbox may exceed the usual one now, since `watch` reports the
    * changes of all of them; 1 without it.
    */
   readonly passFactor?: number

@@ -2,9 +2,7 @@ import type { Cursor, MessageKey, RemoteMessage } from './mail.ts'
 
 /** A source to search in. */
 export interface SearchPlace {
-  /**
-   * The caller's id for it: of messages received at the same instant, those with the lowest id come first.
-   */
+  /** The caller's id for it: of messages received at the same instant, the ones with the lowest id come first. */
   id: string
   source: string
   /** The provider's key of the mailbox, of which a source may fill several. */
@@ -24,7 +22,7 @@ export interface SearchPosition {
 export interface SearchQuery {
   /** In the provider's own syntax. */
   text: string
-  /** Searched in this order: put those with the newest mail first. */
+  /** Searched in this order: put the places with the newest mail first. */
   places: readonly SearchPlace[]
   /** Received at or after this time. */
   after: Date | null
@@ -35,7 +33,7 @@ export interface SearchQuery {
   limit: number
   /** A search that takes longer may end its page early, if the newest matches are certain. */
   secondsWanted: number
-  /** When these messages of a source were received, for those that are in the index. */
+  /** The times at which these messages of a source were received, as far as they are in the index. */
   known(placeId: string, keys: readonly MessageKey[]): Promise<ReadonlyMap<MessageKey, Date>>
 }
 
@@ -56,9 +54,9 @@ export interface SearchPage {
 /** Finds messages by the provider's own search. Every method throws only `ProviderFailure`. */
 export interface SearchProvider {
   /**
-   * One page of what is found. What is remembered lies in the position alone, so that messages which come and go between
-   * two pages move no others. Places that are gone hold nothing, and so do forbidden ones beside others. Yields about
-   * every second of the provider's time: the connection may then be used otherwise.
+   * One page of the results. All memory is in the position, so that messages which come and go between two pages move
+   * no others. Places that are gone hold nothing, and so do forbidden ones beside others. Yields about every second of
+   * the provider's time: the connection may then be used otherwise.
    */
   search(query: SearchQuery): AsyncGenerator<void, SearchPage, void>
 }

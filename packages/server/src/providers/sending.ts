@@ -4,27 +4,30 @@
  * A refusal is a value: the provider answered, it is about this message or some of its recipients, and the connection
  * is good for the next message. A thrown `ProviderFailure` is one of two things. With `isBeforeAcceptance`, nothing was
  * accepted, and the account or its server is the cause (connection, TLS, login, 421, 4.7.x to MAIL, a quota): other
- * messages of the account would fail in the same way. Without it, the outcome is unknown: ask `lookUp`.
+ * messages of the account would fail in the same way. Without it, the outcome is unknown: call `lookUp`.
  */
 
-/** What the provider takes, as it said last. */
+/** Limits of the provider, as it last announced them. */
 export interface SendingLimits {
-  /** Bytes of a message; null: it does not say. */
+  /** Bytes of a message; null if it announces no limit. */
   messageBytesMax: number | null
   /** Whether lines may have bytes beyond ASCII (8BITMIME). Without it they should be encoded. */
   has8BitMime: boolean
   /** Whether addresses and header fields may be UTF-8 (SMTPUTF8). */
   hasSmtpUtf8: boolean
-  /** Whether it sends the delivery reports that it is asked for (DSN). */
+  /** Whether it sends delivery reports on request (DSN). */
   hasDsn: boolean
   /**
-   * Whether it reads the recipients from the header, and removes Bcc from what they get. Otherwise the envelope says
-   * them, and the content must not have Bcc.
+   * Whether it reads the recipients from the header, and removes Bcc from the message that they get. Otherwise the
+   * envelope has them, and the content must not have Bcc.
    */
   readsHeader: boolean
 }
 
-/** Who it goes from and to. Each is `local@domain` with the domain as A-labels; a local part may be UTF-8. */
+/**
+ * Sender and recipients of the hand-over. Each is `local@domain` with the domain as A-labels; a local part may be
+ * UTF-8.
+ */
 export interface Envelope {
   from: string
   /** At least one, each once. */
@@ -48,7 +51,7 @@ export interface OutgoingMessage {
   content: OutgoingContent
   /** ENVID of delivery reports: visible ASCII, at most 100 characters. */
   envelopeId: string
-  /** The provider's thread that it replies to, where the provider keeps threads. */
+  /** The provider's thread that it replies to, if the provider keeps threads. */
   threadId: string | null
   /**
    * Awaited directly before the step that cannot be taken back: the dot that ends the data, or the request that sends.
@@ -57,7 +60,7 @@ export interface OutgoingMessage {
    * accepted nothing.
    */
   beforeHandOver(trace: string | null): Promise<void>
-  /** Gives up before the hand-over; what was handed over is waited for. */
+  /** Gives up before the hand-over; the answer to a hand-over is awaited. */
   signal: AbortSignal
 }
 
@@ -84,7 +87,7 @@ export interface RecipientOutcome {
 export interface SendOutcome {
   /** One for each recipient of the envelope, in its order. */
   recipients: RecipientOutcome[]
-  /** What the provider says of the accepted message; all are null if it says nothing. */
+  /** The provider's facts about the accepted message; each is null if it reports none. */
   given: {
     /** The key of the copy that it filed. Its Message-ID may be another one than ours. */
     key: string | null
@@ -98,15 +101,15 @@ export interface HandedOver {
   internetMessageId: string
   /** Value of its field `X-Waxwing-Outbox`. */
   outboxId: string
-  /** What `beforeHandOver` was given. */
+  /** The trace that was passed to `beforeHandOver`. */
   trace: string | null
   handedOverAt: Date
 }
 
 /**
- * `accepted` and `not_accepted` are proven; `key` is that of the filed copy, if the provider shows it. `absent`: a complete
- * look did not find it, which proves that it was not accepted once it can no longer be under way. `not_known`: it cannot
- * be told, or not yet; the copy in the mailbox of sent mail may still show it.
+ * `accepted` and `not_accepted` are proven; `key` belongs to the filed copy, if the provider shows it. `absent`: a
+ * complete look did not find it, which proves that it was not accepted once it can no longer be under way. `not_known`:
+ * there is no proof, or not yet; the copy in the mailbox of sent mail may still show it.
  */
 export type LookUp =
   | { outcome: 'accepted'; key: string | null }
@@ -116,10 +119,10 @@ export type LookUp =
 export interface SendingProvider {
   readonly limits: SendingLimits
 
-  /** Whether the provider files a copy of what it accepts as sent mail. `sometimes`: look before filing one. */
+  /** Whether the provider files a copy of each accepted message as sent mail. `sometimes`: look before filing one. */
   readonly filesCopy: 'always' | 'sometimes'
 
-  /** Also rejects with what `beforeHandOver` or `content` rejected with; then nothing was accepted. */
+  /** Also rejects with the error of `beforeHandOver` or `content`; then nothing was accepted. */
   send(message: OutgoingMessage): Promise<SendOutcome>
 
   lookUp(message: HandedOver): Promise<LookUp>

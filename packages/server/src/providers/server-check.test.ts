@@ -15,7 +15,7 @@ const GREETINGS = { imap: '* OK ready\r\n', smtp: '220 ready\r\n' } as const
 const KINDS = ['imap', 'smtp'] as const
 /** All tests wait at once for the times of a check. */
 vi.setConfig({ maxConcurrency: 10 })
-/** As servers do that catch clients which speak too early. */
+/** Delay of servers that catch clients which send too early. */
 const DELAYED_GREETING_MS = 6_000
 const check = serverCheck({
   guard: egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) }),
@@ -64,7 +64,7 @@ const tryLogin = (kind: 'imap' | 'smtp', port: number, security: 'tls' | 'startt
   check[kind]({ host: '127.0.0.1', port, security, user: 'ada' }, 'secret')
 
 describe.concurrent.each(KINDS)('a check of an %s server', kind => {
-  test.each(['starttls', 'none'] as const)('with %s says that the port is one for TLS', async security => {
+  test.each(['starttls', 'none'] as const)('with %s reports that the port is one for TLS', async security => {
     await using server = await startServer({ isTls: true, greet: socket => socket.write(GREETINGS[kind]) })
 
     await expect(tryLogin(kind, server.port, security)).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe.concurrent.each(KINDS)('a check of an %s server', kind => {
     expect(server.connectionCount()).toBe(2)
   })
 
-  test('with tls says that the port is not one for TLS', async () => {
+  test('with tls reports that the port is not one for TLS', async () => {
     await using server = await startServer({ isTls: false, greet: socket => socket.write(GREETINGS[kind]) })
 
     await expect(tryLogin(kind, server.port, 'tls')).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe.concurrent.each(KINDS)('a check of an %s server', kind => {
     expect(server.connectionCount()).toBe(2)
   })
 
-  test('says nothing to a server that delays its greeting', async () => {
+  test('sends nothing to a server that delays its greeting', async () => {
     await using server = await startServer({
       isTls: false,
       greet(socket) {

@@ -18,7 +18,7 @@ export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {
   }
 }
 
-/** A guard that tells before it gives away an address. */
+/** A guard that calls `onAsked` before it gives away an address. */
 function tellingGuard(guard: EgressGuard, onAsked: OnAsked | undefined): EgressGuard {
   return {
     async resolve(target) {
@@ -29,7 +29,10 @@ function tellingGuard(guard: EgressGuard, onAsked: OnAsked | undefined): EgressG
   }
 }
 
-/** Says which server failed. For a refused login it says nothing else, whatever the server said. */
+/**
+ * Adds the name of the server to a failure. The message for a refused login has nothing else, not even the server's
+ * words.
+ */
 function nameServer(name: 'IMAP' | 'SMTP') {
   return (error: unknown): never => {
     if (!(error instanceof ProviderFailure)) throw error

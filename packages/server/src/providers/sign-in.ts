@@ -1,13 +1,13 @@
 /**
  * The vocabulary of signing in to a provider by OAuth 2.0 (RFC 6749) with PKCE (RFC 7636) and OpenID Connect. Every
- * method that asks the provider throws only `ProviderFailure`; the reasons that users see are in
+ * method that calls the provider throws only `ProviderFailure`; the reasons that users see are in
  * `calls/provider-failure.ts`, under `grant`.
  */
 import type { Secret } from '../kit/secret.ts'
 
 export type OAuthProvider = 'google' | 'microsoft'
 
-/** The OAuth app that a user signs in with, as the provider knows it. */
+/** The OAuth app that a user signs in with, as it is registered at the provider. */
 export interface SignInClient {
   clientId: string
   clientSecret: Secret
@@ -37,11 +37,11 @@ export interface CodeExchange {
   code: string
   codeVerifier: string
   nonce: string
-  /** The scopes that were asked for. */
+  /** The requested scopes. */
   scopes: readonly string[]
 }
 
-/** What a refresh gives. */
+/** Result of a refresh. */
 export interface Tokens {
   accessToken: Secret
   expiresInSeconds: number
@@ -49,11 +49,11 @@ export interface Tokens {
   refreshToken: Secret | null
 }
 
-/** The mailbox that somebody signed in to. */
+/** The mailbox that a user signed in to. */
 export interface Identity {
   /**
-   * The provider's lasting id of the user, with the name of the provider in front: `google:1074…`. Null if the grant does
-   * not tell it.
+   * The provider's lasting id of the user, with the name of the provider in front: `google:1074…`. Null if the grant
+   * does not include it.
    */
   subject: string | null
   email: string
@@ -73,7 +73,7 @@ export interface SignIn {
   provider: OAuthProvider
   /** Must be the `iss` of an authorization answer that carries one (RFC 9207). */
   issuer: string
-  /** The scopes to ask for: those of the app, or the default ones, and those that tell who signs in. */
+  /** The scopes to request: the app's own or the default ones, and the scopes that identify the user. */
   scopesFor(scopesOfApp: readonly string[] | null, halves: Halves): string[]
   /** Whether mail can be read with these scopes. */
   readsMail(scopes: readonly string[]): boolean
@@ -83,7 +83,7 @@ export interface SignIn {
   authorizeUrl(request: AuthorizeRequest): string
   /** Redeems a code, checks the ID token, and finds the mailbox by one call with the new access token. */
   exchange(exchange: CodeExchange, signal: AbortSignal): Promise<Grant>
-  /** Like `exchange`, for a refresh token that somebody else has obtained with the same OAuth app. */
+  /** Like `exchange`, for a refresh token that another program has obtained with the same OAuth app. */
   adopt(
     client: SignInClient,
     refreshToken: Secret,
@@ -92,8 +92,8 @@ export interface SignIn {
   ): Promise<Grant>
   refresh(client: SignInClient, refreshToken: Secret, signal: AbortSignal): Promise<Tokens>
   /**
-   * Ends a grant at the provider, with everything else that the user granted to the app. A token that is no longer known
-   * there is no failure. Does nothing where the provider has no revocation.
+   * Ends a grant at the provider, with everything else that the user granted to the app. A token that is no longer
+   * known there is no failure. Does nothing if the provider has no revocation.
    */
   revoke(refreshToken: Secret, signal: AbortSignal): Promise<void>
 }

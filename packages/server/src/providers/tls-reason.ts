@@ -4,7 +4,7 @@ const UNTRUSTED =
   'its certificate was not issued by an authority that this service trusts. If the server is your own, ' +
   'the operator can add its authority with WAXWING_CA_FILE.'
 
-/** What to look for in the code and the message of an error, which are Node's, OpenSSL's or imapflow's. */
+/** Patterns for the code and the message of an error, which come from Node, OpenSSL or imapflow. */
 const REASONS: ReadonlyArray<readonly [RegExp, string]> = [
   // An alert is sent by the server, so this is about the certificate of this service.
   [
@@ -28,7 +28,10 @@ const REASONS: ReadonlyArray<readonly [RegExp, string]> = [
   [/ECONNRESET|EPIPE|socket disconnected|NoConnection|ClosedAfterConnect/, 'it ended the connection.'],
 ]
 
-/** Why there is no secure connection to a server, as the end of a sentence, with what to do if that is clear. */
+/**
+ * The reason why there is no secure connection to a server, as the end of a sentence, with advice if the cause is
+ * clear.
+ */
 export function tlsReason(error: unknown): string {
   const { code, message } = factsOf(error)
   const found = REASONS.find(([pattern]) => pattern.test(code) || pattern.test(message))

@@ -11,7 +11,7 @@ import { recordSuspicion } from './messages/record-suspicion.ts'
 /** The columns of an account that its sync is woken by. */
 export type SyncedAccount = Pick<AccountRow, 'id' | 'tenant_id'>
 
-/** Does what changes an account at its provider, and refuses what fails there. */
+/** Makes a change at the provider of an account, and refuses the request if it fails there. */
 export async function changeAtProvider<T>(
   context: Pick<Commits, 'step'>,
   account: SyncedAccount,
@@ -35,13 +35,13 @@ export async function refuseFailed(
   return refuseFailure(error, 'change')
 }
 
-/** Refuses, and wakes the sync, because the provider no longer has what the index has. */
+/** Refuses, and wakes the sync, because the provider no longer has the same mail as the index. */
 export async function refuseGone(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<never> {
   await wakeSync(context, account)
   return refuse('provider_not_found')
 }
 
-/** Asks for a pass of the sync, soon. It is not asked for if that was done often: then one began lately. */
+/** Requests a pass of the sync, soon. Does nothing after many requests in a short time, since a pass began lately. */
 export async function wakeSync(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<void> {
   await context.step(async unit => {
     await askForSync(unit.sql, account, { kinds: ['mail'] })
@@ -62,7 +62,7 @@ export async function noteOther(unit: UnitOfWork, account: SyncedAccount, source
   return true
 }
 
-/** Asks for a pass of the sync after this commit, which may hold the mail of the account. */
+/** Requests a pass of the sync after this commit, which may hold a lock on the mail of the account. */
 export async function askForPass(unit: ChangeUnit, account: SyncedAccount): Promise<void> {
   await askWithinChange(unit.sql, account, 'mail')
   unit.wake(account.id)

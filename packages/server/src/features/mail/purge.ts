@@ -4,7 +4,7 @@ import type { BlobStore } from '../../kit/blobs/blob-store.ts'
 import { deleteInBatches, deleteOfAccount } from '../accounts/accounts/purge.ts'
 import { purgeBlobs } from './content/record-blobs.ts'
 
-/** Tables of mail with a column `account_id`; those that refer to others go first. */
+/** Tables of mail with a column `account_id`; a table precedes the ones that it refers to. */
 const TABLES = [
   'quarantined_message',
   'message',

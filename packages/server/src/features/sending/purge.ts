@@ -1,7 +1,7 @@
 import type { Db } from '../../database/pool.ts'
 import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 
-/** Tables with a column `account_id`; those that refer to others go first. */
+/** Tables with a column `account_id`; a table precedes the ones that it refers to. */
 const TABLES = [
   'tracking_item',
   'tracked_send',

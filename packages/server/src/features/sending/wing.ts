@@ -49,7 +49,7 @@ import { SENDING_TIMES } from './stored-times.ts'
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, config, opened, connections, instance, pulse, waker, wakes, metrics, log } = resources
-  // Before anything is accepted: what is accepted after a restore was certainly not sent before.
+  // Before anything is accepted: a send that is accepted after a restore was certainly not sent before.
   await holdAfterRestore(db)
   const renderer = opened.use(openRenderer())
   const links = await openLinks(resources)
@@ -159,7 +159,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
   } satisfies Wing
 }
 
-/** Looks at what arrives in answer to sends: follows the events, and reads the messages that they name. */
+/** Looks at answers to sends: follows the events, and reads the messages that they name. */
 function startAnswers(
   resources: Resources,
   {
@@ -206,7 +206,7 @@ function outboxGauges({ db }: Resources): Metric[] {
     ),
     askingGauge(
       'waxwing_outbox_oldest_due_seconds',
-      'How long the message that waits longest in the whole installation has been due',
+      'Seconds that the longest-waiting message of the whole installation has been due',
       async () => (await measureOutbox(db)).oldestDueSeconds,
     ),
     askingGauge(

@@ -12,7 +12,7 @@ import { usageOperations } from './usage/operations.ts'
 import { deleteOldUsage, foldCounts, listStoredBytes } from './usage/store.ts'
 import { TENANCY_TIMES } from './stored-times.ts'
 
-/** @param counts what later wings count for plans; asked for when the first call comes */
+/** @param counts the numbers that later wings count for plans; called when the first call comes */
 export async function openTenancy(resources: Resources, counts: () => Counts) {
   const { db, clock } = resources
   const auditLog = await openAuditLog(resources)
@@ -29,12 +29,12 @@ export async function openTenancy(resources: Resources, counts: () => Counts) {
     gauges: [
       askingGauge(
         'waxwing_audit_oldest_open_seconds',
-        'How long the oldest row of the audit log of the whole installation has waited to be chained; 0 if none waits',
+        'Seconds that the oldest row of the audit log of the whole installation has waited to be chained; 0 if none waits',
         () => measureWait(db, clock.now()),
       ),
       askingGauge(
         'waxwing_stored_bytes',
-        'What stored messages of the whole installation take on the disk',
+        'Bytes that stored messages of the whole installation take on the disk',
         async () => (await measureStorage(db)).bytes,
       ),
       askingGauge(

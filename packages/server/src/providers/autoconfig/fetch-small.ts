@@ -35,9 +35,8 @@ const CONNECT_SECONDS = 5
 const HTTPS_PORT = 443
 
 /**
- * Requests from a server that a stranger may have named: only by HTTPS, only to addresses that the egress guard
- * allows, with at most 3 redirects, which are checked too, and at most 256 KB. Null if there is no such answer, for
- * whatever reason.
+ * Requests from a server that a stranger may have named: only by HTTPS, only to addresses that the egress guard allows,
+ * with at most 3 redirects, which are checked too, and at most 256 KB. Null if there is no such answer, for any reason.
  */
 export async function fetchSmall(
   fetcher: Fetcher,
@@ -76,7 +75,7 @@ async function fetchOnce(fetcher: Fetcher, request: SmallRequest, signal: AbortS
     ...(authorities && { secureContext: authorities }),
   })
   opened.defer(() => void secured.destroy())
-  // Nobody waits for errors of an abandoned connection.
+  // Errors of an abandoned connection have no other listener.
   for (const each of [socket, secured]) each.on('error', () => {})
   const answer = await send(request, signal, () => secured)
   const { statusCode: status = 0, headers } = answer

@@ -10,7 +10,7 @@ export interface KnownProvider {
   mailHosts: readonly string[]
   imap: Server
   smtp: Server
-  /** Servers that know the users of `domains` by what stands before the @; the others by the whole address. */
+  /** Servers at which users of `domains` log in with the part before the @; at the others with the whole address. */
   localUsers: ReadonlyArray<'imap' | 'smtp'>
   oauth: 'google' | 'microsoft' | null
   dav: { calendarUrl: string | null; contactsUrl: string | null } | null

@@ -86,7 +86,7 @@ async function find(search: Search): Promise<FoundServers | null> {
   const limit = (share: number) =>
     AbortSignal.any([ended.signal, AbortSignal.timeout(share * search.searchSeconds * 1000)])
   try {
-    // Servers are of use without it, and where there are none nobody waits for it.
+    // Servers are of use without it, and if there are none, it is not awaited.
     const dav = findDav({ ...search }, search.domain, limit(DAV_SHARE)).catch(() => null)
     const found =
       (await first(ownConfigs(search, limit(STEP_SHARE)))) ??
@@ -105,7 +105,7 @@ async function findPlayed({ findPlayedHosts, domain }: Search): Promise<KnownPro
 
 /** The best source that has a result, without waiting for lesser ones. */
 async function first(sources: Array<Promise<MailServers | null>>): Promise<MailServers | null> {
-  // One may fail before its turn, or when nobody asks for it any more.
+  // A source may fail before it is awaited, or when it is no longer needed.
   for (const source of sources) source.catch(() => {})
   for (const source of sources) {
     const found = await source

@@ -31,11 +31,11 @@ export interface ConnectOptions {
   pollSeconds?: number
 }
 
-/** One account of its own at a provider that offers certain capabilities, and what can befall it. */
+/** One account of its own at a provider that offers certain capabilities, with the faults that can befall it. */
 export interface Arrangement<C extends Capability> extends AsyncDisposable {
   world: ProviderWorld
   connect(options?: ConnectOptions): Promise<ConnectedAccount & Offering<C>>
-  /** What an index holds of a mailbox after it has followed its source, and the key of the mailbox. */
+  /** The index of a mailbox after it has followed its source, and the key of the mailbox. */
   index(
     mailbox: string,
   ): Promise<Pick<MemoryIndex, 'source' | 'cursor' | 'messages'> & { mailboxKey: string }>
@@ -45,11 +45,11 @@ export interface Arrangement<C extends Capability> extends AsyncDisposable {
 
 /** An arrangement whose mail is followed. */
 export interface FollowedArrangement extends Arrangement<'mail'> {
-  /** Folders are sources. Labels share one, whose notices do not say what happened. */
+  /** Folders are sources. Labels share one, whose notices carry no details. */
   kind: MailboxKind
   /** The source of INBOX. */
   inbox: string
-  /** One that another client can give a message. */
+  /** A category that another client can give a message. */
   category: string
   /** More messages than three steps bring. */
   messagesOfSteps: number
@@ -63,9 +63,9 @@ export interface HeldMessage {
   raw: string
 }
 
-/** An arrangement in which another client sees what was changed. */
+/** An arrangement in which another client sees the changes. */
 export interface ChangingArrangement extends Arrangement<'mail' | 'changing'> {
-  /** What a mailbox holds, by ascending key. */
+  /** The messages of a mailbox, by ascending key. */
   held(mailbox: string): Promise<HeldMessage[]>
   /** Paths of the mailboxes that the account is subscribed to, as the provider lists them. */
   subscribed(): Promise<string[]>
@@ -73,7 +73,7 @@ export interface ChangingArrangement extends Arrangement<'mail' | 'changing'> {
 
 /** An arrangement whose connections can be broken. */
 export interface TroubledArrangement extends Arrangement<'mail'> {
-  /** The provider says goodbye to every connection. */
+  /** The provider ends every connection in good order. */
   sayGoodbye(): void
   /** Makes connections stay open without sending anything any more. */
   fallSilent(): void

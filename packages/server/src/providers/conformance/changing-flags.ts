@@ -5,10 +5,10 @@ import { type ChangingArrangement, letters } from './arrangement.ts'
 import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What `ChangingProvider` promises of flags and categories. */
+/** Contract of `ChangingProvider` for flags and categories. */
 export function describeChangedFlags(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describe(`${name}: changeFlags`, () => {
-    test('adds and removes singly, and keeps what other clients set', async () => {
+    test('adds and removes singly, and keeps flags that other clients set', async () => {
       await using arranged = await setUp()
       const [one, two] = await arranged.world.deliver(letters(2))
       await arranged.world.flag('INBOX', [one!], '\\Flagged', 'theirs')
@@ -65,7 +65,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       expect(cleared?.changed[0]?.flags.categories).toEqual([])
     })
 
-    test('changes thousands, and names those that are gone', async () => {
+    test('changes thousands, and names the ones that are gone', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(2100))
       await using account = await arranged.connect()
@@ -82,7 +82,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       expect(held.filter(({ flags }) => flags.includes('\\Seen'))).toHaveLength(2100 - gone.length)
     })
 
-    test('answers what is there if nothing is to be changed', async () => {
+    test('returns the present state if nothing is to be changed', async () => {
       await using arranged = await setUp()
       const [key] = await arranged.world.deliver(letters(1))
       await using account = await arranged.connect()

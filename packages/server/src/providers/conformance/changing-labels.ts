@@ -11,7 +11,7 @@ export interface LabelArrangement extends AsyncDisposable {
   connect(): Promise<ConnectedAccount & Offering<'mail' | 'changing'>>
   /** Adds a message with these labels; `INBOX` and the other names of the provider's own labels as they are. */
   deliver(raw: string, ...labels: string[]): Promise<MessageKey>
-  /** The labels that a message has, whatever they mean, sorted; null if there is no such message. */
+  /** All labels that a message has, sorted; null if there is no such message. */
   labelsOf(key: MessageKey): Promise<string[] | null>
   rawOf(key: MessageKey): Promise<string>
   createLabel(name: string): Promise<void>
@@ -52,7 +52,7 @@ async function mailboxOf(mail: MailProvider, path: string) {
   return { ...found, source: found.source }
 }
 
-/** What a feature may rely on in every `ChangingProvider` whose mailboxes are labels. */
+/** Contract of every `ChangingProvider` whose mailboxes are labels. */
 export function describeLabelChanging(name: string, setUp: () => Promise<LabelArrangement>): void {
   const arrange = async (
     work: (
@@ -98,7 +98,7 @@ export function describeLabelChanging(name: string, setUp: () => Promise<LabelAr
         expect(await all(changing.changeFlags(at, { isAnswered: true, isForwarded: true }))).toEqual([])
       }))
 
-    test('name those of a large set that are gone', () =>
+    test('name the messages of a large set that are gone', () =>
       arrange(async (arranged, { mail, changing }) => {
         const keys: MessageKey[] = []
         for (let count = 0; count < 120; count++)
@@ -227,7 +227,7 @@ export function describeLabelChanging(name: string, setUp: () => Promise<LabelAr
         )
       }))
 
-    test('are renamed with those below them', () =>
+    test('are renamed with the labels below them', () =>
       arrange(async (arranged, { mail, changing }) => {
         for (const label of ['Old', 'Old/Below', 'Old/Below/Deep', 'Older', 'Elsewhere'])
           await arranged.createLabel(label)
@@ -280,7 +280,7 @@ export function describeLabelChanging(name: string, setUp: () => Promise<LabelAr
       }),
     )
 
-    test('are deleted, and leave their messages and those below them', () =>
+    test('are deleted, and leave their messages and the labels below them', () =>
       arrange(async (arranged, { mail, changing }) => {
         for (const label of ['Doomed', 'Doomed/Below']) await arranged.createLabel(label)
         const key = await arranged.deliver(letter(1), 'Doomed')
@@ -305,7 +305,7 @@ export function describeLabelChanging(name: string, setUp: () => Promise<LabelAr
   })
 
   describe(`${name}: drafts`, () => {
-    test('keep their id over new contents, whatever the key of these is', () =>
+    test('keep their id over new contents under any key', () =>
       arrange(async (arranged, { changing }) => {
         const added = await changing.addDraft(draftOf('DRAFT', 1), false)
         expect(added).toMatchObject({

@@ -3,7 +3,7 @@ import type { RemoteMailbox } from '../mail.ts'
 import { type ChangingArrangement, letters } from './arrangement.ts'
 import { failureOf, keyOf } from './changing-steps.ts'
 
-/** What `ChangingProvider` promises of mailboxes. */
+/** Contract of `ChangingProvider` for mailboxes. */
 export function describeChangedMailboxes(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describe(`${name}: changed mailboxes`, () => {
     test('are created as the list then has them, and subscribed to', async () => {
@@ -46,7 +46,7 @@ export function describeChangedMailboxes(name: string, setUp: () => Promise<Chan
       expect(await failureOf(create(false, 'x'.repeat(5000)))).toMatchObject({ kind: 'rejected' })
     })
 
-    test('are renamed and moved with those below them, their messages and subscriptions', async () => {
+    test('are renamed and moved with the mailboxes below them, their messages and subscriptions', async () => {
       await using arranged = await setUp()
       for (const mailbox of ['Old', 'Old/Below', 'Old/Below/Deep', 'Older', 'Elsewhere'])
         await arranged.world.createMailbox(mailbox)

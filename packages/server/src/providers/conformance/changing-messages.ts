@@ -34,7 +34,7 @@ export function draftOf(mailboxKey: string, generation: number): NewDraft & { ra
   return { mailboxKey, mark, message, raw }
 }
 
-/** What `ChangingProvider` promises of messages that are added, and of drafts. */
+/** Contract of `ChangingProvider` for added messages, and for drafts. */
 export function describeAddedMessages(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describe(`${name}: added messages`, () => {
     test('are kept byte for byte, with flags and date', async () => {
@@ -62,7 +62,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       expect(index.messages.get(held!.key)).toMatchObject({ ...flags, receivedAt })
     })
 
-    test('say from where their mailbox can be followed, if nothing of it is indexed yet', async () => {
+    test('come with the cursor from which their mailbox can be followed, if nothing of it is indexed yet', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       await arranged.world.deliver(letters(2), 'Kept')
@@ -87,7 +87,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       expect(account.mail.isComplete(index.cursor, null)).toBe(true)
     })
 
-    test.each([-1, 1])('are refused if their content is longer or shorter than was said (%i)', async off => {
+    test.each([-1, 1])('are refused if their content is longer or shorter than announced (%i)', async off => {
       await using arranged = await setUp()
       await using account = await arranged.connect()
       const message = composed('Subject: x\r\n\r\nText\r\n', '<x@example.com>')
@@ -109,7 +109,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       expect(await failureOf(adding)).toMatchObject({ kind: 'not_found', isBeforeAcceptance: true })
     })
 
-    test('are found by their exact Message-ID, with the fields that are asked for', async () => {
+    test('are found by their exact Message-ID, with the requested fields', async () => {
       await using arranged = await setUp()
       const [first, second] = await arranged.world.deliver([
         { raw: 'Message-ID: <a@example.com>\r\nX-One: folded\r\n here\r\n\r\nText\r\n' },
@@ -123,7 +123,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
         [first, 'folded here'],
       ])
       expect(await account.changing.find('INBOX', '<b@example.com>')).toEqual([])
-      // What arrives later is found over the same connection.
+      // Later arrivals are found over the same connection.
       await arranged.world.deliver(letters(1))
       expect(await account.changing.find('INBOX', '<letter-1@example.com>')).toHaveLength(1)
     })
@@ -165,7 +165,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       expect(await failureOf(stale)).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
     })
 
-    test('replace what another client wrote, if that is what is known', async () => {
+    test('replace content of another client, if that is the known content', async () => {
       await using arranged = await setUp()
       const raw = 'Subject: Theirs\r\nMessage-ID: <draft@example.com>\r\n\r\nText\r\n'
       const [key] = await arranged.world.deliver([{ raw }])
@@ -177,7 +177,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       expect(await arranged.held('INBOX')).toMatchObject([{ raw: draftOf('INBOX', 1).raw }])
     })
 
-    test('keep the highest generation of those that an interruption left', async () => {
+    test('keep the highest of the generations that an interruption left', async () => {
       await using arranged = await setUp()
       const raws = [3, 4, 2].map(generation => ({ raw: draftOf('INBOX', generation).raw }))
       const [three, four, two] = await arranged.world.deliver([...raws, ...letters(1)])

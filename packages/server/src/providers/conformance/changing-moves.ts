@@ -3,10 +3,10 @@ import { type ChangingArrangement, letter, letters } from './arrangement.ts'
 import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What `ChangingProvider` promises of messages that are moved or removed. */
+/** Contract of `ChangingProvider` for messages that are moved or removed. */
 export function describeMovedMessages(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describe(`${name}: move`, () => {
-    test('moves content and flags, and says where the messages are', async () => {
+    test('moves content and flags, and returns the new locations', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       const keys = await arranged.world.deliver(letters(4))
@@ -33,7 +33,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       }
     })
 
-    test('moves a thousand, and names those that are gone', async () => {
+    test('moves a thousand, and names the ones that are gone', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       const keys = await arranged.world.deliver(letters(1000))
@@ -67,7 +67,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       expect((await arranged.held('Kept')).map(({ raw }) => raw)).toEqual([letter(1), letter(1)])
     })
 
-    test('leaves what another client marked as deleted', async () => {
+    test('leaves messages that another client marked as deleted', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       const keys = await arranged.world.deliver(letters(4))

@@ -4,7 +4,7 @@ import { describeChangedMailboxes } from './changing-mailboxes.ts'
 import { describeAddedMessages } from './changing-messages.ts'
 import { describeMovedMessages } from './changing-moves.ts'
 
-/** What a feature may rely on in every `ChangingProvider`. */
+/** Contract of every `ChangingProvider`. */
 export function describeChanging(name: string, setUp: () => Promise<ChangingArrangement>): void {
   describeChangedFlags(name, setUp)
   describeMovedMessages(name, setUp)

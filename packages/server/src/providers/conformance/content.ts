@@ -40,7 +40,7 @@ async function read(
 
 const missingKey = (key: MessageKey) => (typeof key === 'number' ? key + 1000 : `${key}-missing`)
 
-/** What readers may rely on in every `ContentProvider`. `setUp` makes a new account for each test. */
+/** Contract of every `ContentProvider`. `setUp` makes a new account for each test. */
 export function describeContent(name: string, setUp: () => Promise<Arrangement<'content'>>): void {
   describe(`${name}: content`, () => {
     test('streams a message from any offset, and its parts by their numbers', async () => {
@@ -123,7 +123,7 @@ export function describeContent(name: string, setUp: () => Promise<Arrangement<'
       expect(streams.map(stream => /Letter \d/.exec(stream.read)?.[0])).toEqual(['Letter 3', 'Letter 4'])
     })
 
-    test('gives the sources of several messages at once, without those that are gone or too long', async () => {
+    test('gives the sources of several messages at once, without messages that are gone or too long', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver([...letters(2), { raw: LONG }, ...letters(1, 4)])
       const { source, cursor } = await arranged.index('INBOX')

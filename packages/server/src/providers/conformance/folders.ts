@@ -4,7 +4,7 @@ import { type FollowedArrangement, letters, requireMailbox } from './arrangement
 import { listAll } from './listing.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What the engine may rely on in every `MailProvider` whose mailboxes are sources of their own. */
+/** Contract of every `MailProvider` whose mailboxes are sources of their own. */
 export function describeFolders(name: string, setUp: () => Promise<FollowedArrangement>): void {
   describe(`${name}: a folder as a source`, () => {
     test('starts again with the same identities if the provider renumbered', async () => {
@@ -47,7 +47,7 @@ export function describeFolders(name: string, setUp: () => Promise<FollowedArran
 
       await arranged.world.deleteMailbox('Doomed')
 
-      // A server may say goodbye to those who have a mailbox open that is deleted.
+      // A server may send BYE to clients that have a deleted mailbox open.
       if ((await failureOf(doomed.compare(mail))) === 'unavailable') {
         await using againAccount = await arranged.connect()
         const { mail: again } = againAccount

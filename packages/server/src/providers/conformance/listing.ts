@@ -58,7 +58,7 @@ export function describeListing(name: string, setUp: () => Promise<FollowedArran
       ).toEqual(expected)
     })
 
-    test('leaves out what is before the window, to the millisecond as far as times are told', async () => {
+    test('leaves out messages from before the window, to the millisecond if times are that exact', async () => {
       await using arranged = await setUp()
       const since = new Date(Date.now() - 30 * DAY_MS)
       const times = [100, 30.01, 29.99, 1].map(days => new Date(Date.now() - days * DAY_MS))

@@ -4,7 +4,7 @@ import { describeListing } from './listing.ts'
 import { heldIn, openIndex, partsOf } from './memory-index.ts'
 import { describeWatching } from './watching.ts'
 
-/** What the engine may rely on in every `MailProvider`. `setUp` makes a new account for each test. */
+/** Contract of every `MailProvider`. `setUp` makes a new account for each test. */
 export function describeMail(name: string, setUp: () => Promise<FollowedArrangement>): void {
   describe(`${name}: listMailboxes`, () => {
     test('returns paths, roles and counts, parents before children', async () => {
@@ -264,7 +264,7 @@ export function describeMail(name: string, setUp: () => Promise<FollowedArrangem
       expect(left[0]?.identity).not.toBe(identity)
     })
 
-    test('respects the window, and yields what a wider one adds as widened', async () => {
+    test('respects the window, and yields the additions of a wider one as widened', async () => {
       await using arranged = await setUp()
       const now = Date.now()
       const ages = [100, 50, 20, 3, 40, 1]

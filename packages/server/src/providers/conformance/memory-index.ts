@@ -11,9 +11,7 @@ import {
   type SourceStep,
 } from '../mail.ts'
 
-/**
- * Does with the steps of one source what the engine's index does, in memory: enough to check whether they are right.
- */
+/** Applies the steps of one source like the engine's index, in memory: enough to check whether they are right. */
 export interface MemoryIndex {
   readonly source: string
   readonly messages: Map<MessageKey, RemoteMessage>
@@ -112,7 +110,7 @@ export function heldIn({ messages }: Pick<MemoryIndex, 'messages'>, mailboxKey: 
   return [...messages.values()].filter(({ mailboxKeys }) => mailboxKeys.includes(mailboxKey))
 }
 
-/** Single steps, and those that pages are made of. */
+/** Single steps, and the steps of pages. */
 export function partsOf(steps: readonly SourceStep[]): Array<ResetStep | PageStep['steps'][number]> {
   return steps.flatMap((step): ReadonlyArray<ResetStep | PageStep['steps'][number]> =>
     step.type === 'page' ? step.steps : [step],

@@ -58,7 +58,7 @@ interface Found {
 
 const subjects = ({ hits }: SearchPage) => hits.map(({ message }) => message?.subject)
 
-/** What a search may rely on in every `SearchProvider`. `setUp` makes a new account for each test. */
+/** Contract of every `SearchProvider`. `setUp` makes a new account for each test. */
 export function describeSearch(name: string, setUp: () => Promise<Arrangement<'search'>>): void {
   describe(`${name}: search`, () => {
     test('finds words of headers and bodies in every mailbox, newest first, as arrivals are read', async () => {
@@ -227,10 +227,10 @@ export function describeSearch(name: string, setUp: () => Promise<Arrangement<'s
   })
 }
 
-/** What a search may rely on in every `SearchProvider` of folders, which searches for a text as it is. */
+/** Contract of every `SearchProvider` of folders, which searches for a text as it is. */
 export function describeFolderSearch(name: string, setUp: () => Promise<Arrangement<'search'>>): void {
   describe(`${name}: search of folders`, () => {
-    test('searches for the text as it is, whatever it contains', async () => {
+    test('searches for the text as it is, with any characters', async () => {
       await using arranged = await setUp()
       const texts = ['Grüße aus Köln', '日本語の手紙', 'say "hello"', 'a\\b', '{3}', '(OR ALL)', '100% *', '']
       await arranged.world.deliver(texts.map((text, index) => saying(`<${text}>`, index + 1)))
@@ -246,7 +246,7 @@ export function describeFolderSearch(name: string, setUp: () => Promise<Arrangem
       expect(subjects(await search(account.search, 'Letter 1', places))).toEqual(['Letter 1'])
     })
 
-    test('finds nothing in folders that were not asked for', async () => {
+    test('finds nothing in folders outside the query', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Projects')
       await arranged.world.createMailbox('Unasked')

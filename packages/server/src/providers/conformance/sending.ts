@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ConnectedAccount, Offering } from '../connected-account.ts'
 import type { OutgoingContent, OutgoingMessage, RecipientOutcome } from '../sending.ts'
 
-/** One account that may send, and what becomes of its mail. */
+/** One account that may send, and the fate of its mail. */
 export interface SendingArrangement extends AsyncDisposable {
   from: string
   /** Two addresses whose mail can be read. */
@@ -53,10 +53,10 @@ const refused = (address: string, isPermanent: boolean, of = 'recipient') => ({
   refusal: expect.objectContaining({ of, isPermanent }),
 })
 
-/** What every adapter promises that hands messages over. */
+/** Contract of every adapter that hands messages over. */
 export function describeSending(open: () => Promise<SendingArrangement>): void {
   describe('sending', () => {
-    test('hands over exactly the bytes of the content, in whatever pieces', async () => {
+    test('hands over exactly the bytes of the content, in pieces of any size', async () => {
       await using arranged = await open()
       const { from, recipients } = arranged
       await using account = await arranged.connect()
@@ -77,7 +77,7 @@ export function describeSending(open: () => Promise<SendingArrangement>): void {
       }
     })
 
-    test('tells the outcome of each recipient, and sends to those who were accepted', async () => {
+    test('reports the outcome of each recipient, and sends to the accepted ones', async () => {
       await using arranged = await open()
       const { from, recipients, unknown, greylisted } = arranged
       await using account = await arranged.connect()
@@ -204,7 +204,7 @@ export function describeSending(open: () => Promise<SendingArrangement>): void {
       expect(await arranged.arrived(address, 1)).toHaveLength(1)
     })
 
-    test('refuses what is larger than the server takes before it sends any of it', async () => {
+    test('refuses a message that is larger than the server takes before it sends any of it', async () => {
       await using arranged = await open()
       const { from, recipients, messageBytesMax } = arranged
       const [address] = recipients
@@ -219,7 +219,7 @@ export function describeSending(open: () => Promise<SendingArrangement>): void {
       ])
     })
 
-    test('gives up before the hand-over when it is told to', async () => {
+    test('gives up before the hand-over when it is aborted', async () => {
       await using arranged = await open()
       const { from, recipients } = arranged
       await using account = await arranged.connect()

@@ -10,14 +10,14 @@ export interface SignInArrangement extends AsyncDisposable {
   client: SignInClient
   redirectUri: string
   email: string
-  /** The scopes that tell who signs in. */
+  /** The scopes that identify the user. */
   identityScopes: readonly string[]
   calendarScope: string
-  /** Signs in at the URL as the person, and grants what is asked for but these. Returns the redirect's URL. */
+  /** Signs in at the URL as the person, and grants the requested scopes except these. Returns the redirect's URL. */
   answer(authorizeUrl: string, without?: readonly string[]): Promise<URL>
   /** A refresh token that was obtained elsewhere. */
   grantElsewhere(scopes: readonly string[]): Promise<Secret>
-  /** What fails once, at the token endpoint or at the first call. */
+  /** Makes the token endpoint or the first call fail once. */
   failOnce(at: 'tokens' | 'mailbox', how: 'throttled' | 'down' | 'torn' | 'unauthorized'): Promise<void>
 }
 
@@ -26,7 +26,7 @@ const NEITHER = { calendar: false, contacts: false }
 const never = new AbortController().signal
 const random = () => randomBytes(32).toString('base64url')
 
-/** Goes through the provider's pages. Returns what redeems the code. */
+/** Goes through the provider's pages. Returns the secrets that redeem the code. */
 export async function beginSignIn(
   { signIn, client, redirectUri, email, answer }: SignInArrangement,
   without: readonly string[] = [],
@@ -47,7 +47,7 @@ export async function beginSignIn(
   return { client, redirectUri, code, codeVerifier, nonce, scopes, answered, state }
 }
 
-/** What every adapter promises by which users sign in. */
+/** Contract of every adapter by which users sign in. */
 export function describeSignIn(open: () => Promise<SignInArrangement>): void {
   describe('sign-in', () => {
     test('gives a grant of the mailbox, which can be refreshed until it is revoked', async () => {
@@ -84,7 +84,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       expect(adopted.halves).toEqual(NEITHER)
     })
 
-    test('takes an empty answer about the user for what it is: the mailbox alone is known', async () => {
+    test('accepts an empty answer about the user, and knows only the mailbox', async () => {
       await using arranged = await open()
       const { signIn, client, email } = arranged
       const mailOnly = signIn
@@ -117,7 +117,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       await expect(arranged.signIn.exchange(begun, never)).rejects.toMatchObject({ kind: 'grant_refused' })
     })
 
-    test('says which permissions the user left out, and refuses a grant without mail', async () => {
+    test('returns which permissions the user left out, and refuses a grant without mail', async () => {
       await using arranged = await open()
       const { signIn, client } = arranged
       const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])

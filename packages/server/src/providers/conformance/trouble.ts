@@ -4,10 +4,10 @@ import { ProviderFailure } from '../failure.ts'
 import { letters, type TroubledArrangement, never } from './arrangement.ts'
 import { type MemoryIndex, openIndex } from './memory-index.ts'
 
-/** The shortest time that an adapter gives its provider for an answer, unless it is told otherwise. */
+/** The shortest time that an adapter gives its provider for an answer by default. */
 const ANSWER_MILLISECONDS = 30_000
 
-/** What becomes of a session when messages, providers or connections fail. */
+/** Contract of a session in which messages, providers or connections fail. */
 export function describeTrouble(name: string, setUp: () => Promise<TroubledArrangement>): void {
   describe(`${name}: trouble`, () => {
     test.each(['cut', 'refuse', 'omit'] as const)(
@@ -53,7 +53,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       },
     )
 
-    test('ends promptly when it is told to, and while nothing is read', async () => {
+    test('ends promptly when it is aborted, and while nothing is read', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(600))
       await using account = await arranged.connect()
@@ -69,7 +69,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       expect(performance.now() - begunAt).toBeLessThan(ANSWER_MILLISECONDS)
     })
 
-    test('fails with unavailable when the provider says goodbye', async () => {
+    test('fails with unavailable when the provider ends the connection', async () => {
       await using arranged = await setUp()
       await using account = await arranged.connect({ pollSeconds: 1 })
       const { mail } = account

@@ -3,7 +3,7 @@ import { type FollowedArrangement, letters, never, requireMailbox } from './arra
 import type { RemoteMailbox } from '../mail.ts'
 import { openIndex } from './memory-index.ts'
 
-/** Longer than any test waits for what it does. */
+/** Longer than any test waits for its own changes. */
 const WATCH_SECONDS = 120
 
 /** What `MailProvider.watch` promises. */
@@ -24,7 +24,7 @@ export function describeWatching(name: string, setUp: () => Promise<FollowedArra
 
       const going = mail.watch(arranged.inbox, WATCH_SECONDS, never)
       await arranged.world.expunge('INBOX', [key!])
-      // To delete is to mark first, which may be told first.
+      // A deletion marks the message first, and that may be reported first.
       const notice = await going
       if (arranged.kind === 'label') expect(notice).toMatchObject({ changed: true })
       else if (!notice.gone)
@@ -33,7 +33,7 @@ export function describeWatching(name: string, setUp: () => Promise<FollowedArra
       expect(index.messages.size).toBe(2)
     })
 
-    test('reports what happened since the source was compared, whatever was read in between', async () => {
+    test('reports changes since the source was compared, despite other reads in between', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Elsewhere')
       await using account = await arranged.connect({ pollSeconds: 1 })
@@ -75,7 +75,7 @@ export function describeWatching(name: string, setUp: () => Promise<FollowedArra
       expect(index.messages.size).toBe(2)
     })
 
-    test('ends when the time is up or the signal says so', async () => {
+    test('ends when the time is up or the signal is aborted', async () => {
       await using arranged = await setUp()
       await using account = await arranged.connect({ pollSeconds: 1 })
       const { mail } = account

@@ -18,11 +18,11 @@ export interface GmailAccountOptions {
   calls: ProviderCalls
   tokens: AccessTokens
   quota: UserQuota
-  /** Ends everything that is being asked. */
+  /** Ends all requests under way. */
   signal: AbortSignal
   /** Whether the source of each message is to be kept: then it is fetched once, with the message. */
   takesSources?: boolean
-  /** By what the mailbox is watched; by default it is only polled. */
+  /** The means by which the mailbox is watched; by default it is only polled. */
   pushPlan?: PushPlan
   /** Whether the user lets the settings of the mailbox be read; by default Gmail decides. */
   readsSettings?: () => Promise<boolean>

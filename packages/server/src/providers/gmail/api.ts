@@ -26,7 +26,7 @@ export interface GmailRequest<T> {
   json?: unknown
   /** See `UNITS`. */
   units: number
-  /** What is read of the answer; of an empty one, `undefined`. */
+  /** The part of the answer to read; an empty answer is `undefined`. */
   schema: z.ZodType<T>
   answerBytesMax?: number
 }
@@ -46,7 +46,7 @@ export interface GmailApiOptions {
   now: () => number
 }
 
-/** What a call needs, taken before it is made. */
+/** Resources of a call, taken before it is made. */
 export interface Readied {
   token: Secret
 }
@@ -55,8 +55,8 @@ export interface Readied {
 export type PartOutcome<T> = { value: T; failure: null } | { value: null; failure: ProviderFailure }
 
 /**
- * The Gmail API as one user. Every method throws `ProviderFailure`: `throttled` if there is no room in the quota, or the
- * provider says so. A request that the provider refuses for its token is repeated once with another one.
+ * The Gmail API as one user. Every method throws `ProviderFailure`: `throttled` if there is no room in the quota, or
+ * the provider answers so. A request that the provider refuses for its token is repeated once with another one.
  */
 export class GmailApi {
   readonly #options: GmailApiOptions
@@ -75,7 +75,7 @@ export class GmailApi {
     return this.#options.quota.secondsFor(units)
   }
 
-  /** What one batch may cost (see `UserQuota`). */
+  /** Units that one batch may cost (see `UserQuota`). */
   get batchUnitsMax(): number {
     return this.#options.quota.batchUnitsMax
   }
@@ -91,8 +91,8 @@ export class GmailApi {
   }
 
   /**
-   * Asks for several things at once. The outcomes are in the order of the requests; a request whose answer is missing
-   * failed with `unavailable`. At most `BATCH_PARTS_MAX`.
+   * Sends several requests as one batch. The outcomes are in the order of the requests; a request whose answer is
+   * missing failed with `unavailable`. At most `BATCH_PARTS_MAX`.
    */
   async askAll<T>(
     requests: ReadonlyArray<GmailRequest<T>>,
@@ -138,14 +138,14 @@ export class GmailApi {
     return this.callReadied(call, await this.ready(units, { urgency, signal: call.signal }))
   }
 
-  /** Takes what a call needs besides its connection: units of the quota, and a token. */
+  /** Takes the resources of a call besides its connection: units of the quota, and a token. */
   async ready(units: number, { urgency = 'prompt', signal }: AskOptions = {}): Promise<Readied> {
     const { tokens, quota } = this.#options
     await quota.take(units, urgency)
     return { token: await beforeAcceptance(() => tokens.get(signal)) }
   }
 
-  /** As `call`, with what `ready` took before. */
+  /** Like `call`, with the resources that `ready` took before. */
   async callReadied(call: ProviderCall, readied: Readied): Promise<ProviderAnswer> {
     const { calls } = this.#options
     return this.#authorized(call, readied, async authorized => {
@@ -154,12 +154,12 @@ export class GmailApi {
     })
   }
 
-  /** Sends a call that needs no token, such as one to an upload session, whatever its answer is. */
+  /** Sends a call that needs no token, such as one to an upload session, and returns any answer. */
   send(call: ProviderCall): Promise<ProviderAnswer> {
     return this.#options.calls.call(call)
   }
 
-  /** As `call`, for content that is read as it comes. */
+  /** Like `call`, for content that is read as it comes. */
   async open(call: ProviderCall, units: number, urgency: Urgency = 'prompt'): Promise<OpenAnswer> {
     const { calls } = this.#options
     const readied = await this.ready(units, { urgency, signal: call.signal })
@@ -197,7 +197,7 @@ export class GmailApi {
     throw this.#pausedFor(gmailFailure(await sent.refusal(), this.now(), call.method !== 'GET'))
   }
 
-  /** Lets nobody ask while a quota is spent. @returns the failure with the seconds until then */
+  /** Holds up all calls while a quota is spent. @returns the failure with the seconds until then */
   #pausedFor(failure: ProviderFailure): ProviderFailure {
     if (!(failure instanceof QuotaRefused)) return failure
     return new ProviderFailure('throttled', failure.message, {
@@ -206,7 +206,7 @@ export class GmailApi {
   }
 }
 
-/** Runs what has no effect at the provider, whatever becomes of it. */
+/** Runs work that has no effect at the provider, with any outcome. */
 export async function beforeAcceptance<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -221,7 +221,7 @@ function isSentAgain({ body }: ProviderCall): boolean {
   return body === undefined || typeof body === 'string' || body instanceof Uint8Array
 }
 
-/** A message of the provider that is longer tells nobody more. */
+/** Bytes of a refusal that are read; more would add nothing for people. */
 const REFUSAL_BYTES_MAX = 64 * 1024
 
 async function readRefusal(answer: OpenAnswer): Promise<ProviderAnswer> {
@@ -265,7 +265,7 @@ export function pathOf(path: string, query: Query | string = {}): string {
   return `${MAILBOX_PATH}${path}${text === '' ? '' : `?${text}`}`
 }
 
-/** A query as it stands in a path. */
+/** A query in the form of a path. */
 export function writeQuery(query: Query): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
@@ -278,7 +278,7 @@ export function writeQuery(query: Query): string {
 /** An id as a segment of a path. */
 export const segment = encodeURIComponent
 
-/** What an answer says. Throws `ProviderFailure`. */
+/** Parses an answer. Throws `ProviderFailure`. */
 export function readAnswer<T>(schema: z.ZodType<T>, content: Buffer): T {
   try {
     const { success, data } = schema.safeParse(
@@ -286,7 +286,7 @@ export function readAnswer<T>(schema: z.ZodType<T>, content: Buffer): T {
     )
     if (success) return data
   } catch {
-    // What is not JSON, or is nested too deep to be read, is answered below.
+    // The failure for content that is not JSON, or is nested too deep to be read, is thrown below.
   }
   throw new ProviderFailure('unavailable', 'Gmail answered what the service does not understand.')
 }

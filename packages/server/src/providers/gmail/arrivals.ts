@@ -12,8 +12,8 @@ import { listIds } from './listing.ts'
 const PEEKED = 100
 
 /**
- * `MailProvider.arrivals`: messages to be tried again; then, if everything is to be listed, what the index lacks of the
- * window. New mail comes with the history.
+ * `MailProvider.arrivals`: messages to be tried again; then, if everything is to be listed, the messages of the window
+ * that the index lacks. New mail comes with the history.
  */
 export async function* bringMessages(
   connection: ListingConnection,
@@ -70,7 +70,7 @@ async function* backfill(
   const isWidened = cursor.listing === null
   const before = isWidened ? cursor.listedSince : null
   const going = connection.backfill
-  // The window moves on with the clock; what falls out of it meanwhile is no harm.
+  // The window moves on with the clock; messages that fall out of it meanwhile do no harm.
   const isGoingOn = going && going.before === before && (going.since ?? 0) <= (since ?? 0)
   const listing = isGoingOn ? going : (connection.backfill = new Backfill(connection, { since, before }))
   const origin = isWidened ? 'widened' : 'missing'
@@ -120,7 +120,7 @@ interface Listing<Step> {
   next(options: FollowOptions): Promise<Step | null>
 }
 
-/** The next step of a listing, with what was handed over last if the follower broke off before it was recorded. */
+/** The next step of a listing, with the last handed-over step if the follower broke off before it was recorded. */
 function nextOf<Step>(
   listing: Listing<Step>,
   recorded: number,
@@ -133,6 +133,6 @@ function nextOf<Step>(
 }
 
 function idsIn(step: Pick<ArrivedStep, 'messages' | 'unreadable'> | StatesStep): string[] {
-  const told = 'changes' in step ? step.changes : [...step.messages, ...step.unreadable]
-  return told.map(({ key }) => String(key))
+  const ofStep = 'changes' in step ? step.changes : [...step.messages, ...step.unreadable]
+  return ofStep.map(({ key }) => String(key))
 }

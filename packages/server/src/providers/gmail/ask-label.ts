@@ -7,7 +7,7 @@ export function requestOfLabel({ id }: Pick<Label, 'id'>): GmailRequest<Label> {
   return { path: `labels/${segment(id)}`, units: UNITS.labelsGet, schema: labelSchema }
 }
 
-/** Whether Gmail has the label. It refuses a listing of one that is gone as it refuses what it does not understand. */
+/** Whether Gmail has the label. It refuses the listing of a missing label in the same way as a malformed request. */
 export async function hasLabel(api: GmailApi, id: string, options: AskOptions): Promise<boolean> {
   try {
     await api.ask(requestOfLabel({ id }), options)

@@ -4,8 +4,8 @@ import { profileSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
 /**
- * Asks once more for what failed for no reason of its own. What fails alone, while Gmail answers other things, is
- * a message that cannot be read; otherwise nothing can be read now, and the failure is thrown.
+ * Repeats requests once that failed for no reason of their own. If a request fails alone, while Gmail answers others,
+ * its message is unreadable; otherwise nothing can be read now, and the failure is thrown.
  */
 export async function askTwice<T>(
   api: GmailApi,
@@ -22,7 +22,7 @@ export async function askTwice<T>(
   return outcomes
 }
 
-/** Asks for less at once where the answer to a batch fails as a whole, as one that is too large does. */
+/** Sends smaller batches if the answer to a batch fails as a whole, for instance because it is too large. */
 async function askByHalves<T>(
   api: GmailApi,
   requests: ReadonlyArray<GmailRequest<T>>,
@@ -42,7 +42,7 @@ async function askByHalves<T>(
   ]
 }
 
-/** Whether a part of a batch failed because of what it asks for: asking for others may succeed. */
+/** Whether a part of a batch failed because of its own request: others may succeed. */
 export function isOfPart(failure: ProviderFailure): boolean {
   return failure.kind !== 'throttled' && failure.kind !== 'scope_missing' && !isOfAccount(failure)
 }

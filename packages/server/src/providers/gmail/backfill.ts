@@ -11,9 +11,9 @@ const LISTED_AHEAD_MAX = 2_000
 /** Pages that hold nothing new are passed in steps, so that the follower sees progress. */
 const KNOWN_PAGES_PER_STEP = 10
 const FETCHES_AT_ONCE = 3
-/** Those under way, and those that wait to be recorded: Gmail is read on while a step is recorded. */
+/** Fetches under way or waiting to be recorded: Gmail is read on while a step is recorded. */
 const FETCHES_AHEAD_MAX = 8
-/** Sources are large, and all of what is fetched is in memory. */
+/** Sources are large, and all fetched ones are in memory. */
 const FETCHES_WITH_SOURCES_AHEAD_MAX = 2
 /** Fetches that have ended are recorded together while they have no more messages than this. */
 const STEP_MESSAGES_MAX = 400
@@ -22,7 +22,7 @@ const FETCHED_MESSAGES_MAX = 200
 const FETCHED_SOURCES_MAX = 10
 /** From this many on, all messages of a thread together cost less than each of them. */
 const THREAD_MIN = Math.floor(UNITS.threadsGet / UNITS.messagesGet) + 1
-/** How often a listing may begin again because Gmail no longer knows its page. */
+/** Maximum number of times a listing may begin again because Gmail no longer accepts its page token. */
 const RESTARTS_MAX = 3
 
 /** Without a thread it is fetched alone. */
@@ -41,7 +41,7 @@ type Answers = Pick<FollowOptions, 'lacking' | 'skip'>
 /**
  * Reads the messages of a window that the index lacks, newest first. It lives as long as the connection, so that a
  * follower who stops after a step goes on where it was. After a restart everything is listed again, which costs little,
- * and only what the index lacks is fetched.
+ * and only messages that the index lacks are fetched.
  */
 export class Backfill {
   readonly since: number | null
@@ -49,10 +49,10 @@ export class Backfill {
   readonly #connection: GmailConnection
   #wanted: WantedRef[] = []
   readonly #fetches: Fetch[] = []
-  /** Counts fetches and touches, to tell which came first. */
+  /** Counts fetches and touches, to order them. */
   #turn = 0
   handed: Handed | null = null
-  /** When something happened to a message: what was fetched of it before is fetched again. */
+  /** The turn of the last change of each message: an earlier fetch of it is repeated. */
   readonly #touched = new Map<string, number>()
   #token: string | undefined
   /** The page of `#token`, which is listed ahead. Null if that was not begun, or failed. */
@@ -99,7 +99,7 @@ export class Backfill {
     this.#touched.set(id, ++this.#turn)
   }
 
-  /** What the first fetches brought, as far as they have ended and may be recorded together. */
+  /** The results of the first fetches, as far as they have ended and may be recorded together. */
   #takeEnded(): Fetched[] {
     const taken: Fetched[] = []
     for (let messages = 0; ;) {
@@ -124,7 +124,7 @@ export class Backfill {
       : { ...fetched, messages: fetched.messages.filter(message => !isStale(message)) }
   }
 
-  /** Gives back what was not fetched because something failed, once nothing is under way. */
+  /** Gives back messages that were not fetched because of a failure, once nothing is under way. */
   async #settle(): Promise<void> {
     await Promise.all(this.#fetches.map(({ ended }) => ended))
     const failed = this.#fetches.filter(({ outcome }) => outcome instanceof Error)
@@ -142,8 +142,8 @@ export class Backfill {
   }
 
   /**
-   * These messages are fetched next, each alone, since what is left of a thread may be elsewhere by now; but whole threads
-   * if nothing was asked.
+   * Puts messages back to be fetched next, each alone, since the rest of a thread may be elsewhere by now; but as whole
+   * threads if no request was made.
    */
   #giveBack(wanted: readonly Wanted[], isUnanswered = false): void {
     const refs = wanted.flatMap(one => {
@@ -184,7 +184,7 @@ export class Backfill {
     return this.#fetches.flatMap(({ wanted }) => wanted.flatMap(idsOf))
   }
 
-  /** A page that Gmail no longer knows: the listing begins again. */
+  /** Begins the listing again after a page token that Gmail no longer accepts. */
   #restart(error: unknown): null {
     const isStale = error instanceof ProviderFailure && error.kind === 'rejected' && this.#token !== undefined
     if (!isStale || ++this.#restarts > RESTARTS_MAX) throw error

@@ -60,7 +60,7 @@ export function readBatch({ headers, content }: ProviderAnswer, count: number): 
 
 const EMPTY_LINE = /\r?\n\r?\n/
 
-/** The header of a part is small; what comes after is not read as one. */
+/** The header of a part is small; bytes beyond this are not read as one. */
 const HEAD_BYTES_MAX = 8 * 1024
 
 function readPart(part: Buffer): { index: number; answer: ProviderAnswer } | null {

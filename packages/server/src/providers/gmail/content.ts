@@ -8,7 +8,7 @@ import { openPart } from './part.ts'
 import { rawMessageSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
-/** A message of 50 MB in base64, and what is around it. */
+/** A message of 50 MB in base64, and the JSON around it. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 const WHOLE_SECONDS = 600
 const HEADER_END = Buffer.from('\r\n\r\n')
@@ -25,8 +25,8 @@ export function gmailContent(connection: GmailConnection): ContentProvider {
 }
 
 /**
- * The source of a message. Gmail gives it as one field of JSON, and only from its beginning: what comes before the range
- * is read and dropped.
+ * The source of a message. Gmail gives it as one field of JSON, and only from its beginning: bytes before the range are
+ * read and dropped.
  */
 async function* openSource(
   { api, signal }: GmailConnection,
@@ -67,7 +67,7 @@ async function readSources(
 ): Promise<Map<MessageKey, Buffer>> {
   const sources = new Map<MessageKey, Buffer>()
   let left = bytesMax
-  // What was read before the quota ended would be read again.
+  // Sources that were read before the quota ended would be read again.
   await api.requireRoom(keys.length * UNITS.messagesGet)
   const atOnce = Math.min(SOURCES_AT_ONCE, BATCH_PARTS_MAX)
   for (let at = 0; at < keys.length; at += atOnce) {

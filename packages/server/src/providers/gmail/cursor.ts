@@ -6,8 +6,9 @@ const schema = z.object({
   /** Everything that happened up to here is recorded, or will be found by the listing that is still to come. */
   historyId: z.string().regex(/^\d{1,20}$/),
   /**
-   * What is still to be listed. `first`: all messages of the window. `healing`: the same, with the labels of all known
-   * messages, because the history had expired. `widened`: those that were received before `listedSince`.
+   * The listing that is not complete yet. `first`: all messages of the window. `healing`: the same, with the labels of
+   * all known messages, because the history had expired. `widened`: the messages that were received before
+   * `listedSince`.
    */
   listing: z.enum(['first', 'healing', 'widened']).nullable(),
   /**
@@ -15,11 +16,14 @@ const schema = z.object({
    * the first listing goes on, the window that it lists.
    */
   listedSince: z.int().nullable(),
-  /** When the labels of all messages were last listed because the history had expired, in milliseconds since 1970. */
+  /**
+   * Time at which the labels of all messages were last listed because the history had expired, in milliseconds since
+   * 1970.
+   */
   healedAt: z.int().nullable(),
   /** Whether a part of the history is missing and is to be made up for by a listing, as soon as one may begin. */
   hasGap: z.boolean(),
-  /** Counts the steps of listings that are recorded, to tell whether one that was handed over is. */
+  /** Counts the recorded steps of listings, to find out whether a step that was handed over is among them. */
   step: z.int().default(0),
 })
 
@@ -51,7 +55,7 @@ export function mayHeal({ healedAt }: GmailCursor, now: number): boolean {
   return healedAt === null || now - healedAt >= HEALING_INTERVAL_MS || now < healedAt
 }
 
-/** Says what is missing and until when, for people; null if there is no gap. */
+/** Describes the gap for people, with the time until which it lasts; null if there is none. */
 export function describeGap({ hasGap, healedAt }: GmailCursor): string | null {
   if (!hasGap) return null
   const at = new Date((healedAt ?? 0) + HEALING_INTERVAL_MS).toISOString().replace(/:\d\d\.\d+Z/, 'Z')

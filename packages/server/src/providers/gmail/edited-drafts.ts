@@ -69,7 +69,7 @@ async function fetchDrafts(
   return brought
 }
 
-/** Asks by the key of the draft, since its content may be another message by now. */
+/** A request by the key of the draft, since its content may be another message by now. */
 function requestOfDraft(draftKey: string): GmailRequest<Draft> {
   return {
     path: `drafts/${segment(draftKey)}`,

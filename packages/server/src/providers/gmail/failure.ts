@@ -22,7 +22,7 @@ const RATE_REASONS = new Set([
   'quotaExceeded',
   'RATE_LIMIT_EXCEEDED',
 ])
-/** Those of a project; a limit of each user is named in the message, whatever the reason. */
+/** Reasons for limits of a project; a limit of each user is named in the message, with any reason. */
 const PROJECT_REASONS = new Set(['rateLimitExceeded', 'dailyLimitExceeded', 'RATE_LIMIT_EXCEEDED'])
 const SCOPE_REASONS = new Set(['insufficientPermissions', 'ACCESS_TOKEN_SCOPE_INSUFFICIENT'])
 /** The project of the OAuth app may not use the Gmail API. */
@@ -40,7 +40,10 @@ export class QuotaRefused extends ProviderFailure {
   }
 }
 
-/** The failure for an answer that is not a success. `isWrite` leaves open what a failed server has done. */
+/**
+ * The failure for an answer that is not a success. `isWrite` leaves open whether a failed server has carried out the
+ * request.
+ */
 export function gmailFailure(answer: ProviderAnswer, now: number, isWrite = false): ProviderFailure {
   const { status, headers } = answer
   const { message, reasons } = readError(answer.content)
@@ -56,7 +59,7 @@ export function gmailFailure(answer: ProviderAnswer, now: number, isWrite = fals
 }
 
 function ownerOf(status: number, message: string, reasons: readonly string[]): QuotaOwner {
-  // All limits that 429 stands for are those of users, but for a named one.
+  // All limits that 429 stands for are limits of users, except for a named one.
   const isOfProject = status === 403 || /quota metric/i.test(message)
   return isOfProject && !/user/i.test(message) && reasons.some(reason => PROJECT_REASONS.has(reason))
     ? 'project'
@@ -72,7 +75,7 @@ function kindOf(status: number, message: string, reasons: readonly string[]): Fa
   if (status === 403) return 'forbidden'
   if (status === 404) return 'not_found'
   if (status === 409) return 'conflict'
-  // A redirect is followed nowhere, and says nothing about what was asked.
+  // Redirects are never followed, and are no refusal of the request.
   if (status >= 400 && status < 500 && status !== 408 && status !== 401) return 'rejected'
   return 'unavailable'
 }

@@ -25,7 +25,7 @@ const SOURCES_AT_ONCE = 10
 const SOURCES_BYTES_MAX = 16 * 1024 * 1024
 const THREAD_BYTES_MAX = 32 * 1024 * 1024
 
-/** What is fetched with one part of a batch. */
+/** A message or thread that is fetched with one part of a batch. */
 export type Wanted = { type: 'message'; id: string } | { type: 'thread'; id: string; ids: readonly string[] }
 
 export interface Fetched {
@@ -34,11 +34,11 @@ export interface Fetched {
   gone: string[]
   unreadable: UnreadableMessage[]
   /**
-   * To be asked for again: a batch has no room for it, the provider was asked too much, or a message is no longer in its
+   * To be requested again: a batch has no room for it, the provider is throttling, or a message is no longer in its
    * thread.
    */
   left: Wanted[]
-  /** Null if it was not asked too much. */
+  /** Null if the provider is not throttling. */
   throttled: ProviderFailure | null
 }
 
@@ -55,7 +55,7 @@ export interface FetchOptions extends AskOptions {
 
 /**
  * Fetches messages whole, as the index shows them, with one batch, which takes as many as the quota has room for. Chats
- * are left out as if they were gone. Throws what says nothing about a message, such as that a token is refused.
+ * are left out as if they were gone. Throws failures that no message causes, such as a refused token.
  */
 export async function fetchMessages(
   connection: GmailConnection,
@@ -96,7 +96,7 @@ export async function fetchMessages(
   return fetched
 }
 
-/** Adds what was found; drafts only if the quota suffices for what is asked about them. */
+/** Adds found messages; drafts only if the quota suffices for the requests about them. */
 async function addFound(
   connection: GmailConnection,
   fetched: Fetched,
@@ -122,7 +122,7 @@ async function addFound(
 
 const isDraft = ({ labelIds }: Pick<Message, 'labelIds'>) => labelIds.includes(DRAFT)
 
-/** The number of the first ones, at least one, that a batch may ask for. */
+/** The number of the first ones, at least one, that fit into a batch. */
 function countFitting({ batchUnitsMax }: GmailApi, wanted: readonly Wanted[]): number {
   let units = 0
   const end = wanted.findIndex(one => (units += unitsOf(one)) > batchUnitsMax)
@@ -148,7 +148,7 @@ async function askAboutDrafts(
 }
 
 /**
- * Contents of drafts that were replaced since they were fetched, as clients do that save while somebody types: no draft
+ * Contents of drafts that were replaced since they were fetched, as by clients that save while a person types: no draft
  * has them any more. The list of drafts may be behind, so it is not believed alone.
  */
 async function findOutdated(
@@ -179,14 +179,14 @@ async function askForMessages(
       if (error instanceof ProviderFailure && error.kind === 'unavailable') return null
       throw error
     })
-    // One that is too large for that is stored later, in pieces.
+    // A source that is too large for this is stored later, in pieces.
     const isAnswered = asked?.every(({ failure }) => failure?.kind !== 'unavailable')
     outcomes.push(...(asked && isAnswered ? asked : await askTwice(api, some.map(requestOf(false)), options)))
   }
   return outcomes
 }
 
-/* Made once, since each message is asked for by a request of its own. */
+/** Made once, since each message is fetched by a request of its own. */
 const MESSAGE = {
   query: writeQuery({ format: 'full', fields: MESSAGE_FIELDS }),
   schema: messageSchema.transform(message => [message]),

@@ -4,7 +4,7 @@ import type { Pushing } from './pushing.ts'
 /** State of one connection to an account. All of it can be requested again. */
 export interface GmailConnection {
   api: GmailApi
-  /** Ends everything that is asked over this connection. */
+  /** Ends all requests over this connection. */
   signal: AbortSignal
   /** The notices that Gmail sends of the mailbox. */
   pushing: Pushing
@@ -12,23 +12,20 @@ export interface GmailConnection {
   takesSources: boolean
   /** Ids of the account's system labels that are no mailboxes. */
   ignoredLabels: Set<string>
-  /** The history id that the provider told last. */
+  /** The history id that the provider last reported. */
   seenHistoryId: string | null
   /**
-   * Messages of the page of the history at hand whose states were asked for, or which were fetched, and recorded, with the
-   * id of the last record that this answers.
+   * Messages of the present page of the history whose states were looked up, or which were fetched, and recorded, with
+   * the id of the last record that is covered by this.
    */
   recordedStates: Map<string, string>
-  /** Since when the provider tells only ids below that of the cursor, in milliseconds since 1970. */
+  /** Time since which the provider reports only ids below the cursor's, in milliseconds since 1970. */
   behindSince: number | null
   /** Total and unread messages of labels. */
   counts: Map<string, { total: number; unread: number }>
-  /** The history id at which the counts were asked for. */
+  /** The history id at which the counts were read. */
   countedAt: string | null
-  /**
-   * Says that something happened to these messages: listings that are under way do not rely on what they read of them
-   * before.
-   */
+  /** Marks messages as touched: listings under way do not rely on their earlier reading of them. */
   noteTouched(ids: Iterable<string>): void
   /** Ends the listings that bring messages to the index: they begin again. */
   forgetArrivals(): void

@@ -44,7 +44,7 @@ describe('QuotaGovernor', () => {
     expect(taken.length * 7).toBeGreaterThan(300)
   })
 
-  test('says when there is room again', async () => {
+  test('returns the time until there is room again', async () => {
     const { clock, take } = start(100)
     await take(50, 'prompt')
     clock.seconds += 30
@@ -68,7 +68,7 @@ describe('QuotaGovernor', () => {
     expect(await take(1, 'prompt')).toBe(61)
   })
 
-  test('pauses after a refusal, longer after each, and counts those that came together once', async () => {
+  test('pauses after a refusal, longer after each, and counts simultaneous refusals once', async () => {
     const { clock, governor, take } = start()
     const quota = governor.userOf('project', 'ada')
     expect(quota.refused(null, 'user')).toBe(2)

@@ -1,39 +1,39 @@
 import { ProviderFailure } from '../failure.ts'
 
-/** `background`: reading older mail, storing bodies. `prompt`: what somebody waits for, and new mail. */
+/** `background`: reading older mail, storing bodies. `prompt`: requests for which a person waits, and new mail. */
 export type Urgency = 'prompt' | 'background'
-/** Whose quota it is: that of one user, or that of the project, which all of its users share. */
+/** The owner of a quota: one user, or the project, whose quota all of its users share. */
 export type QuotaOwner = 'user' | 'project'
 
 const WINDOW_SECONDS = 60
 /** The part of a quota that background work may use. */
 const BACKGROUND_SHARE = 0.8
-/** Left for what is asked beside a batch, such as lists of ids and of drafts. */
+/** Left for requests beside a batch, such as lists of ids and of drafts. */
 const BESIDE_BATCH_UNITS = 20
 /** The part of a quota that processes use without asking each other, divided equally. Polls need no more. */
 const UNASKED_SHARE = 0.05
-/** A user whose units nobody has used for this long is forgotten. */
+/** A user is forgotten if no units are used for this long. */
 const FORGET_MS = 10 * 60_000
 const USERS_BEFORE_SWEEP = 1_000
-/** If the provider asks for a pause without naming a time, it begins with this one and doubles. */
+/** A pause for which the provider names no time begins with this one and doubles. */
 const FIRST_PAUSE_SECONDS = 2
 const LONGEST_PAUSE_SECONDS = 64
 /** Without a refusal for this long, the next pause is a first one. */
 const CALM_MS = 60_000
 
-/** What is asked of a quota that several processes use. */
+/** A request for units of a quota that several processes use. */
 export interface QuotaAsk {
   name: string
   unitsMax: number
-  /** Units that this process has used without asking, which count from now on as if it had asked. */
+  /** Units that this process has used of its own part, which count as shared from now on. */
   usedUnits: number
 }
 
-/** Counts what all processes use of quotas in any 60 seconds. */
+/** Counts the units that all processes use in any 60 seconds. */
 export interface SharedUse {
   /**
-   * Adds the units to all quotas, or to none if there is no room in one of them. `isTaken` says whether they are to be
-   * added at all.
+   * Adds the units to all quotas, or to none if there is no room in one of them. Without `isTaken` it only checks for
+   * room.
    * @returns milliseconds until there may be room; 0 if there is
    */
   take(quotas: readonly QuotaAsk[], units: number, isTaken: boolean): Promise<number>
@@ -50,24 +50,24 @@ export interface GovernorOptions {
 
 /** The units of one user, as one account uses them. */
 export interface UserQuota {
-  /** Rejects with `throttled` and the seconds until there is room for the units. Nobody waits for room here. */
+  /** Rejects with `throttled` and the seconds until there is room for the units. Never waits for room. */
   take(units: number, urgency: Urgency): Promise<void>
   /** Rejects as `take` does, and takes nothing. */
   requireRoom(units: number, urgency: Urgency): Promise<void>
-  /** The provider refused a call for its rate. @returns the seconds after which it may be asked again */
+  /** Records that the provider refused a call for its rate. @returns the seconds after which it may be called again */
   refused(retryAfterSeconds: number | null, owner: QuotaOwner): number
   /** The seconds that background work takes at least for the units. */
   secondsFor(units: number): number
   /**
-   * What one batch may cost, so that in the same minute the quota suffices for as much again, and for lists: what is asked
-   * about its answer. A part that costs more is asked for alone.
+   * Units that one batch may cost, so that in the same minute the quota suffices for as much again, and for lists: the
+   * requests about its answer. A part that costs more is sent alone.
    */
   readonly batchUnitsMax: number
 }
 
 /**
- * Keeps what all processes ask of Gmail within the quotas of each user and project in any 60 seconds. A process that is
- * alone counts for itself. Several have a small part each, which they use without asking; what exceeds it they take from
+ * Keeps the requests of all processes to Gmail within the quotas of each user and project in any 60 seconds. A process
+ * that is alone counts for itself. Several have a small part each, which they use at will; units beyond it come from
  * the rest, which they count together. The part that background work leaves free lets prompt calls overtake it.
  */
 export class QuotaGovernor {
@@ -145,7 +145,7 @@ export class QuotaGovernor {
     if (sharedWaitMs > 0) throw spent(sharedWaitMs)
   }
 
-  /** The part of a quota that this process uses without asking, and the one for which it asks. */
+  /** The part of a quota that this process uses at will, and the part that it shares with others. */
   #partsAt(at: number, units: number): { own: number; asked: number } {
     const processes = this.#processesAt(at)
     if (processes === 1) return { own: units, asked: units }
@@ -153,7 +153,7 @@ export class QuotaGovernor {
     return { own, asked: units - own * processes }
   }
 
-  /** What a process used that is gone counts for one window more. */
+  /** The units of a process that is gone count for one window more. */
   #processesAt(at: number): number {
     const processes = this.#options.sharing?.countProcesses() ?? 1
     if (processes >= this.#most.processes || at >= this.#most.until)
@@ -188,12 +188,12 @@ interface Entry {
 /** The units of a quota that this process used in the last 60 seconds. */
 class Usage {
   readonly name: string
-  /** What all processes may use. */
+  /** Units that all processes together may use. */
   readonly perMinute: number
-  /** What was used without asking, by seconds. */
+  /** Units of the own part that were used, by seconds. */
   #entries: Entry[] = []
   #total = 0
-  /** What counts for all processes, by seconds. It counts here, too, once this process is alone. */
+  /** Units of the shared part that were used, by seconds. They count here, too, once this process is alone. */
   #asked: Entry[] = []
   #usedAt = 0
   #pausedUntil = 0
@@ -221,7 +221,10 @@ class Usage {
     return 0
   }
 
-  /** If more was used than this, as before other processes came, forgets and returns it, since they are to know of it. */
+  /**
+   * Forgets and returns the units in use if they are more than this, as before other processes came, so that they are
+   * shared with these.
+   */
   takeBeyond(limit: number, at: number): number {
     this.#prune(at)
     if (this.#total <= limit) return 0
@@ -244,7 +247,7 @@ class Usage {
     this.#usedAt = at
   }
 
-  /** From now on, what was asked for counts as if it had not been. */
+  /** Makes shared units count as used of the own part from now on. */
   countAsked(): void {
     if (this.#asked.length === 0) return
     for (const { units } of this.#asked) this.#total += units

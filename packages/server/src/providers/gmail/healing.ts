@@ -10,14 +10,14 @@ import { flagsOf, mailboxKeysOf } from './labels.ts'
 const CHUNK = 500
 const TOUCHED_PAGES_MAX = 1_000
 
-/** Brings what an index holds in line with the labels that are listed, and fetches what it lacks. */
+/** Brings the index in line with the listed labels, and fetches the messages that it lacks. */
 export class Healing {
   readonly since: number | null
   readonly #connection: GmailConnection
   readonly #listed: LabelledIds
   /** The ids that are still to be looked at, the newest last; null until all are listed. */
   #left: string[] | null = null
-  /** The ids to fetch, of those that were looked at. */
+  /** The ids to fetch, as far as they were looked at. */
   #lacking: string[] = []
   handed: Handed | null = null
 
@@ -88,7 +88,10 @@ export class Healing {
   }
 }
 
-/** What happened while the labels were listed, one after the other, makes a mixture of old and new. */
+/**
+ * Marks the messages that changed while the labels were listed one after the other, since their labels are a mixture of
+ * old and new.
+ */
 async function touchSince(connection: GmailConnection, historyId: string): Promise<void> {
   let pageToken: string | undefined
   for (let pages = 0; pages < TOUCHED_PAGES_MAX; pages += 1) {

@@ -10,32 +10,32 @@ import { CHAT, flagsOf, mailboxKeysOf } from './labels.ts'
 import { locateMessages } from './locate.ts'
 import type { HistoryRecord } from './resources.ts'
 
-/** What became of a message by the records of a page. */
+/** The change of a message according to the records of a page. */
 interface Change {
   id: string
   isNew: boolean
   isDeleted: boolean
-  /** Its labels; null if the records do not tell them, as for a message that has none. */
+  /** Its labels; null if the records lack them, as for a message that has none. */
   labelIds: readonly string[] | null
   /** The id of its last record. */
   recordId: string
 }
 
-/** What one batch of questions about a page brought. */
+/** Result of one batch of requests about a page. */
 interface Piece extends Pick<ArrivedStep, 'messages' | 'unreadable'> {
   states: readonly MessageState[]
   /** The changes that the states answer. */
   answered: readonly Change[]
-  /** The drafts that there are, once they were asked about. */
+  /** The existing drafts, once they were listed. */
   drafts?: DraftKeys
 }
 
 const NOTHING: Piece = { messages: [], unreadable: [], states: [], answered: [] }
 
 /**
- * What the records of a page say of messages, in the order in which it is recorded: what arrived, what changed, what is
- * gone. The quota may not suffice for all that a page asks for. So each piece but the last is recorded with the cursor of
- * the page before, and each try comes further.
+ * Reads the records of a page into steps, in the order of recording: arrivals, changes, deletions. The quota may not
+ * suffice for all requests about a page. So each piece but the last is recorded with the cursor of the page before, and
+ * each try comes further.
  */
 export async function* readRecords(
   connection: GmailConnection,
@@ -66,10 +66,10 @@ export async function* readRecords(
     yield* recordPart(piece)
     throw error
   }
-  // A record tells older labels than a message that was fetched after it.
+  // A record has older labels than a message that was fetched after it.
   const unanswered = sorted.changed.filter(({ id, recordId }) => recordedStates.get(id) !== recordId)
-  const told = unanswered.flatMap(change => toldState(connection, change))
-  const steps = stepsOf({ ...piece, states: [...told, ...piece.states] })
+  const fromRecords = unanswered.flatMap(change => stateFromRecord(connection, change))
+  const steps = stepsOf({ ...piece, states: [...fromRecords, ...piece.states] })
   const gone: GoneStep = {
     type: 'gone',
     keys: sorted.gone,
@@ -99,7 +99,7 @@ async function sortOut(
   return { added, changed: there.filter(({ id }) => !isAdded.has(id)), gone }
 }
 
-/** Asks for what records do not tell: new messages, new contents of drafts, and labels. */
+/** Requests the facts that records lack: new messages, new contents of drafts, and labels. */
 async function* askFor(
   connection: GmailConnection,
   { added, changed, gone }: Sorted,
@@ -113,13 +113,13 @@ async function* askFor(
     for await (const brought of bringEditedDrafts(connection, drafts, new Set(added), options))
       yield { ...NOTHING, ...brought }
   }
-  const untold = changed.filter(
+  const unlabelled = changed.filter(
     ({ id, labelIds, recordId }) => labelIds === null && recordedStates.get(id) !== recordId,
   )
-  yield* locateUntold(connection, untold, options)
+  yield* locateUnlabelled(connection, unlabelled, options)
 }
 
-/** Fetches messages. Those out of the window are left out. */
+/** Fetches messages. Messages outside the window are left out. */
 async function* bringNew(
   connection: GmailConnection,
   ids: readonly string[],
@@ -139,15 +139,15 @@ async function* bringNew(
   }
 }
 
-/** Asks for the labels of messages of the index. Of those that are gone, a later record says so. */
-async function* locateUntold(
+/** Looks up the labels of messages of the index. A later record reports the ones that are gone. */
+async function* locateUnlabelled(
   connection: GmailConnection,
-  untold: readonly Change[],
+  unlabelled: readonly Change[],
   { lacking }: Pick<FollowOptions, 'lacking'>,
 ): AsyncGenerator<Piece, void, void> {
-  if (untold.length === 0) return
-  const isLacking = new Set(await lacking(untold.map(({ id }) => id)))
-  const asked = untold.filter(({ id }) => !isLacking.has(id))
+  if (unlabelled.length === 0) return
+  const isLacking = new Set(await lacking(unlabelled.map(({ id }) => id)))
+  const asked = unlabelled.filter(({ id }) => !isLacking.has(id))
   for (let at = 0; at < asked.length; at += BATCH_PARTS_MAX) {
     const answered = asked.slice(at, at + BATCH_PARTS_MAX)
     const ids = answered.map(({ id }) => id)
@@ -157,7 +157,7 @@ async function* locateUntold(
   }
 }
 
-/** What somebody did to many messages at once leaves a part of the quota to others. */
+/** The urgency of requests: a change of many messages at once leaves a part of the quota to others. */
 function urgencyOf(left: number): Urgency {
   return left > BATCH_PARTS_MAX ? 'background' : 'prompt'
 }
@@ -172,7 +172,7 @@ function stepsOf({ messages, unreadable, states }: Piece): PageStep['steps'] {
   ]
 }
 
-function toldState({ ignoredLabels }: GmailConnection, { id, labelIds }: Change): MessageState[] {
+function stateFromRecord({ ignoredLabels }: GmailConnection, { id, labelIds }: Change): MessageState[] {
   if (labelIds === null || labelIds.includes(CHAT)) return []
   return [{ key: id, flags: flagsOf(labelIds), mailboxKeys: mailboxKeysOf(labelIds, ignoredLabels) }]
 }

@@ -7,16 +7,18 @@ import { historySchema, profileSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
 const RECORDS_PER_PAGE = 100
-/** After that many, a later pass goes on. */
+/** Pages that one pass reads; a later pass goes on. */
 const PAGES_MAX = 1_000
 /** Pages without a record are possible, but not for ever. */
 const EMPTY_PAGES_MAX = 100
-/** How often the history may be read again from the cursor because Gmail no longer knows its page. */
+/**
+ * Maximum number of times the history may be read again from the cursor because Gmail no longer accepts its page token.
+ */
 const RESTARTS_MAX = 3
 /** A server of Gmail that is behind the others has caught up after this time. */
 const BEHIND_MS_MAX = 60_000
 
-/** Asks for what the provider knows of the mailbox as a whole. Its history id comes before anything that is listed later. */
+/** Reads the profile of the mailbox. Its history id comes before anything that is listed later. */
 export async function askProfile({ api, signal }: GmailConnection) {
   return api.ask({ path: 'profile', units: UNITS.getProfile, schema: profileSchema }, { signal })
 }
@@ -84,7 +86,7 @@ export async function askHistory(
       { signal },
     )
   } catch (error) {
-    // 404: too old (developers.google.com/workspace/gmail/api/guides/sync). 400: of no history that Gmail knows.
+    // 404: too old (developers.google.com/workspace/gmail/api/guides/sync). 400: not an id of Gmail's history.
     if (!(error instanceof ProviderFailure)) throw error
     if (error.kind === 'rejected') return pageToken === undefined ? 'expired' : 'stale_page'
     if (error.kind === 'not_found') return 'expired'
@@ -93,8 +95,8 @@ export async function askHistory(
 }
 
 /**
- * The id behind which the history goes on after a page: that of the mailbox after the last page, else one before the
- * last record, since the next page may hold more records of the same id.
+ * The id behind which the history goes on after a page: the mailbox's own after the last page, else one before the last
+ * record, since the next page may hold more records of the same id.
  */
 function behind(before: string, page: ReturnType<typeof historySchema.parse>): string {
   if (page.nextPageToken === undefined) return later(before, page.historyId)
@@ -108,11 +110,11 @@ function later(one: string, other: string): string {
   return BigInt(one) >= BigInt(other) ? one : other
 }
 
-/** Whether the ids of the mailbox stay below the one that Gmail told before: it tells nothing of what happens there. */
-async function isFallen(connection: GmailConnection, told: string, now: string): Promise<boolean> {
+/** Whether the ids of the mailbox stay below the one that Gmail reported before: then its history has no changes. */
+async function isFallen(connection: GmailConnection, reported: string, now: string): Promise<boolean> {
   const { api } = connection
   const isBehind =
-    BigInt(now) < BigInt(told) && BigInt((await askProfile(connection)).historyId) < BigInt(told)
+    BigInt(now) < BigInt(reported) && BigInt((await askProfile(connection)).historyId) < BigInt(reported)
   connection.behindSince = isBehind ? (connection.behindSince ?? api.now()) : null
   return connection.behindSince !== null && api.now() - connection.behindSince >= BEHIND_MS_MAX
 }

@@ -1,7 +1,7 @@
 import { ProviderFailure } from '../failure.ts'
 
 const QUOTE = 0x22
-/** What comes before the value of the field is short: the answer was asked for with this field alone. */
+/** Bytes before the value of the field; few, since the request selects this field alone. */
 const HEAD_BYTES_MAX = 64 * 1024
 /** Base64 of four characters stands for three bytes. */
 const GROUP = 4

@@ -2,7 +2,7 @@ import { ProviderFailure } from '../failure.ts'
 import { type AskOptions, BATCH_PARTS_MAX } from './api.ts'
 import { hasLabel, requestOfLabel } from './ask-label.ts'
 import type { GmailConnection } from './gmail-connection.ts'
-import { CHAT, isTelling } from './labels.ts'
+import { CHAT, isIndexed } from './labels.ts'
 import { type IdQuery, type ListedIds, listIds } from './listing.ts'
 import { type Label, labelsSchema } from './resources.ts'
 import { UNITS } from './units.ts'
@@ -11,20 +11,20 @@ import { UNITS } from './units.ts'
 const MESSAGES_MAX = 5_000_000
 /** Pages of the messages of one label. */
 const PAGES_MAX = 20_000
-/** What `fill` asks for at most, so that the follower sees progress. */
+/** Requests that `fill` makes at most, so that the follower sees progress. */
 const ASKS_PER_FILL = 10
-/** How often the listing of a label may begin again because Gmail no longer knows its page. */
+/** Maximum number of times the listing of a label may begin again because Gmail no longer accepts its page token. */
 const RESTARTS_MAX = 3
 
 /** The messages of one label, or all messages. */
 type Listing = Pick<IdQuery, 'labelId'>
 
 /**
- * The ids of all messages of a window with their labels. They are listed label by label, which costs far less than
- * asking for each message. What happens to a message meanwhile, the history tells.
+ * The ids of all messages of a window with their labels. They are listed label by label, which costs far less than a
+ * request for each message. The history has the changes of the meantime.
  *
- * A large mailbox takes longer than a minute's quota. So what was listed is kept after a failure, and `fill` goes on
- * from there. It tries once more what has failed: one failure among thousands of calls must not end the connection.
+ * A large mailbox takes longer than a minute's quota. So the listed part is kept after a failure, and `fill` goes on
+ * from there. It repeats a failed request once: one failure among thousands of calls must not end the connection.
  */
 export class LabelledIds {
   readonly since: number | null
@@ -33,7 +33,7 @@ export class LabelledIds {
   readonly #connection: GmailConnection
   /** Labels that may have messages; null until they are known. */
   #uncounted: Label[] | null = null
-  /** What is still to be listed. All messages come first, since only they get labels. */
+  /** The listings still to be made. All messages come first, since only they get labels. */
   readonly #unlisted: Listing[] = [{}]
   /** The next page of the first of these. */
   #token: string | undefined
@@ -101,7 +101,7 @@ export class LabelledIds {
   async #askLabels(): Promise<Label[]> {
     const request = { path: 'labels', units: UNITS.labelsList, schema: labelsSchema }
     const { labels } = await this.#connection.api.ask(request, this.#options)
-    return labels.filter(isTelling)
+    return labels.filter(isIndexed)
   }
 
   /** Leaves out labels without messages. */

@@ -40,11 +40,11 @@ export function isMailbox({ id, type }: Pick<Label, 'id' | 'type'>): boolean {
   return type === 'user' || ROLES.has(id)
 }
 
-/** Labels that are no mailboxes, whatever an account has. */
+/** Labels that are no mailboxes in any account. */
 const FLAG_LABELS = new Set(['UNREAD', 'STARRED', CHAT, ...CATEGORIES.keys()])
 
-/** Whether a label says something of its messages that the index shows. */
-export function isTelling(label: Pick<Label, 'id' | 'type'>): boolean {
+/** Whether a label stands for something that the index shows of a message. */
+export function isIndexed(label: Pick<Label, 'id' | 'type'>): boolean {
   return isMailbox(label) || FLAG_LABELS.has(label.id)
 }
 

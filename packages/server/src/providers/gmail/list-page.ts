@@ -53,7 +53,7 @@ function firstAbove(ids: readonly string[], above: string): number {
   return low
 }
 
-/** Ends where more messages would have to be asked for than one batch holds. */
+/** Ends before more messages would have to be fetched than one batch holds. */
 function pageOf(ids: readonly string[], start: number, touched: ReadonlySet<string>): readonly string[] {
   const page = ids.slice(start, start + LISTED_PER_PAGE)
   let asked = 0

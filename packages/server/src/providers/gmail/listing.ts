@@ -27,10 +27,10 @@ export interface IdQuery {
 /** A second of each bound is listed too much rather than too little. */
 const SLACK_SECONDS = 1
 
-/** What has fewer digits is not read as a number of seconds; there is hardly mail from before then. */
+/** Gmail does not read a number with fewer digits as seconds; there is hardly mail from before then. */
 const SECONDS_MIN = 100_000
 
-/** The terms of a search for what was received at or after a time, in milliseconds since 1970. */
+/** The terms of a search for messages received at or after a time, in milliseconds since 1970. */
 export function afterTerms(after: number | null): string[] {
   const seconds = after === null ? 0 : Math.floor(after / 1_000) - SLACK_SECONDS
   return seconds < SECONDS_MIN ? [] : [`after:${seconds}`]

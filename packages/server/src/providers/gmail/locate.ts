@@ -7,7 +7,7 @@ import { STATE_FIELDS } from './message.ts'
 import { type State, stateSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
-/** The labels that messages have now. Chats count as gone. Always asks the provider. */
+/** The labels that messages have now. Chats count as gone. Always calls the provider. */
 export async function locateMessages(
   { api, ignoredLabels, signal }: GmailConnection,
   keys: readonly MessageKey[],

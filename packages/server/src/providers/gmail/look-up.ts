@@ -8,14 +8,14 @@ import { UNITS } from './units.ts'
 const OUTBOX_FIELD = 'X-Waxwing-Outbox'
 /** The clock of Gmail may be behind ours by this much. */
 const CLOCK_SECONDS_MAX = 900
-/** Sent messages whose headers are read. If there are more, it cannot be told that the message is not among them. */
+/** Sent messages whose headers are read. If there are more, there is no proof that the message is not among them. */
 const SCANNED_MAX = 200
 const IDS_PER_PAGE = 500
 
 /**
- * What became of a message that was handed over. Gmail files the copy in the same step in which it accepts a message, so
- * a message that is in no list of those sent since then was not accepted. It is looked for by its Message-ID first, which
- * Gmail may have replaced, and then by our field in all of them.
+ * Finds out whether a handed-over message was accepted. Gmail files the copy in the same step in which it accepts a
+ * message, so a message that is not listed among the mail sent since then was not accepted. It is looked for by its
+ * Message-ID first, which Gmail may have replaced, and then by our field in all of them.
  */
 export async function lookUp(api: GmailApi, message: HandedOver): Promise<LookUp> {
   const query = queryOf(message.internetMessageId)
@@ -27,7 +27,7 @@ export async function lookUp(api: GmailApi, message: HandedOver): Promise<LookUp
   return scan(api, { q: `after:${since}`, labelIds: 'SENT', includeSpamTrash: true }, message)
 }
 
-/** Looks for the message among those that a search finds. */
+/** Looks for the message among the results of a search. */
 async function scan(
   api: GmailApi,
   query: Readonly<Record<string, string | boolean>>,
@@ -52,7 +52,9 @@ async function scan(
   return { outcome: 'absent' }
 }
 
-/** A draft is not sent yet, whatever its header says; a reply that came from outside may quote our field. */
+/**
+ * Whether a message is the copy. A draft with our header is not sent yet, and a reply from outside may quote our field.
+ */
 function isCopy(message: Message, outboxId: string): boolean {
   return message.labelIds.includes('SENT') && headerOf(message, OUTBOX_FIELD) === outboxId
 }

@@ -20,7 +20,7 @@ describeMail('Gmail', () => arrangeGmail(sandbox()))
 describeContent('Gmail', () => arrangeGmail(sandbox()))
 describeSearch('Gmail', () => arrangeGmail(sandbox()))
 
-test('reads parts by their numbers, without their transfer encoding, with a header that says so', async () => {
+test('reads parts by their numbers, without their transfer encoding, and adapts their header', async () => {
   await using arranged = await arrangeGmail(sandbox())
   const inner =
     'Subject: Inner\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n--y\r\n\r\nInner text\r\n' +

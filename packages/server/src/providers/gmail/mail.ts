@@ -16,16 +16,16 @@ import { locateMessages } from './locate.ts'
 import { type Label, labelsSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
-/** Where there are more labels than this, their messages are not counted. */
+/** Number of labels up to which their messages are counted. */
 const COUNTED_LABELS_MAX = 200
 
 /** A whole pass brings nothing of mail that the history lacks, only names and counts of labels. */
 const PASS_FACTOR = 12
-/** Each is asked about twice, which is to fit into a minute beside what others ask. */
+/** Each is looked up twice, which is to fit into a minute beside other requests. */
 const DIFFERENCES_MAX = 100
-/** A notice can be lost, so a mailbox that is watched is asked as well, though less often. */
+/** A notice can be lost, so a watched mailbox is polled as well, though less often. */
 const WATCHED_POLL_FACTOR = 5 / 3
-/** In an interval, accounts are asked at that many moments. */
+/** Moments of an interval at which accounts are polled. */
 const MOMENTS = 50
 
 export function gmailMail(connection: ListingConnection, pollSeconds: number): MailProvider {
@@ -103,7 +103,7 @@ async function listMailboxes(
   connection.seenHistoryId = historyId
   connection.ignoredLabels = new Set(labels.filter(label => !isMailbox(label)).map(({ id }) => id))
   await countMessages(connection, labels.filter(isMailbox), historyId).catch((error: unknown) => {
-    // Counts are not worth the units of new mail. Those that are not known now are asked for again.
+    // Counts are not worth the units of new mail. Missing counts are read again later.
     if (!(error instanceof ProviderFailure) || error.kind !== 'throttled') throw error
   })
   const state: State = { historyId }
@@ -122,7 +122,7 @@ async function countMessages(
   for (let at = 0; at < uncounted.length; at += BATCH_PARTS_MAX) {
     const asked = uncounted.slice(at, at + BATCH_PARTS_MAX)
     const outcomes = await api.askAll(asked.map(requestOfLabel), { signal, urgency: 'background' })
-    // A count that is not told now is told later.
+    // A count that is missing now comes later.
     for (const { value } of outcomes)
       if (value) counts.set(value.id, { total: value.messagesTotal ?? 0, unread: value.messagesUnread ?? 0 })
   }
@@ -138,7 +138,7 @@ function hasChanged(state: Cursor | null, stored: Cursor | null): boolean {
   return historyId !== cursor.historyId
 }
 
-/** Asks for the history id from time to time. What it says of is read from the history. */
+/** Reads the history id from time to time. A change of it is then read from the history. */
 async function watch(
   connection: ListingConnection,
   { seconds, pollSeconds, signal }: { seconds: number; pollSeconds: number; signal: AbortSignal },
@@ -160,8 +160,8 @@ async function watch(
 }
 
 /**
- * Milliseconds until the account is asked again: the interval, or less by up to a 50th of it, so that accounts are asked
- * together. Each time an idle process wakes up takes longer than what it does then.
+ * Milliseconds until the account is polled again: the interval, or less by up to a 50th of it, so that accounts are
+ * polled together. Waking up costs an idle process more than the work that it then does.
  */
 export function untilLook(nowMs: number, intervalMs: number): number {
   const apartMs = intervalMs / MOMENTS

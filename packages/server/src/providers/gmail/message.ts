@@ -8,7 +8,7 @@ import { flagsOf, mailboxKeysOf } from './labels.ts'
 import type { Message, Part, RawMessage } from './resources.ts'
 
 const SNIPPET_LENGTH_MAX = 200
-/** Parts nested deeper are not asked for. */
+/** Parts nested deeper are not requested. */
 const DEPTH_MAX = 8
 const PARTS_MAX = 1_000
 
@@ -22,7 +22,7 @@ function partFields(depth: number): string {
 /** Everything of a message that the index shows, and no content: it may be large, and would be paid for with time. */
 export const MESSAGE_FIELDS = `${FACTS},payload(${partFields(DEPTH_MAX)})`
 export const RAW_FIELDS = `${FACTS},raw`
-/** What may change under the same id. */
+/** The fields that may change under the same id. */
 export const STATE_FIELDS = 'id,threadId,labelIds,internalDate'
 
 export interface Labelling {
@@ -54,7 +54,7 @@ function describe(
   const receivedAt = receivedAtOf(message.internalDate) ?? sentAt ?? new Date(0)
   const facts = { internetMessageId, subject, from, sentAt, receivedAt, size }
   // Gmail makes snippets for web pages.
-  const told = collapseText(decodeEntities(message.snippet))
+  const snippet = collapseText(decodeEntities(message.snippet))
   return {
     key: message.id,
     mailboxKeys: mailboxKeysOf(message.labelIds, ignoredLabels),
@@ -66,7 +66,7 @@ function describe(
     cc,
     bcc,
     replyTo,
-    snippet: cutText(told === '' ? summary.snippet : told, SNIPPET_LENGTH_MAX),
+    snippet: cutText(snippet === '' ? summary.snippet : snippet, SNIPPET_LENGTH_MAX),
     hasAttachments: summary.hasAttachments,
     importance: summary.importance,
     draftMark: readDraftMark(summary.draftMark),

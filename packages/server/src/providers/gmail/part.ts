@@ -14,8 +14,8 @@ const WHOLE_SECONDS = 600
 const NUMBER = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 
 /**
- * A part of a message by its number, or its header. Gmail has taken its transfer encoding off, so the header that is
- * given here says that there is none. The id of an attachment is good for the moment only, so each read asks for it.
+ * A part of a message by its number, or its header. Gmail has removed its transfer encoding, so the header that is
+ * given here declares none. The id of an attachment is valid only briefly, so each read fetches it.
  */
 export async function* openPart(
   connection: GmailConnection,
@@ -56,7 +56,7 @@ export async function* openPart(
 /** The part with a number as in IMAP (RFC 9051 section 6.4.5). Gmail shows an enclosed message as the part of its part. */
 export function findPart(payload: Part, number: string): Part | null {
   let part = payload
-  /** What the next number counts in: a multipart, or a message that is its own part 1. */
+  /** The part in which the next number counts: a multipart, or a message that is its own part 1. */
   let within: Part = payload
   for (const nth of number.split('.').map(Number)) {
     const found = isMultipart(within) ? within.parts?.[nth - 1] : nth === 1 ? within : undefined

@@ -42,7 +42,7 @@ describe('a watch', () => {
     expect(time.calls).toBe(2)
   })
 
-  test('that was refused while the clock was ahead is asked for when it is right', async () => {
+  test('that was refused while the clock was ahead is requested when it is right', async () => {
     const time = { now: 30 * DAY_MS, refuses: true, calls: 0 }
     const pushing = openAt(time)
     await pushing.keep(signal)

@@ -4,7 +4,7 @@ import type { GrantedWatch } from '../granted-watch.ts'
 import type { GmailApi } from './api.ts'
 import { UNITS } from './units.ts'
 
-/** By what a mailbox is watched. */
+/** The means by which a mailbox is watched. */
 export interface PushPlan {
   /** The Pub/Sub topic of the account's app; null if it has none (any more). */
   topic: string | null
@@ -17,11 +17,11 @@ export interface PushPlan {
 /** Keeps Gmail notifying the topic of a mailbox's changes. */
 export interface Pushing {
   readonly isPushed: boolean
-  /** Why Gmail does not notify, for people; null if it does, or was not asked to. */
+  /** The reason, for people, why Gmail does not notify; null if it does, or was not asked to. */
   readonly problem: string | null
   /**
-   * Begins or renews the watch if that is due. Throws only if the account cannot be reached at all; a watch that is refused
-   * is asked for again later.
+   * Begins or renews the watch if that is due. Throws only if the account cannot be reached at all; a refused watch is
+   * requested again later.
    */
   keep(signal: AbortSignal): Promise<void>
 }
@@ -79,7 +79,7 @@ export function openPushing(api: Pick<GmailApi, 'ask' | 'now'>, plan: PushPlan |
   }
 
   function fail(error: unknown): void {
-    // What is about the account is handled where it is followed.
+    // Failures of the account are handled by its follower.
     if (!(error instanceof ProviderFailure) || isOfAccount(error)) throw error
     const isRefused = REFUSALS.has(error.kind)
     problem = isRefused ? `Gmail refuses to send notices: ${error.message}` : null

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /* Resources of the Gmail API (developers.google.com/workspace/gmail/api/reference/rest/v1), as far as they are read. */
 
-/** Ids are opaque, whatever they look like. */
+/** Ids are opaque, even if they look like numbers. */
 const id = z.string().regex(/^[\x21-\x7e]{1,255}$/)
 const labelId = z.string().min(1).max(255)
 /** A number of 64 bits. */
@@ -50,7 +50,7 @@ export const partSchema = z.object({
 })
 export type Part = z.infer<typeof partSchema>
 
-/** What of a message changes: its labels. */
+/** The part of a message that changes: its labels. */
 export const stateSchema = refSchema.extend({
   labelIds: labelIds.default([]),
   internalDate: digits.optional(),

@@ -18,7 +18,7 @@ import { messagesSchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
 const IDS_PER_PAGE = 100
-/** Pages that a search may ask for before it ends its page early. */
+/** Pages that a search may request before it ends its page early. */
 const PAGES_MAX = 10
 /** Gmail's order is nearly, but not surely, newest first: that many more are looked at than wanted. */
 const MORE_THAN_WANTED = 10
@@ -66,7 +66,7 @@ async function askPage(
 ): Promise<{ ids: string[]; next: string | undefined }> {
   const labelId = labelOf(places)
   const until = position && (!before || position.receivedAt < before) ? position.receivedAt : before
-  // A search has seconds: what lies outside is left out afterwards.
+  // A search has only seconds: messages outside the exact time are left out afterwards.
   const terms = [
     text,
     ...afterTerms(after?.getTime() ?? null),
@@ -146,7 +146,7 @@ function isAfter(hit: SearchHit, position: SearchPosition | null): boolean {
   return position === null || newestFirst(hit, position) > 0
 }
 
-/** A message is the same wherever it is found, so its mailbox does not count. */
+/** Orders messages by time and key. A message is the same in any mailbox, so its mailbox does not count. */
 function newestFirst(a: SearchPosition, b: SearchPosition): number {
   const byTime = b.receivedAt.getTime() - a.receivedAt.getTime()
   if (byTime !== 0 || a.key === b.key) return byTime

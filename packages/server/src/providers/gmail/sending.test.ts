@@ -13,7 +13,7 @@ import { MESSAGE_BYTES_MAX } from './upload.ts'
 
 const HOST = 'gmail.googleapis.com'
 const UPLOAD = '/upload/gmail/v1/users/me/messages/send'
-/** More than is uploaded together with what is said about it. */
+/** More than is uploaded together with its metadata. */
 const LARGE_BYTES = 1_500_000
 
 const sandbox = useServer(() => startSandbox())
@@ -80,7 +80,7 @@ const handedOver = (id: string, handedOverAt = new Date()): HandedOver => ({
 })
 
 describe('gmail: sending', () => {
-  test('hands over the bytes of the content to everybody, and tells the key of the copy', async () => {
+  test('hands over the bytes of the content to all recipients, and returns the key of the copy', async () => {
     await using sender = await openSender()
     const { sending, client, other, email } = sender
     expect(sending).toMatchObject({
@@ -154,7 +154,7 @@ describe('gmail: sending', () => {
     expect([handed.count, (await client.messages()).length]).toEqual([0, 0])
   })
 
-  test('hands nothing over if the caller or the content fails, or it is told to stop', async () => {
+  test('hands nothing over if the caller or the content fails, or it is aborted', async () => {
     await using sender = await openSender()
     const { sending, client, other, email } = sender
     for (const body of ['hello\r\n', large]) {
@@ -372,7 +372,7 @@ describe('gmail: a lost answer', () => {
     expect(await sending.lookUp(handedOver('three'))).toEqual({ outcome: 'absent' })
   })
 
-  test('is not proven by a draft, nor by what came from outside with the same fields', async () => {
+  test('is not proven by a draft, nor by mail from outside with the same fields', async () => {
     await using sender = await openSender()
     const { sending, server, client, email } = sender
     await client.createDraft(letterTo('x@example.com'))

@@ -48,7 +48,7 @@ async function send(api: GmailApi, message: OutgoingMessage): Promise<SendOutcom
         cause: error,
         isBeforeAcceptance: true,
       })
-    // Gmail does not say which address it refuses.
+    // Gmail does not name the address that it refuses.
     if (error instanceof ProviderFailure && isOfMessage(error))
       return refuse({ message: serverText(error.message), isTooLarge: TOO_LARGE.test(error.message) })
     throw error

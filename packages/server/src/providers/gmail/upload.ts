@@ -7,9 +7,9 @@ import { gmailFailure } from './failure.ts'
 import { emptySchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
-/*
- * Messages are uploaded as they are (developers.google.com/workspace/gmail/api/guides/uploads): small ones together with
- * what is said about them, larger ones in a session of their own.
+/**
+ * Messages are uploaded as they are (developers.google.com/workspace/gmail/api/guides/uploads): small ones together
+ * with their metadata, larger ones in a session of their own.
  */
 
 /** The largest message that Gmail takes. */
@@ -30,7 +30,7 @@ export interface Upload<T> {
   method: 'POST' | 'PUT'
   /** Below the mailbox of the user, with its query. */
   path: string
-  /** What is said about the message. */
+  /** The metadata of the message, as the API takes it. */
   metadata: object
   /** The message, and exactly how many bytes it has. */
   content: { byteLength: number; open(): AsyncIterable<Uint8Array> }
@@ -38,18 +38,18 @@ export interface Upload<T> {
   schema: z.ZodType<T>
   /** Awaited directly before the request that has an effect. If it rejects, so does the upload, without any effect. */
   beforeEffect?: () => Promise<void>
-  /** Ends what comes before the effect. */
+  /** Ends the work before the effect. */
   signal?: AbortSignal | undefined
 }
 
-/** The content is not as long as it says. */
+/** The content does not have the announced length. */
 export class WrongLength extends Error {
   override name = 'WrongLength'
 }
 
 /**
- * The session is of no use any more, and the message was not accepted. Gmail says the same if the thread that the message
- * was to be in is gone.
+ * The session is of no use any more, and the message was not accepted. Gmail answers the same if the thread of the
+ * message is gone.
  */
 class SessionLost extends ProviderFailure {
   constructor({ status }: ProviderAnswer) {
@@ -91,8 +91,8 @@ async function hasThread(api: GmailApi, threadId: string): Promise<boolean> {
 }
 
 /**
- * Uploads a message. Rejects with `ProviderFailure`, or with what `content` or `beforeEffect` rejected with; then nothing
- * was accepted.
+ * Uploads a message. Rejects with `ProviderFailure`, or with the error of `content` or `beforeEffect`; then nothing was
+ * accepted.
  */
 export async function upload<T>(api: GmailApi, options: Upload<T>): Promise<T> {
   const { byteLength } = options.content
@@ -134,8 +134,8 @@ async function uploadTogether<T>(api: GmailApi, options: Upload<T>): Promise<T> 
 }
 
 /**
- * Uploads in two requests, of which only the second has an effect: by then the whole content was read. What became of it
- * can be asked afterwards.
+ * Uploads in two requests, of which only the second has an effect: by then the whole content was read. The outcome can
+ * be looked up afterwards.
  */
 async function uploadInSession<T>(api: GmailApi, options: Upload<T>): Promise<T> {
   const { content, schema, beforeEffect, signal } = options
@@ -156,7 +156,7 @@ async function uploadInSession<T>(api: GmailApi, options: Upload<T>): Promise<T>
       ...patience(byteLength),
       ...(to < byteLength && { signal }),
     })
-  // What happens before the last byte of a message has no effect.
+  // Requests before the last byte of a message have no effect.
   const first = await beforeAcceptance(() => put(0, firstBytes, reading.first()))
   if (first.status !== INCOMPLETE) throw sessionFailure(first, api.now(), false)
   const rest = await reading.rest()
@@ -169,7 +169,7 @@ async function uploadInSession<T>(api: GmailApi, options: Upload<T>): Promise<T>
   return readAnswer(schema, answer.content)
 }
 
-/** What an answer to a piece means that ends the upload. */
+/** The failure for an answer that ends the upload. */
 function sessionFailure(answer: ProviderAnswer, now: number, isLast: boolean): ProviderFailure {
   return LOST_SESSION.has(answer.status) ? new SessionLost(answer) : gmailFailure(answer, now, isLast)
 }
@@ -200,7 +200,7 @@ async function beginSession<T>(
           'x-upload-content-length': String(content.byteLength),
         },
         body: JSON.stringify(metadata),
-        // A session that nobody uses has no effect.
+        // An unused session has no effect.
         isRepeatable: true,
         signal,
       },
@@ -216,7 +216,7 @@ async function beginSession<T>(
   return { host: SESSION_HOSTS.has(url.hostname) ? url.hostname : GMAIL_HOST, path: at }
 }
 
-/** Asks what became of an upload whose answer was lost. One that is not complete had no effect, and never will have. */
+/** Looks up the outcome of an upload whose answer was lost. An incomplete upload had no effect, and never will have. */
 async function askSession(
   api: GmailApi,
   session: Session,
@@ -230,7 +230,7 @@ async function askSession(
   throw answer?.status === INCOMPLETE ? restate(lost, { isBeforeAcceptance: true }) : lost
 }
 
-/** The bytes of the content. Throws `WrongLength` if there are more or fewer than it says. */
+/** The bytes of the content. Throws `WrongLength` if there are more or fewer than announced. */
 async function* measured({ byteLength, open }: Upload<unknown>['content']): AsyncGenerator<Uint8Array> {
   let bytes = 0
   for await (const piece of open()) {
@@ -241,7 +241,7 @@ async function* measured({ byteLength, open }: Upload<unknown>['content']): Asyn
   if (bytes !== byteLength) throw new WrongLength('The message is not as long as it should be.')
 }
 
-/** Reads the bytes before a position, and then those behind it. */
+/** Reads the bytes before a position, and then the ones behind it. */
 function splitAt(content: AsyncGenerator<Uint8Array>, position: number) {
   let left: Uint8Array = new Uint8Array()
   return {

@@ -67,7 +67,7 @@ function sign(change: JWTPayload, key = published[0]!, header: { alg?: string; k
     .sign(key.pair.privateKey)
 }
 
-/** With a key that is published, but for another algorithm than Google's. */
+/** Signs with a key that is published, but for another algorithm than Google's. */
 async function signWith(alg: string) {
   const { id, pair } = published[0]!
   const key = await importJWK(await exportJWK(pair.privateKey), alg)
@@ -77,7 +77,7 @@ async function signWith(alg: string) {
 const EXPECTED = { audience: 'an-app', nonce: 'n' }
 const IN_TIME = new AbortController().signal
 
-test('tells the user of an ID token that holds', async () => {
+test('returns the user of a valid ID token', async () => {
   const tokens = openIdTokens()
   const before = reads
   for (const iss of ['https://accounts.google.com', 'accounts.google.com'])

@@ -9,7 +9,7 @@ export const ISSUER = 'https://accounts.google.com'
 /** Google's documents allow both forms. */
 const ISSUERS = [ISSUER, 'accounts.google.com']
 const CLOCK_SKEW_SECONDS = 60
-/** The keys are kept for as long as their answer says, within these bounds. */
+/** The keys are kept for the time in their answer, within these bounds. */
 const KEPT_SECONDS = { min: 300, max: 86_400 }
 /** A token signed with an unknown key makes the keys be read again, but not more often than this. */
 const REREAD_SECONDS = 30
@@ -131,7 +131,7 @@ export class IdTokens {
 }
 
 function keysUnavailable(): ProviderFailure {
-  return new ProviderFailure('unavailable', 'Google does not tell its public keys now.')
+  return new ProviderFailure('unavailable', 'Google does not provide its public keys now.')
 }
 
 function parseKeys({ content }: ProviderAnswer) {

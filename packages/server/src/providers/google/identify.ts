@@ -15,7 +15,7 @@ const mailbox = z.object({
     .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u),
 })
 const user = z.object({ sub: z.string().min(1).max(255), name: z.string().optional() })
-/** Asks the mailbox for its address: the first call with a new access token. */
+/** Reads the address of the mailbox: the first call with a new access token. */
 export async function findAddress(
   calls: ProviderCalls,
   accessToken: Secret,
@@ -24,11 +24,11 @@ export async function findAddress(
   const answer = await get(calls, HOSTS.mail, '/gmail/v1/users/me/profile', accessToken, signal)
   if (answer.status !== 200) throw failureOf(answer)
   const parsed = mailbox.safeParse(readJson(answer))
-  if (!parsed.success) throw new ProviderFailure('unavailable', 'Gmail does not tell the address now.')
+  if (!parsed.success) throw new ProviderFailure('unavailable', 'Gmail does not provide the address now.')
   return parsed.data.emailAddress
 }
 
-/** Asks who signed in, for a grant that includes `openid`. */
+/** Reads the user who signed in, for a grant that includes `openid`. */
 export async function findUser(
   calls: ProviderCalls,
   accessToken: Secret,
@@ -37,11 +37,12 @@ export async function findUser(
   const answer = await get(calls, HOSTS.user, '/v1/userinfo', accessToken, signal)
   if (answer.status !== 200) throw failureOf(answer)
   const parsed = user.safeParse(readJson(answer))
-  if (!parsed.success) throw new ProviderFailure('unavailable', 'Google does not tell who signed in.')
+  if (!parsed.success)
+    throw new ProviderFailure('unavailable', 'Google does not name the user who signed in.')
   return { subject: parsed.data.sub, name: parsed.data.name ?? null }
 }
 
-/** A name as it may stand in the header of a message; null if nothing is left of it. */
+/** A name in a form that the header of a message may have; null if nothing is left of it. */
 export function presentableName(name: string | null): string | null {
   const line = name?.replaceAll(/\p{Cc}+/gu, ' ').trim() ?? ''
   return line === '' ? null : [...line].slice(0, NAME_CHARACTERS_MAX).join('')

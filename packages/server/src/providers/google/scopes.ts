@@ -7,7 +7,7 @@ const SETTINGS = `${API}gmail.settings.basic`
 const CALENDAR = `${API}calendar`
 const CONTACTS = `${API}contacts`
 
-/** Scopes that tell who signs in. Google answers with the long names. */
+/** Scopes that identify the user. Google answers with the long names. */
 export const OPENID = 'openid'
 export const PROFILE = `${API}userinfo.profile`
 const LONG_NAMES: Readonly<Record<string, string>> = { email: `${API}userinfo.email`, profile: PROFILE }
@@ -38,7 +38,10 @@ export function readsMail(scopes: readonly string[]): boolean {
   return [EVERYTHING_OF_MAIL, MODIFY, `${API}gmail.readonly`].some(scope => scopes.includes(scope))
 }
 
-/** Whether the user lets the settings of the mailbox be read. Gmail asks for less, but only this says so to the user. */
+/**
+ * Whether the user lets the settings of the mailbox be read. Gmail allows it with less, but only this scope mentions
+ * the settings to the user.
+ */
 export function readsSettings(scopes: readonly string[]): boolean {
   return scopes.includes(SETTINGS)
 }
@@ -48,7 +51,7 @@ export function halvesOf(scopes: readonly string[]): Halves {
   return { calendar: has(CALENDAR), contacts: has(CONTACTS) }
 }
 
-/** Whether mail can be read, and everything that was asked for mail was granted. Settings may be left out. */
+/** Whether mail can be read, and all requested scopes of mail were granted. Settings may be left out. */
 export function grantsMail(asked: readonly string[], granted: readonly string[]): boolean {
   return readsMail(granted) && asked.filter(isOfMail).every(scope => covers(granted, scope))
 }

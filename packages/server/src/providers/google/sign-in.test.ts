@@ -91,7 +91,7 @@ describe('scopes', () => {
     expect(grantsMail(asked, granted)).toBe(expected)
   })
 
-  test('are those of the app if it names some, and tell who signs in', () => {
+  test('come from the app if it names some, and identify the user', () => {
     expect(scopesFor(null, { calendar: false, contacts: true })).toEqual([
       'openid',
       'email',

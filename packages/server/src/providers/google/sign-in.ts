@@ -27,7 +27,7 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
       answer.idToken === null
         ? null
         : await idTokens.check(answer.idToken, { audience: client.clientId, nonce }, signal)
-    // RFC 6749 section 5.1: without the word, what was asked for was granted.
+    // RFC 6749 section 5.1: an answer without `scope` grants the requested scopes.
     const scopes = answer.scopes ?? expected.scopes
     if (!grantsMail(expected.scopes, scopes))
       throw new ProviderFailure('scope_missing', 'The permission to read and change mail was not granted.', {
@@ -46,7 +46,7 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
     }
   }
 
-  /** The ID token tells the user; on a refresh it may lack the name, or be missing itself. */
+  /** The ID token identifies the user; on a refresh it may lack the name, or be missing itself. */
   async function findWho(
     { accessToken }: TokenAnswer,
     proven: SignedInUser | null,
@@ -95,7 +95,7 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
     async adopt(client, refreshToken, scopesOfApp, signal) {
       const answer = await requestTokens(calls, refreshForm(client, refreshToken.reveal()), signal)
       if (answer.scopes === null)
-        throw new ProviderFailure('rejected', 'Google does not say what the refresh token allows.')
+        throw new ProviderFailure('rejected', 'Google does not report what the refresh token allows.')
       const scopes = scopesFor(scopesOfApp, { calendar: false, contacts: false })
       const who = await identify(answer, { client, nonce: null, scopes, isDenied: false }, signal)
       return { ...tokensOf(answer), ...who, refreshToken: answer.refreshToken ?? refreshToken }
@@ -122,7 +122,7 @@ function authorizeUrl(origin: URL, request: AuthorizeRequest): string {
     // Without consent, Google gives no refresh token to users who have granted before.
     access_type: 'offline',
     prompt: 'consent',
-    // The grant is to hold what was asked for here, and nothing that other products of the same app were granted.
+    // The grant is to hold the scopes requested here, and none that other products of the same app were granted.
     include_granted_scopes: 'false',
     ...(request.loginHint !== null && { login_hint: request.loginHint }),
   }).toString()

@@ -9,7 +9,7 @@ import { parseScopes } from './scopes.ts'
 
 /** All within the time for which a refresh is leased. */
 const SECONDS = { firstByteSeconds: 15, wholeSeconds: 20, answerBytesMax: 64 * 1024 }
-/** What a provider that names no time is taken to mean. */
+/** The life of a token if the provider names none. */
 const LIFE_SECONDS = 3600
 
 const tokenText = z.string().min(1).max(8192)
@@ -23,12 +23,12 @@ const tokenAnswer = z.object({
 const errorAnswer = z.object({ error: z.string().max(100) })
 
 export interface TokenAnswer extends Tokens {
-  /** Null if the answer does not say. */
+  /** Null if the answer has none. */
   scopes: string[] | null
   idToken: string | null
 }
 
-/** Asks for tokens (RFC 6749 sections 4.1.3 and 6). */
+/** Requests tokens (RFC 6749 sections 4.1.3 and 6). */
 export async function requestTokens(
   calls: ProviderCalls,
   form: Readonly<Record<string, string>>,
@@ -48,7 +48,7 @@ export async function requestTokens(
   }
 }
 
-/** Ends a grant (RFC 7009). One that is unknown there has ended already. */
+/** Ends a grant (RFC 7009). A grant that is unknown there has ended already. */
 export async function requestRevocation(
   calls: ProviderCalls,
   token: Secret,
@@ -96,7 +96,7 @@ const BUSY: Meaning = { kind: 'throttled', message: 'Google limits requests for 
 const DOWN: Meaning = { kind: 'unavailable', message: 'Google cannot issue tokens now.' }
 const OTHER: Meaning = { kind: 'rejected', message: 'Google refuses to issue a token.' }
 
-/** What the words of an answer mean (RFC 6749 section 5.2, and Google's own), whatever its status below 500. */
+/** Meanings of the error codes of an answer (RFC 6749 section 5.2, and Google's own), with any status below 500. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   invalid_grant: { kind: 'grant_refused', message: 'Google no longer accepts the grant.' },
   invalid_client: OUR_APP,

@@ -47,7 +47,7 @@ export function exchange(pool: Pool, request: Exchange): Promise<OpenAnswer> {
       done(error)
     },
   })
-  // Who waits for the answer learns of an error before its content; nobody needs to listen for it.
+  // An error before the content rejects the wait for the answer, so it needs no listener.
   content.on('error', () => {})
 
   function end(): void {

@@ -52,7 +52,7 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderFailure> {
   return error
 }
 
-/** A server that speaks what it is told to, in plain text, and the calls that stand in for the host with it. */
+/** A server that sends the given text unencrypted, and calls in which it stands in for the host. */
 async function startRaw(serve: (socket: Socket, count: number) => void) {
   let count = 0
   const sockets = new Set<Socket>()
@@ -129,14 +129,14 @@ describe('a call', () => {
     expect(failure).toMatchObject({ kind: 'not_allowed', isBeforeAcceptance: true })
   })
 
-  test('goes only to hosts that have a stand-in, where there are some', async () => {
+  test('goes only to hosts that have a stand-in, if there are any', async () => {
     await using raw = await startRaw(socket => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
     expect((await raw.calls.call(get('/a'))).status).toBe(204)
     const failure = await failureOf(raw.calls.call(get('/a', { host: 'other.own.test' })))
     expect(failure).toMatchObject({ kind: 'not_allowed', isBeforeAcceptance: true })
   })
 
-  test('leaves its outcome open if the answer never begins, and says so', async () => {
+  test('marks its outcome as open if the answer never begins', async () => {
     await using raw = await startRaw(() => {})
     const failure = await failureOf(
       raw.calls.call(get('/a', { method: 'POST', body: 'x', firstByteSeconds: 0.2 })),

@@ -7,7 +7,7 @@ import { ProviderFailure } from '../failure.ts'
 import { type AnswerHeaders, ConnectionReset, exchange, type OpenAnswer } from './exchange.ts'
 
 export interface ProviderCall {
-  /** A host of the provider, such as `gmail.googleapis.com`: a constant of the adapter, never what an answer named. */
+  /** A host of the provider, such as `gmail.googleapis.com`: a constant of the adapter, never a name from an answer. */
   host: string
   method: Dispatcher.HttpMethod
   /** Path and query. */
@@ -16,20 +16,20 @@ export interface ProviderCall {
   /** A stream needs a `content-length` in the headers. If it fails, the call rejects with its error. */
   body?: string | Uint8Array | AsyncIterable<Uint8Array>
   /**
-   * Whether it may be sent twice. If it may, it is sent again where a connection that was kept open has broken. By
-   * default only GET may.
+   * Whether it may be sent twice. If it may, it is sent again if a connection that was kept open has broken. By default
+   * only GET may.
    */
   isRepeatable?: boolean
   /** The bytes of content that the answer may have; 1 MiB by default. */
   answerBytesMax?: number
-  /** Until the status; 30 by default. */
+  /** Seconds until the status; 30 by default. */
   firstByteSeconds?: number
-  /** Until the last byte; 60 by default. */
+  /** Seconds until the last byte; 60 by default. */
   wholeSeconds?: number
   signal?: AbortSignal | undefined
 }
 
-/** An answer, whatever its status. */
+/** An answer of any status. */
 export interface ProviderAnswer {
   status: number
   headers: AnswerHeaders
@@ -38,7 +38,7 @@ export interface ProviderAnswer {
 
 export interface ProviderCallsOptions {
   guard: EgressGuard
-  /** The authorities to trust; undefined: those that Node trusts. */
+  /** The authorities to trust; undefined for Node's own. */
   authorities: SecureContext | undefined
   /**
    * The origins that stand in for the hosts of providers. A host that is not among them is refused, and no others are
@@ -61,8 +61,8 @@ const HTTPS_PORT = 443
 
 /**
  * Calls the HTTP interfaces of providers: HTTP/1.1 over TLS with verified certificates, no redirects, no proxy. The
- * address is checked at each connection. An answer costs no more than its bounds, whatever is sent. The connections to a
- * host are shared by all accounts.
+ * address is checked at each connection. An answer costs no more than its bounds, even if more is sent. The connections
+ * to a host are shared by all accounts.
  */
 export class ProviderCalls implements AsyncDisposable {
   readonly #options: ProviderCallsOptions
@@ -84,7 +84,7 @@ export class ProviderCalls implements AsyncDisposable {
     return { status: answer.status, headers: answer.headers, content: Buffer.concat(chunks) }
   }
 
-  /** As `call`, for an answer whose content is read as it comes. */
+  /** Like `call`, for an answer whose content is read as it comes. */
   async open(call: ProviderCall): Promise<OpenAnswer> {
     const { host, method, path, headers = {}, body = null, signal, isRepeatable = method === 'GET' } = call
     const pool = this.#poolOf(host)

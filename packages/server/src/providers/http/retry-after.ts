@@ -1,9 +1,9 @@
 import type { AnswerHeaders } from './exchange.ts'
 
-/** A provider that asks for a longer pause is asked again after this one. */
+/** A provider that demands a longer pause is called again after this one. */
 const SECONDS_MAX = 24 * 3600
 
-/** The pause that an answer asks for (RFC 9110 section 10.2.3), in whole seconds; null if it names none. */
+/** The pause that an answer demands (RFC 9110 section 10.2.3), in whole seconds; null if it names none. */
 export function retryAfterSeconds(headers: AnswerHeaders, now: number): number | null {
   const value = headers['retry-after']
   if (typeof value !== 'string') return null

@@ -20,14 +20,14 @@ function open() {
 }
 
 describe('AnswerBudget', () => {
-  test('admits at once what a command asked for, and what servers report by themselves', () => {
+  test('admits the answers to a command and the reports of servers at once', () => {
     const { budget } = open()
     budget.grant({ answers: 1_000_000, bytes: 100_000_000 })
     expect(budget.charge(1_000_000, 100_000_000)).toBe(0)
     expect(budget.charge(5000, 200_000)).toBe(0)
   })
 
-  test('does not carry over what a command did not use', () => {
+  test('does not carry over the unused allowance of a command', () => {
     const { budget } = open()
     budget.grant({ answers: 1_000_000, bytes: 100_000_000 })
     budget.grant(null)

@@ -6,19 +6,19 @@ export interface Allowance {
 
 const NONE: Allowance = { answers: 0, bytes: 0 }
 /**
- * In addition to what commands ask for: enough for news of thousands of messages at once, too little to keep a core
- * busy.
+ * Allowance besides the answers to commands: enough for news of thousands of messages at once, too little to keep a
+ * core busy.
  */
 const UNASKED_BURST: Allowance = { answers: 5000, bytes: 256 * 1024 }
 const UNASKED_PER_SECOND: Allowance = { answers: 200, bytes: 16 * 1024 }
 /** A connection that stays above its rate for this long is ended. */
 const OVER_MS_MAX = 20_000
-/** When this share of the burst has been regained, the time above the rate starts again. */
+/** Share of the burst after whose recovery the time above the rate starts again. */
 const REGAINED = 0.1
 
 /**
- * The budget of one connection. What arrives is charged to the command in progress, then to a bucket that refills at
- * a constant rate. When the bucket is empty, reading waits until it has refilled.
+ * The budget of one connection. Arriving bytes and answers are charged to the command in progress, then to a bucket
+ * that refills at a constant rate. When the bucket is empty, reading waits until it has refilled.
  */
 export class AnswerBudget {
   readonly #now: () => number

@@ -13,7 +13,7 @@ import { textOf } from './values.ts'
 const { signal } = new AbortController()
 const literal = (content: string) => `{${content.length}}\r\n${content}`
 
-/** A connection to a server that answers UID FETCH as told, and what imapflow reads of its answers. */
+/** A connection to a server that answers UID FETCH by `answer`, and the answers as imapflow reads them. */
 async function arrange(answer: (asked: Asked) => void) {
   await using opened = new AsyncDisposableStack()
   const server = opened.use(
@@ -27,7 +27,7 @@ async function arrange(answer: (asked: Asked) => void) {
   opened.use(connection)
   await connection.examine('INBOX')
   const readByImapflow: string[] = []
-  // Otherwise the listener that waits for the greeting would hear the answers.
+  // Otherwise the listener that waits for the greeting would get the answers.
   client.removeAllListeners('log')
   client.on('log', entry => entry.src === 's' && readByImapflow.push(String(entry.msg)))
   client.emitLogs = true
@@ -125,6 +125,6 @@ test('odd mail is the same if imapflow reads its answers', async () => {
 
   const messages = await follow(line => line)
   expect(messages.size).toBe(served.length)
-  // The reader knows only capital letters.
+  // The reader takes only capital letters.
   expect(messages).toEqual(await follow(line => line.replace(/^(\* \d+) FETCH /, '$1 Fetch ')))
 })

@@ -35,9 +35,10 @@ interface ClientParts {
 }
 
 /**
- * Stands between the socket of a client and its parser. Limits what a server may send, and how much of the event loop
- * reading it may take. A server that exceeds its budget is read slowly, then its connection is ended. FETCH answers to a
- * command are read here and handed to its handler, past the parser. Must be called before the client connects.
+ * Inserts a guard between the socket of a client and its parser. It limits the bytes that a server may send, and the
+ * share of the event loop that reading them may take. A server that exceeds its budget is read slowly, then its
+ * connection is ended. FETCH answers to a command are read here and handed to its handler, past the parser. Must be
+ * called before the client connects.
  */
 export function guardAnswers(client: ImapFlow): AnswerGuard {
   return new StreamGuard(client)
@@ -49,7 +50,7 @@ class StreamGuard implements AnswerGuard {
   readonly #stream: AnswerStream
   readonly #reader = new FetchReader(() => Boolean(this.#fetchHandler))
   readonly #budget = new AnswerBudget()
-  /** Those of the stream before they were replaced. */
+  /** The methods of the stream before they were replaced. */
   readonly #push: AnswerStream['push']
   readonly #transform: AnswerStream['_transform']
   #lineBytesMax = LINE_BYTES
@@ -67,7 +68,7 @@ class StreamGuard implements AnswerGuard {
     stream._transform = (chunk: Buffer, encoding, done) => this.#takeChunk(chunk, encoding, done)
     stream.push = answer => this.#takeAnswer(answer)
     stream.on('unpipe', () => {
-      // Whatever waits here would be read after the handshake of STARTTLS, as if it had come over TLS.
+      // Bytes that wait here would be read after the handshake of STARTTLS, as if they had come over TLS.
       if (stream.writableLength > this.#bytesBeingRead)
         this.#fail('The server says more than it may before the handshake.')
     })
@@ -92,7 +93,7 @@ class StreamGuard implements AnswerGuard {
   }
 
   /**
-   * @returns null if reading may continue at once, otherwise what to wait for; the stream may be destroyed then
+   * @returns null if reading may continue at once, otherwise a promise to wait for; the stream may be destroyed then
    */
   #admit(answers: number, bytes: number): Promise<void> | null {
     const waitMs = this.#budget.charge(answers, bytes)

@@ -7,9 +7,7 @@ import { type FetchPlace, type FetchResult, fetchMessages, MESSAGES_PER_FETCH } 
 import { endOnAbort, type TrackedMailboxes, isRenumbered, startCursor, toUids, wireNameOf } from './follow.ts'
 import { countSince, SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
 
-/**
- * From this many messages on, the server is asked which are in the window before their beginnings are fetched.
- */
+/** From this number of messages on, a search finds the ones in the window before their beginnings are fetched. */
 const NARROW_FROM = 50
 
 /** `MailProvider.arrivals` on IMAP. The next messages are fetched while the caller stores the last. */
@@ -57,7 +55,7 @@ interface Bringing {
   cursor: ImapCursor
 }
 
-/** A window that reaches further back than before is read again from its top; what is indexed is skipped. */
+/** A window that reaches further back than before is read again from its top; indexed messages are skipped. */
 function widen(cursor: ImapCursor, since: Date | null): ImapCursor {
   if (reachesBack(cursor, since)) return cursor
   return {
@@ -117,7 +115,7 @@ async function* bringNew(bringing: Bringing): AsyncGenerator<SourceStep> {
 }
 
 /**
- * A single new message nearly always has the UID that comes next, so that is asked for without a search.
+ * Fetches the next UID without a search, since a single new message nearly always has it.
  * @returns whether nothing else can be new
  */
 async function* bringNext(bringing: Bringing): AsyncGenerator<SourceStep, boolean> {
@@ -237,9 +235,7 @@ function* handOver(
   yield { ...step, origin: 'widened', messages: messages.filter(isWidened) }
 }
 
-/**
- * Asks for the next item while the last one is being used. Ending it waits for the item that was asked for.
- */
+/** Requests the next item while the last one is being used. Ending it waits for the requested item. */
 async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const ask = () => {
     const asked = items.next()

@@ -12,7 +12,7 @@ export interface Command {
   /** Handlers by the name of the untagged answer, in upper case. */
   answers?: Record<string, AnswerHandler>
   silenceMsMax?: number
-  /** A literal that ends the command. It is sent once the server asks for it. */
+  /** A literal that ends the command. It is sent once the server requests it. */
   literal?: LiteralContent
 }
 

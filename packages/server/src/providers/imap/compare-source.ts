@@ -65,7 +65,7 @@ export async function* compareSource(
   const present = Math.max(0, opened.exists - arrived)
   if (present !== cursor.exists) {
     const known = await options.known()
-    // The index has later messages than the cursor: what happened to them could not be found out.
+    // The index has later messages than the cursor: their changes could not be found out.
     if ((known.keys.at(-1) ?? 0) >= cursor.uidNext) {
       yield {
         type: 'reset',
@@ -113,9 +113,9 @@ async function* compareFlags(
   const isLate = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
   const isDue = isLate || options.isThorough === true
   const isUnseenOther = listed !== null && cursor.unseen !== null && listed !== cursor.unseen
-  const isTold = tracked.dirty.has(source) || isUnseenOther
+  const isReported = tracked.dirty.has(source) || isUnseenOther
   next.unseen ??= listed
-  if (!hasLostCount && !isDue && !(isTold && cursor.exists <= FLAGS_AT_ONCE)) return
+  if (!hasLostCount && !isDue && !(isReported && cursor.exists <= FLAGS_AT_ONCE)) return
   yield* differingFlags(tracked, await options.known(), cursor.uidNext, before)
   tracked.dirty.delete(source)
   next.highestModseq = opened.highestModseq

@@ -3,7 +3,7 @@ import { FlagBit, type RemoteFlags } from '../mail.ts'
 /** Ranges of UIDs, ascending or not, as a server names them. */
 export type UidRange = readonly [from: number, to: number]
 
-/** Commands stay below the 8,192 octets that RFC 7162 section 4 asks every server to accept. */
+/** Commands stay below the 8,192 octets that every server should accept (RFC 7162 section 4). */
 const SET_LENGTH_MAX = 7000
 
 /** Cuts ascending UIDs into sets (`1:3,7`) of at most `countMax` UIDs, each short enough for a command. */
@@ -68,7 +68,7 @@ export function hasUid(uids: Uint32Array, uid: number): boolean {
   return uids[lowerBound(uids, uid)] === uid
 }
 
-/** Those of `known` within [from, below) that are not among `present`. Both ascend. */
+/** The UIDs of `known` within [from, below) that are not among `present`. Both ascend. */
 export function missingFrom(known: Uint32Array, present: Uint32Array, from: number, below: number): number[] {
   const missing: number[] = []
   let other = lowerBound(present, from)
@@ -79,7 +79,7 @@ export function missingFrom(known: Uint32Array, present: Uint32Array, from: numb
   return missing
 }
 
-/** Those of `known` that are in the ranges, ascending. */
+/** The UIDs of `known` that are in the ranges, ascending. */
 export function knownWithin(known: Uint32Array, ranges: readonly UidRange[]): number[] {
   const found = new Set<number>()
   for (const [from, to] of ranges) {

@@ -8,7 +8,7 @@ import { connectImap, type ImapEndpoint } from './connect.ts'
 
 const server = useServer(() => startDovecot({ tls: true }))
 const never = new AbortController().signal
-/** How long a server may take to greet. */
+/** Time that a server may take to greet. */
 const GREETING_MILLISECONDS = 30_000
 
 async function connectTo(endpoint: Partial<ImapEndpoint>, signal = never) {
@@ -30,7 +30,7 @@ async function connectTo(endpoint: Partial<ImapEndpoint>, signal = never) {
   return client
 }
 
-/** A server of few words: it answers each line of the client by what `answer` makes of it. */
+/** A minimal server: it answers each line of the client with the result of `answer`. */
 async function openImpostor(greeting: string, answer: (line: string) => string) {
   const lines: string[] = []
   const sockets = new Set<Socket>()
@@ -74,7 +74,7 @@ describe('connectImap', () => {
     ['SMTP of few words', '220 ready\r\n'],
     ['POP3', '+OK POP3 ready <1.2@mail.example.com>\r\n'],
     ['SSH', 'SSH-2.0-OpenSSH_9.2\r\n'],
-  ])('tells at once that it is %s which answers', async (_, greeting) => {
+  ])('reports at once that %s answers', async (_, greeting) => {
     await using impostor = await openImpostor(greeting, () => '')
     await expect(connectTo({ port: impostor.port })).rejects.toMatchObject({
       kind: 'unsupported',

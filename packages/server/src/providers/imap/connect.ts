@@ -33,7 +33,7 @@ const GREETING_MS = 30_000
  * We watch for silence ourselves (`connection.ts`); imapflow's own timeout would break an IDLE that it did not start.
  */
 const SOCKET_SILENCE_MS = 24 * 60 * 60_000
-/** From the first attempt to connect until the end of the login. */
+/** Time from the first attempt to connect until the end of the login. */
 const LOGIN_MS = 60_000
 /** Maximum memory of the parser of one connection. */
 const RESPONSE_BYTES_MAX = NUMBERS_LINE_BYTES_MAX + 2 * LITERAL_BYTES_MAX

@@ -3,7 +3,7 @@ import { openImapConnection } from '../../../test/imap-connection.ts'
 import { startHostileImap } from '../../../test/servers/hostile-imap.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 
-test('a server that says BYE during IDLE, and stays, is left when the wait ends', async () => {
+test('a server that sends BYE during IDLE, and stays, is left when the wait ends', async () => {
   await using server = await startHostileImap(({ command, say }) => {
     if (command === 'IDLE') say('+ idling', '* BYE for now')
     return command === 'IDLE'

@@ -68,14 +68,14 @@ export class ImapConnection implements CommandConnection, AsyncDisposable {
     this.#raw.untaggedHandlers['CAPABILITY'] = () => {}
     this.#raw.sectionHandlers['CAPABILITY'] = () => {}
     client.on('error', error => (this.#failure ??= error))
-    const told = { onNews: () => this.#onNotice?.(), close: () => this.close() }
-    this.#reports = hearReports(() => this.#notifications, told)
+    const callbacks = { onNews: () => this.#onNotice?.(), close: () => this.close() }
+    this.#reports = hearReports(() => this.#notifications, callbacks)
     const note = (news: Partial<Notice>) => {
       this.#notice = { ...this.#notice, ...news }
       this.#onNotice?.()
     }
     const unasked = hearUnasked(() => this.#selected, note)
-    // Answers that no command asked for, which with NOTIFY also come while none is under way.
+    // Unsolicited answers, which with NOTIFY also come while no command is under way.
     Object.assign(this.#raw.untaggedHandlers, this.#listen({ ...unasked, ...this.#reports }))
   }
 
@@ -89,7 +89,7 @@ export class ImapConnection implements CommandConnection, AsyncDisposable {
     return typeof value === 'number' ? value : null
   }
 
-  /** The open mailbox; `exists` is updated by what the server reports. */
+  /** The open mailbox; reports of the server update `exists`. */
   get selected(): Selected | null {
     return this.#selected
   }
@@ -107,12 +107,12 @@ export class ImapConnection implements CommandConnection, AsyncDisposable {
     this.#client.close()
   }
 
-  /** Reports what the server says of other mailboxes, and ends an IDLE for news. */
+  /** Passes on the server's reports about other mailboxes, and ends an IDLE for news. */
   reportTo(notifications: Notifications): void {
     this.#notifications = notifications
   }
 
-  /** What the server reported about the open mailbox since it was opened or since the last call. */
+  /** Returns the server's reports about the open mailbox since it was opened or since the last call. */
   takeNotice(): Notice {
     const taken = { ...this.#notice }
     this.#notice = NO_NOTICE
@@ -230,7 +230,7 @@ export class ImapConnection implements CommandConnection, AsyncDisposable {
       try {
         this.#raw.write('DONE')
       } catch {
-        // The server said BYE, or its end of the connection is gone: imapflow takes no more words for it.
+        // The server sent BYE, or its end of the connection is gone: imapflow accepts no more commands.
         this.close()
       }
     }
@@ -286,7 +286,7 @@ export class ImapConnection implements CommandConnection, AsyncDisposable {
     return untagged
   }
 
-  /** Ends the connection if nothing was heard for too long and our side is not the cause. */
+  /** Ends the connection if nothing arrived for too long and our side is not the cause. */
   #watchSilence(silenceMsMax: number): () => void {
     const begunAt = performance.now()
     const timer = setInterval(

@@ -15,8 +15,8 @@ const HEADER_BYTES = 16 * 1024
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 
 /**
- * `ContentProvider.open` on IMAP: each piece is one command, so the connection is free between two. A read that begins with
- * the header shows by itself whether it is of the wanted message; before others, that is asked.
+ * `ContentProvider.open` on IMAP: each piece is one command, so the connection is free between two. A read that begins
+ * with the header shows by itself whether it is of the wanted message; before other reads, the header is checked.
  */
 export async function* openContent(
   tracked: TrackedMailboxes,
@@ -36,11 +36,11 @@ export async function* openContent(
     }
     if (!answer) return 'nothing'
     if (answer.length === 0) return 'end'
-    // Some servers send more than was asked for.
+    // Some servers send more than was requested.
     const piece = answer.subarray(0, length)
     offset += piece.length
     yield piece
-    // A short answer may be a whim of the server, which is asked again, unless the whole is said to end there.
+    // A short answer may be a whim of the server, so the rest is requested, unless the whole ends there by its size.
     if (piece.length < CONTENT_BYTES_MAX && offset === range.size) return 'end'
   }
   return 'end'
@@ -61,7 +61,7 @@ async function requireSame(tracked: TrackedMailboxes, location: Location): Promi
   if (others.length > 0)
     throw new ProviderFailure('not_found', 'The server has another message in its place.', { isOther: true })
   if (unreadable.length > 0)
-    throw new ProviderFailure('unavailable', 'The server does not say which message it has.')
+    throw new ProviderFailure('unavailable', 'The server does not identify its message.')
   return same.length > 0
 }
 
@@ -159,7 +159,7 @@ export async function readSources(
   return sources
 }
 
-/** Opens a source that is numbered as its cursor says. What numbering keys are of without one is not known. */
+/** Opens a source that has the numbering of its cursor. Without a cursor, the numbering of the keys is unknown. */
 async function openSource(tracked: TrackedMailboxes, at: SourceCursor): Promise<Selected> {
   const { connection } = tracked
   const wireName = wireNameOf(tracked, at.source)

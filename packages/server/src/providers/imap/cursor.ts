@@ -68,7 +68,7 @@ export function cursorAt(uidValidity: number, uid: number): ImapCursor {
   return { ...cursor, backfillBelow: uid }
 }
 
-/** What a mailbox says of itself when it is opened, or is asked for its status. */
+/** Counters of a mailbox, from SELECT or STATUS. */
 export interface MailboxCounters {
   uidNext: number | null
   highestModseq: string | null

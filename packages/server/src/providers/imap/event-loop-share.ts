@@ -10,7 +10,7 @@ export class EventLoopShare {
   #holder: object | null = null
   #begunAt = 0
 
-  /** @returns null if `holder` may work at once, otherwise what to wait for */
+  /** @returns null if `holder` may work at once, otherwise a promise to wait for */
   enter(holder: object): Promise<void> | null {
     if (this.#holder === null) {
       this.#begin(holder)

@@ -33,6 +33,6 @@ test.each([
     264 * KB,
   ],
   ['what a plain EXPUNGE removes', { name: 'EXPUNGE' }, 600, 314 * KB],
-])('expects as much as was asked for: %s', (_, command, answers, bytes) => {
+])('expects as much as was requested: %s', (_, command, answers, bytes) => {
   expect(expectedAnswers(command, 1000)).toMatchObject({ answers, bytes })
 })

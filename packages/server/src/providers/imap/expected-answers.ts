@@ -17,7 +17,7 @@ export const LITERAL_BYTES_MAX = 512 * KB
 /** The most messages that one command changes. The two sets of its COPYUID must each fit into `SET_BYTES_MAX`. */
 export const UIDS_PER_CHANGE = 250
 const CHANGING = new Set(['UID STORE', 'UID COPY', 'UID MOVE', 'UID EXPUNGE', 'EXPUNGE'])
-/** Limit for answers that were not asked for. */
+/** Limit for unsolicited answers. */
 export const LINE_BYTES = 8 * KB
 const LITTLE: ExpectedAnswers = { answers: 100, bytes: 64 * KB, lineBytes: LINE_BYTES }
 /** There are accounts with more mailboxes than are indexed; each mailbox has two answers. */

@@ -78,11 +78,11 @@ describe('toFailure', () => {
       'unavailable',
     ],
     ['something thrown that is no error', 'what', 'unavailable'],
-  ])('tells %s', (_, error, kind) => {
+  ])('recognises %s', (_, error, kind) => {
     expect(toFailure(error)).toMatchObject({ name: 'ProviderFailure', kind })
   })
 
-  test('returns a ProviderFailure unchanged, and the time that a server asks to wait', () => {
+  test('returns a ProviderFailure unchanged, and the pause that a server demands', () => {
     const failure = new ProviderFailure('forbidden', 'no')
     expect(toFailure(failure)).toBe(failure)
     expect(
@@ -128,7 +128,7 @@ describe('toFailure', () => {
       /^The server refused the login\.$/,
     ],
     ['what', /cannot be understood\.$/],
-  ])('says in words of its own what a library throws: %s', (error, message) => {
+  ])('puts errors of libraries into its own words: %s', (error, message) => {
     expect(toFailure(error).message).toMatch(message)
   })
 
@@ -160,7 +160,7 @@ describe('toFailure', () => {
     ['error:0A000418:SSL routines::tlsv1 alert unknown ca', 'ERR_SSL_X', 'it wants a certificate from'],
     ['error:0A000086:SSL routines::certificate verify failed', 'ERR_SSL_X', 'its certificate is not valid'],
     ['error:0A00018F:SSL routines::ee key too small', 'ERR_SSL_EE_KEY_TOO_SMALL', 'the handshake failed'],
-  ])('says in words of its own why there is no secure connection: %s', (text, code, words) => {
+  ])('puts the reason for a missing secure connection into its own words: %s', (text, code, words) => {
     const { message } = toFailure(coded(text, code))
     expect(message).toMatch(/^No secure connection to the server: /)
     expect(message).toContain(words)

@@ -75,7 +75,7 @@ function tlsFailure(imap: ImapError, cause: unknown): ProviderFailure {
   })
 }
 
-/** Only a plain refusal counts against the password; what may be temporary does not. */
+/** Only a plain refusal counts against the password; a possibly temporary one does not. */
 function loginFailure(imap: ImapError, cause: unknown): ProviderFailure {
   const said = textOf(imap.responseText) || textOf(imap.response) || textOf(imap.reason)
   const text = said || textOf(imap.message)
@@ -151,11 +151,11 @@ function describe(what: string, detail: string): string {
   return text ? `${what}: ${text}` : `${what}.`
 }
 
-/** Their callers ask for what the answers left out, so a refusal of a part is no failure. */
+/** Their callers request the messages that the answers left out, so a refusal of a part is no failure. */
 const ANSWERED_IN_PART = new Set(['UID FETCH', 'UID STORE'])
 
 /**
- * Throws unless a command was carried out. imapflow takes BYE for OK, and so a NO that says that some messages no longer
+ * Throws unless a command was carried out. imapflow takes BYE for OK, and also a NO because some messages no longer
  * exist: but a COPY that is refused for that reason has copied none.
  */
 export function requireDone(name: string, response: ImapResponse): void {

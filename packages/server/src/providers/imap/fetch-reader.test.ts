@@ -11,7 +11,7 @@ const latin1 = (text: string) => Buffer.from(text, 'latin1')
 const literal = (content: string) => `{${content.length}}\r\n${content}`
 const isAnswer = (part: ImapResponse | Buffer): part is ImapResponse => !Buffer.isBuffer(part)
 
-/** What imapflow reads: its answers, and the text of those that it does not understand. */
+/** Imapflow as a reader: its answers, and the text of answers that it does not understand. */
 function openImapflow() {
   const heard: unknown[] = []
   const stream = new ImapStream({ logger: false, maxLiteralSize: LITERAL_BYTES_MAX })
@@ -43,7 +43,7 @@ async function readByBoth(chunks: readonly Buffer[]) {
   return heard
 }
 
-/** What the reader makes of chunks, with the bytes between two answers as one text. */
+/** The output of the reader for chunks, with the bytes between two answers as one text. */
 function readParts(chunks: readonly Buffer[], reader = new FetchReader(() => true)) {
   const parts: Array<ImapResponse | string> = []
   for (const chunk of chunks) {
@@ -151,7 +151,7 @@ describe('FetchReader', () => {
     expect(await readByBoth([TRANSCRIPT])).toEqual(await readByImapflow(TRANSCRIPT))
   })
 
-  test('reads the same wherever the bytes are cut', () => {
+  test('reads the same with the bytes cut anywhere', () => {
     const whole = readParts([TRANSCRIPT])
     for (let cut = 1; cut < TRANSCRIPT.length; cut++) {
       expect(readParts(cutAt(TRANSCRIPT, [cut])), `cut at ${cut}`).toEqual(whole)
@@ -191,7 +191,7 @@ describe('FetchReader', () => {
     .array(fc.tuple(answer, fc.constantFrom('\r\n', '\r\n', '\n')), { maxLength: 8 })
     .map(lines => latin1(lines.flat().join('')))
 
-  test('reads whatever a server may send as imapflow does', async () => {
+  test('reads anything that a server may send as imapflow does', async () => {
     await fc.assert(
       fc.asyncProperty(answers, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, cuts) => {
         fc.pre(bytes.length > 0)
@@ -201,7 +201,7 @@ describe('FetchReader', () => {
     )
   })
 
-  test('passes on what is too long before it has all of it', () => {
+  test('passes on answers that are too long before it has all of them', () => {
     const begin = '* 1 FETCH (UID 7 BODY[]<0> '
     expect(readParts([latin1(`${begin}{${LITERAL_BYTES_MAX}}\r\n`)])).toEqual([])
     for (const tooLong of [
@@ -220,7 +220,7 @@ describe('FetchReader', () => {
     expect([...reader.read(TRANSCRIPT)]).toEqual([TRANSCRIPT])
   })
 
-  test('passes on together what cannot be FETCH answers', () => {
+  test('passes on together lines that cannot be FETCH answers', () => {
     const lines = latin1('\r\n((((\r\nA1 OK done\r\n'.repeat(100))
     expect([...new FetchReader(() => true).read(lines)]).toEqual([lines])
   })

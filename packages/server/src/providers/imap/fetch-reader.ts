@@ -26,8 +26,8 @@ interface Held {
 }
 
 /**
- * Reads the FETCH answers in what a server sends, in a fraction of the time that imapflow takes for them. Everything else
- * is passed on to imapflow: all other answers, and FETCH answers that are too long or written in an unusual way.
+ * Reads the FETCH answers of a server, in a fraction of the time that imapflow takes for them. Everything else is
+ * passed on to imapflow: all other answers, and FETCH answers that are too long or written in an unusual way.
  */
 export class FetchReader {
   readonly #isWanted: () => boolean
@@ -37,7 +37,7 @@ export class FetchReader {
   #line = ''
   #literalBytesLeft = 0
 
-  /** @param isWanted whether FETCH answers are to be read now; asked when all that was yielded has been handled */
+  /** @param isWanted whether FETCH answers are to be read now; called when all yielded parts have been handled */
   constructor(isWanted: () => boolean) {
     this.#isWanted = isWanted
   }
@@ -49,7 +49,7 @@ export class FetchReader {
       if (this.#isBetweenAnswers && chunk[at] === ASTERISK && this.#isWanted()) {
         if (from < at) yield chunk.subarray(from, at)
         from = at
-        // What was passed on may have ended the command.
+        // The part that was passed on may have ended the command.
         if (this.#isWanted()) this.#held = { pieces: [], text: '', literals: [], literalBytes: 0 }
       }
       const piece = this.#nextPiece(chunk, at)

@@ -14,7 +14,7 @@ const SOURCE_BYTES = 16 * 1024
  * For messages with a longer header, or whose text begins later: nearly all of them have both within this size.
  */
 const LONG_SOURCE_BYTES = 256 * 1024
-/** Messages whose structures are asked for at once, unless one alone is larger. */
+/** Bytes of messages whose structures are requested together, unless one alone is larger. */
 const STRUCTURED_BYTES_AT_ONCE = 32 * 1024 * 1024
 export const MESSAGES_PER_FETCH = 500
 /** This many refusals in a row without a single message are a problem of the server. */
@@ -40,8 +40,8 @@ const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 const part = (bytes: number) => ({ type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, bytes] })
 
 /**
- * Fetches what the index shows of at most 500 messages. Messages that no longer exist are left out. Messages that the
- * server lists but does not return, or over which connections died, are `unreadable`.
+ * Fetches the fields of at most 500 messages that the index shows. Messages that no longer exist are left out. Messages
+ * that the server lists but does not return, or over which connections died, are `unreadable`.
  */
 export async function fetchMessages(place: FetchPlace, uids: readonly number[]): Promise<FetchResult> {
   const { suspicions, mailboxKey, uidValidity } = place
@@ -183,7 +183,7 @@ async function completeStructures({ connection }: FetchPlace, read: readonly Rea
   }
 }
 
-/** A structure is no longer than its message or a few times that, so this bounds what one command is answered with. */
+/** A structure is at most a few times as long as its message, so this bounds the answer to one command. */
 function inGroups(messages: ReadonlyArray<{ uid: number; size: number }>): number[][] {
   const groups: number[][] = []
   let bytes = Number.POSITIVE_INFINITY

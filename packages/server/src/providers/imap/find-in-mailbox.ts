@@ -47,7 +47,7 @@ export interface Finding {
    * The best candidates of the page in its order, and one more: all that is kept, however many hits there are.
    */
   best: Candidate[]
-  /** By source, for those that were opened. */
+  /** UIDVALIDITY by source, for the opened sources. */
   uidValidities: Map<string, number>
   messagesAtOnce: number
   /** Over all sources; counted again for each span. */
@@ -162,7 +162,8 @@ async function offer(
 }
 
 /**
- * When messages were received. RFC 9051 requires INTERNALDATE; without it, the date that the index would use.
+ * The times at which messages were received. RFC 9051 requires INTERNALDATE; without it, the date that the index would
+ * use.
  */
 async function readDates(connection: ImapConnection, uids: readonly number[]): Promise<Map<number, Date>> {
   const dates = new Map<number, Date | null>()

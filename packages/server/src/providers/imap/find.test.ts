@@ -77,7 +77,7 @@ async function pagesOf(mail: SearchProvider, query: Partial<SearchQuery>) {
   return pages
 }
 
-/** Whether each SEARCH for a text was for everything or since some day. */
+/** Shows of each SEARCH for a text whether it was for everything or since some day. */
 const searchedFor = (lines: readonly string[]) =>
   lines.filter(line => line.includes('TEXT')).map(line => (line.includes('SINCE') ? 'since' : 'ever'))
 
@@ -87,7 +87,7 @@ describe('searching an IMAP server', () => {
   test('searches a limited number of messages at once, and only days that can have better ones', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
-    // Appended oldest last, so that neither UIDs nor sequence numbers tell what is newest.
+    // Appended oldest last, so that neither UIDs nor sequence numbers show which is newest.
     const count = 2400
     await world.deliver(Array.from({ length: count }, (_, index) => message(count - index, 'common')))
     await world.createMailbox('Old')
@@ -143,7 +143,7 @@ describe('searching an IMAP server', () => {
     )
     const before9999 = { places: large, before: new Date(Date.UTC(9999, 0)) }
     expect(subjects(await search(mail, 'common', before9999))).toEqual(all.slice(0, 3))
-    // A span each, or two, and the reading of what was found.
+    // A span each, or two, and the reading of the results.
     expect(opened() - before).toBeLessThanOrEqual(14)
 
     // No time at all: a page is one span of two days, and may be empty.
@@ -241,7 +241,7 @@ describe('searching an IMAP server', () => {
     expect(asked.at(-1)).toMatch(/CHARSET UTF-8 1:1 TEXT \{6\+?\}$/)
   })
 
-  test('sends one command per search, whatever the text contains', async () => {
+  test('sends one command per search, for any text', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     const [uid] = await world.deliver([message(1, 'kept')])

@@ -65,7 +65,7 @@ export async function* findMessages(
 /**
  * Searches the sources, span by span from the newest, until the page is full, everything is searched, or the time is
  * up: a server without a full-text index may take minutes for a large account. A span that takes too long before
- * anything is certain is started again with a shorter one; what was found remains.
+ * anything is certain is started again with a shorter one; messages that were found remain.
  * @returns the start of the period that was searched completely; null if everything was
  */
 async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, void> {
@@ -162,7 +162,7 @@ function toPosition({ receivedAt, placeId, key }: SearchPosition): SearchPositio
   return { receivedAt, placeId, key }
 }
 
-/** Fetches what the index would show of the candidates that it lacks. */
+/** Fetches the candidates that the index lacks, with the fields that it would show. */
 async function* readUnknown(
   finding: Finding,
   page: readonly Candidate[],

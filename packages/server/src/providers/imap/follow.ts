@@ -17,7 +17,7 @@ export interface BackfillPosition {
   high: number
 }
 
-/** What is kept of a mailbox to see whether it has changed since it was compared. */
+/** Counters of a mailbox that show whether it has changed since it was compared. */
 export type Compared = Readonly<Pick<Selected, 'uidValidity' | 'uidNext' | 'exists' | 'highestModseq'>>
 
 /** The state that one connection keeps about the mailboxes of its account. */
@@ -54,7 +54,7 @@ export function rememberCompared({ compared }: TrackedMailboxes, source: string,
   compared.set(source, { uidValidity, uidNext, exists, highestModseq })
 }
 
-/** Keeps what the server reported about the open mailbox, in case it is left before anyone asks. */
+/** Keeps the server's reports about the open mailbox, in case it is left before they are read. */
 export function rememberChange(tracked: TrackedMailboxes): void {
   const { connection, wireNames, dirty, notifications } = tracked
   const { selected } = connection

@@ -10,7 +10,7 @@ import { Suspicions } from './suspicions.ts'
 const STEPS = 6
 const server = useServer(() => startDovecot())
 
-/** How many messages a set of UIDs names. */
+/** Number of messages that a set of UIDs names. */
 function countSet(set: string) {
   return set
     .split(',')
@@ -54,7 +54,7 @@ test('holds at most one fetch of messages for a busy caller, however large the m
   for await (const step of steps) {
     if (step.type !== 'arrived') continue
     taken += step.messages.length
-    // Time for the adapter to ask for more than it may.
+    // Time for the adapter to request more than it may.
     for (let round = 0; round < 5; round++) await world.uids('INBOX')
     expect(asked() - taken).toBeLessThanOrEqual(MESSAGES_PER_FETCH)
   }

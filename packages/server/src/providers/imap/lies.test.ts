@@ -15,7 +15,7 @@ const letters = (count: number, from = 1) =>
     raw: `Subject: ${from + index}\r\nMessage-ID: <${from + index}@x>\r\n\r\nText\r\n`,
   }))
 
-/** A user's world, and the adapter behind a proxy that changes what the server says. */
+/** A user's world, and the adapter behind a proxy that changes the server's answers. */
 async function arrange(faults: Faults = {}) {
   const user = await server().addUser()
   const world: World = await openWorld(server(), user)
@@ -39,7 +39,7 @@ async function arrange(faults: Faults = {}) {
 }
 
 describe.concurrent('messages that vanished', () => {
-  test('are taken from VANISHED if it accounts for all of them, and only those are requested', async () => {
+  test('are taken from VANISHED if it accounts for all of them, and no others are requested', async () => {
     await using arranged = await arrange()
     const uids = await arranged.world.deliver(letters(20))
     const index = openIndex('INBOX')
@@ -73,7 +73,7 @@ describe.concurrent('messages that vanished', () => {
         ),
     ],
     ['nonsense', (line: string) => line.replace(/VANISHED \(EARLIER\) .*/, 'VANISHED (EARLIER) x:y')],
-  ])('are found by comparison where VANISHED tells %s', async (_, lie) => {
+  ])('are found by comparison if VANISHED reports %s', async (_, lie) => {
     await using arranged = await arrange({
       rewrite: line => (line.includes('VANISHED (EARLIER)') ? lie(line) : line),
     })
@@ -108,7 +108,7 @@ describe.concurrent('mod-sequences', () => {
   })
 })
 
-describe.concurrent('what a server leaves out or adds', () => {
+describe.concurrent('an answer that a server leaves out or adds', () => {
   test('an invalid cursor starts from the beginning', async () => {
     await using arranged = await arrange()
     await arranged.world.deliver(letters(2))
@@ -213,7 +213,7 @@ describe.concurrent('a single new message', () => {
     return { ...arranged, uids, index, commands: arranged.proxy.stats.lines.length }
   }
 
-  test('is asked for by the UID that comes next, without a search', async () => {
+  test('is fetched by the next UID, without a search', async () => {
     await using arranged = await arrangeThree()
     const { world, mail, proxy, uids, index, commands } = arranged
     uids.push(...(await world.deliver(letters(1, 4))))

@@ -9,7 +9,7 @@ const atom = (value: string) => ({ type: 'ATOM', value })
 
 /** Each costs a round trip; with more mailboxes, a rename is recognised in other ways, if at all. */
 const IDS_MAX = 1000
-/** RFC 6154 and RFC 9051 know about twenty attributes of a mailbox, the longest with 15 letters. */
+/** RFC 6154 and RFC 9051 define about twenty attributes of a mailbox, the longest with 15 letters. */
 const ATTRIBUTES_MAX = 32
 const ATTRIBUTE_LENGTH_MAX = 32
 const PREFIXES_MAX = 100
@@ -77,7 +77,7 @@ export async function askState(
     status.mailboxId = await askId(connection, ids, keyOf(wireName), status)
 }
 
-/** Names of the mailboxes that the account is subscribed to, as far as the server tells them. */
+/** Names of the mailboxes that the account is subscribed to, as far as the server lists them. */
 export async function askSubscribed(connection: CommandConnection): Promise<Set<string>> {
   const subscribed = new Set<string>()
   await accepts(connection, () =>
@@ -103,7 +103,7 @@ function emptyListing(): Listing {
   return { mailboxes: [], statuses: new Map(), leftOut: 0, isDisturbed: false }
 }
 
-/** RFC 5258 and RFC 5819. A server may leave out what is not requested by name. */
+/** RFC 5258 and RFC 5819. A server may leave out data that is not requested by name. */
 function returnOptions(connection: CommandConnection): CommandArguments {
   const options: CommandArguments = connection.has('SPECIAL-USE') ? [atom('SPECIAL-USE')] : []
   return [atom('RETURN'), [...options, atom('STATUS'), statusItems(connection)]]

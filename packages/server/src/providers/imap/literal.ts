@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { ProviderFailure, restate } from '../failure.ts'
 import type { CommandArguments, LiteralContent } from './command.ts'
 
-/** Time for a server to take what was written to it. */
+/** Time for a server to take the written bytes. */
 const TAKING_MS_MAX = 120_000
 
 /** The size of a literal, at the end of a command line (RFC 9051 section 4.3). */
@@ -11,7 +11,7 @@ export function literalSize({ byteLength }: LiteralContent): CommandArguments[nu
 }
 
 export interface LiteralSender {
-  /** Sends the content, once the server asked for it. Does not wait for the end of it. */
+  /** Sends the content once the server has requested it, without waiting for its end. */
   begin(): void
   /** The command has ended. If the content was not yet sent, the connection has to end. */
   end(): void
@@ -25,7 +25,7 @@ export interface LiteralSenderOptions {
   literal: LiteralContent
   socket: Writable
   close(): void
-  /** The server says nothing while it is written to. */
+  /** Pauses the watch for silence, since the server sends nothing while it receives the content. */
   pauseWatch(): () => void
 }
 
@@ -69,7 +69,7 @@ export function openLiteralSender(options: LiteralSenderOptions): LiteralSender 
     },
     requireSent() {
       if (state === 'sent') return
-      throw new ProviderFailure('unavailable', 'The server says that it has a message before it was sent.')
+      throw new ProviderFailure('unavailable', 'The server claims to have a message before it was sent.')
     },
     describe(failure) {
       return state === 'sent' ? failure : restate(fault ?? failure, { isBeforeAcceptance: true })

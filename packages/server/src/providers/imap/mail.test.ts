@@ -38,7 +38,7 @@ async function arrange(server: MailServer, { faults = {}, isDirect = false }: Ki
     faults,
   )
   const suspicions = new Suspicions()
-  // With NAMESPACE the prefix is known to be none of the user's making.
+  // NAMESPACE shows that the prefix is none of the user's making.
   const listedAs = (mailbox: string) => (isDirect || mailbox === 'INBOX' ? mailbox : world.at(mailbox))
   const connect: Arranged['connect'] = ({ clockAheadMs = 0, ...options } = {}) =>
     imapAccount({
@@ -97,7 +97,7 @@ async function arrange(server: MailServer, { faults = {}, isDirect = false }: Ki
   }
 }
 
-/** What another client sees in a mailbox. */
+/** The messages that another client sees in a mailbox. */
 async function heldBy(world: World, mailbox: string): Promise<HeldMessage[]> {
   await world.uids(mailbox)
   await world.witness.command('NOOP')
@@ -120,7 +120,7 @@ interface Kind {
   name: string
   start: () => Promise<MailServer>
   faults?: Faults
-  /** Whether what makes the server look poor is passed by. */
+  /** Whether the connection bypasses the proxy that makes the server look poor. */
   isDirect?: boolean
 }
 

@@ -100,7 +100,7 @@ class ImapAccount implements Offering<'mail' | 'content' | 'search' | 'changing'
     this.mail = new ImapMail(tracked, watching)
   }
 
-  /** Made when it is asked for, as are the next two: a connection by which an account is followed does not need them. */
+  /** Made on first use, as are the next two: a connection by which an account is followed does not need them. */
   get content(): ContentProvider {
     const tracked = this.#tracked
     return {
@@ -259,16 +259,17 @@ async function listMailboxes(tracked: TrackedMailboxes, namespaces: Namespaces):
 }
 
 /**
- * For the open mailbox, Dovecot's STATUS reports only what the session already knew, so it is left. A mailbox that was
- * watched without news is not: the list is a poll of it (RFC 9051 section 6.1.2), and what the server then reports is
- * noticed by the next watch. In case the server never reports anything, such a mailbox is left now and then.
+ * Leaves the open mailbox, of which Dovecot's STATUS would report only the state that the session has already seen. A
+ * mailbox that was watched without news stays open: the list is a poll of it (RFC 9051 section 6.1.2), and the next
+ * watch notices the reports that come with it. In case the server never reports anything, such a mailbox is left now
+ * and then.
  * @returns whether the open mailbox was not left
  */
 async function leaveUnlessQuiet(tracked: TrackedMailboxes): Promise<boolean> {
   const { connection, quiet, notifications } = tracked
   const stays = tracked.stays + notifications.passFactor
   const mayStay = quiet !== null && quiet === connection.selected && stays <= STAYS_MAX
-  // Another listing of the same pass must show what every mailbox is now.
+  // Another listing of the same pass must show the present state of every mailbox.
   tracked.quiet = null
   tracked.stays = mayStay ? stays : 0
   if (mayStay) return true

@@ -116,7 +116,7 @@ describe('arrangeMailboxes', () => {
     ['Nevyžádaná pošta', 'junk'],
     ['Roskaposti', 'junk'],
     ['ארכיון', 'archive'],
-  ])('knows %s as %s', (name, role) => {
+  ])('recognises %s as %s', (name, role) => {
     expect(arrange([row(encodeMailboxName(name))])).toMatchObject([{ name, role }])
     expect(
       arrange([row('INBOX', '.'), row(`INBOX.${encodeMailboxName(name.normalize('NFD'))}`, '.')]).at(-1)

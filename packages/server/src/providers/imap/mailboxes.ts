@@ -50,9 +50,7 @@ export interface ArrangedMailbox {
 export interface Arrangement {
   /** Parents come before children. */
   mailboxes: ArrangedMailbox[]
-  /**
-   * Number of listed mailboxes beyond the limits. Those with too many messages are included, without a source.
-   */
+  /** Number of listed mailboxes beyond the limits. Mailboxes with too many messages are included, without a source. */
   leftOut: number
 }
 

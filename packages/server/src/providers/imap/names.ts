@@ -18,8 +18,9 @@ export function encodeMailboxName(name: string): string {
 }
 
 /**
- * Encodes a category as a keyword, in the same way, but for what no atom may contain (RFC 9051 section 9).
- * @param isWhole whether the first character is encoded as well, whatever it is
+ * Encodes a category as a keyword, in the same way, but for the characters that no atom may contain (RFC 9051 section
+ * 9).
+ * @param isWhole whether the first character is encoded in any case
  */
 export function encodeKeyword(category: string, isWhole = false): string {
   const encoded = (text: string) => text.replaceAll(/&|[^\w!#'+,./:;<=>?@^`|~$-]+/g, encodeRun)

@@ -23,7 +23,7 @@ const WATCH_SECONDS = 120
 
 /** Lines of the server that are reports, and not answers to LIST. */
 interface Reports {
-  /** What becomes of a report. */
+  /** Changes a report, or drops it. */
   change(line: string): string | null
 }
 
@@ -60,12 +60,12 @@ async function arrange({ faults = {}, change = line => line }: { faults?: Faults
     world,
     mail,
     content,
-    /** How many messages the open mailbox has, as the server said last. */
+    /** Number of messages in the open mailbox, as the server last reported it. */
     exists: () => exists,
     reports,
     connect,
     asked: () => proxy.stats.lines.filter(line => line.startsWith('NOTIFY')),
-    /** What the follower does while nothing happens. */
+    /** Acts like the follower while nothing happens. */
     async passQuietly() {
       await mail.watch('INBOX', 0.05, never)
       await mail.listMailboxes()
@@ -79,7 +79,7 @@ async function arrange({ faults = {}, change = line => line }: { faults?: Faults
 }
 
 describe.concurrent('a server that reports all changes', () => {
-  test('is asked once, before the first list', async () => {
+  test('gets one request, before the first list', async () => {
     await using arranged = await arrange()
     await arranged.mail.listMailboxes()
     await arranged.mail.listMailboxes()
@@ -110,7 +110,7 @@ describe.concurrent('a server that reports all changes', () => {
     await noticed(() => world.deleteMailbox('Plans'))
   })
 
-  test('is not noticed for subscriptions, nor for what a list has shown', async () => {
+  test('is not noticed for subscriptions, nor for changes that a list has shown', async () => {
     await using arranged = await arrange()
     const { world, mail } = arranged
     await world.deliver(letters(1), 'Archive')
@@ -217,7 +217,7 @@ describe.concurrent('a server that does not report all changes', () => {
     await arranged.passQuietly()
     expect(mail.passFactor).toBe(1)
 
-    // The report of another change stands for the late one.
+    // The report of another change replaces the late one.
     reports.change = line => line
     const watching = mail.watch('INBOX', WATCH_SECONDS, never)
     await world.deliver(letters(1, 2), 'Archive')
@@ -227,7 +227,7 @@ describe.concurrent('a server that does not report all changes', () => {
     expect([mail.watchesAll, mail.passFactor]).toEqual([true, 4])
   })
 
-  test('is asked again when it stops reporting, but not for ever', async () => {
+  test('gets another request when it stops reporting, but not for ever', async () => {
     await using arranged = await arrange({ change: () => '* OK [NOTIFICATIONOVERFLOW] too much' })
     const { world, mail } = arranged
     await mail.listMailboxes()

@@ -25,14 +25,14 @@ const ARRIVALS: CommandArguments = [
   [atom('PERSONAL'), MESSAGES.slice(0, 2)],
 ]
 
-/** A connection that hands over what the server reports unasked. */
+/** A connection that hands over unsolicited reports of the server. */
 interface ReportedConnection extends CommandConnection {
   reportTo(notifications: Notifications): void
 }
 
 /**
- * What the server reports of all mailboxes of an account over one connection (NOTIFY, RFC 5465), and how that compares
- * with what passes find.
+ * The server's reports about all mailboxes of an account over one connection (NOTIFY, RFC 5465), and their comparison
+ * with the findings of passes.
  */
 export class Notifications {
   readonly #trust: NotifyTrust
@@ -42,12 +42,15 @@ export class Notifications {
   /** Something was reported that no pass has looked at. */
   #hasNews = false
   #isNextListOfPass = true
-  /** The mailboxes that the last pass listed; with null, those that were opened since. Null before the first pass. */
+  /**
+   * The mailboxes that the last pass listed; an entry is null if the mailbox was opened since. Null before the first
+   * pass.
+   */
   #listed: Map<string, MailboxStatus | null> | null = null
-  /** Those that were reported since. */
+  /** Mailboxes that were reported since. */
   readonly #reported = new Set<string>()
   #areNamesReported = false
-  /** Those whose change a pass found before the server reported it. */
+  /** Mailboxes whose change a pass found before the server reported it. */
   #unreported = new Set<string>()
   #wasDisturbed = false
 
@@ -66,7 +69,7 @@ export class Notifications {
     return this.#wasTrusted && this.#trust.isLost
   }
 
-  /** How many times longer than usual the time between two passes may be. */
+  /** Factor by which the time between two passes may exceed the usual one. */
   get passFactor(): number {
     return this.areComplete ? this.#trust.passFactor : 1
   }
@@ -76,7 +79,10 @@ export class Notifications {
     return this.#hasNews || this.#areNamesReported || this.#reported.size > 0
   }
 
-  /** Asks the server to report changes. Called before mailboxes are listed, so that no change lies between the two. */
+  /**
+   * Requests reports of changes from the server. Called before mailboxes are listed, so that no change lies between the
+   * two.
+   */
   async request(connection: ReportedConnection): Promise<void> {
     if (this.#isRequested || !connection.has('NOTIFY') || !this.#trust.isWorthAsking) return
     this.#isRequested = true
@@ -96,7 +102,7 @@ export class Notifications {
   }
 
   /**
-   * Compares the first list of a pass with what was reported.
+   * Compares the first list of a pass with the reports.
    * @param quiet the mailbox that was watched until the time was up and that was left for the list; null if something
    *   else prompted the pass
    */
@@ -132,13 +138,13 @@ export class Notifications {
     else this.#trust.confirmed()
   }
 
-  /** A mailbox was opened. What happens in it is reported in another way, until another one is opened. */
+  /** Notes that a mailbox was opened. Its changes are reported in another way until another one is opened. */
   opened(wireName: string): void {
     const name = keyOf(wireName)
     if (this.#listed?.has(name)) this.#listed.set(name, null)
   }
 
-  /** A mailbox was left although something was reported of it that nobody had read. */
+  /** Notes that a mailbox was left although a report about it was not read. */
   left(wireName: string): void {
     if (this.#scope === 'nothing') return
     this.#report(keyOf(wireName))
@@ -168,7 +174,7 @@ export class Notifications {
     return true
   }
 
-  /** The server stopped reporting. @returns whether it is asked again before the next pass */
+  /** Notes that the server stopped reporting. @returns whether reports are requested again before the next pass */
   reportOverflow(): boolean {
     if (this.#scope === 'nothing') return true
     this.#trust.overflowed()
@@ -202,7 +208,7 @@ function differs(before: MailboxStatus, now: MailboxStatus): boolean {
 }
 
 /**
- * Handles what a server may report of all mailboxes in the answer to any command, or while none is under way.
+ * Handles reports of a server about all mailboxes in the answer to any command, or while none is under way.
  * @param close ends the connection
  */
 export function hearReports(

@@ -6,7 +6,7 @@ const times = (count: number, act: () => void) => {
 }
 
 describe('the time between passes', () => {
-  test('grows with each pass that finds only what was reported, up to its limit', () => {
+  test('grows with each pass that finds only reported changes, up to its limit', () => {
     const trust = new NotifyTrust()
     const factors = Array.from({ length: 5 }, () => {
       const { passFactor } = trust
@@ -52,7 +52,7 @@ describe('the time between passes', () => {
   })
 })
 
-test('a server that stops reporting three times is not asked again', () => {
+test('a server that stops reporting three times gets no more requests', () => {
   const trust = new NotifyTrust()
   times(2, () => trust.overflowed())
   expect(trust.isWorthAsking).toBe(true)
@@ -60,7 +60,7 @@ test('a server that stops reporting three times is not asked again', () => {
   expect(trust.isWorthAsking).toBe(false)
 })
 
-test('a server that stops reporting now and then is asked again', () => {
+test('a server that stops reporting now and then gets another request', () => {
   const trust = new NotifyTrust()
   times(5, () => {
     trust.overflowed()

@@ -1,21 +1,21 @@
 /**
- * How many times longer than usual the time between two passes may be while the server reports the changes of all
+ * Factor by which the time between two passes may exceed the usual one while the server reports the changes of all
  * mailboxes: 15 minutes instead of 45 seconds.
  */
 const PASS_FACTOR_MAX = 20
 const GROWTH = 4
 /** A report may come late by chance, but not this often. */
 const LATE_REPORTS_MAX = 3
-/** A server that stops reporting this often, since there is too much to report, is not asked to again. */
+/** After a server has stopped reporting this often, since there is too much to report, it gets no more requests. */
 const OVERFLOWS_MAX = 3
 
 /**
- * How far the reports of a server (NOTIFY, RFC 5465) are relied upon. Kept over the connections of an account.
+ * Trust in the reports of a server (NOTIFY, RFC 5465). Kept over the connections of an account.
  *
- * The time between passes grows fourfold with each pass that finds only what the server had reported. A pass that finds
- * more makes it short again. A server that does not report a change at all, or reports several too late, loses its trust:
- * the account is polled like one of any other server. What a server did before the time had grown to its limit no longer
- * counts: a change just before a pass is found by it before its report has come.
+ * The time between passes grows fourfold with each pass that finds only changes that the server had reported. A pass
+ * that finds more makes it short again. A server that does not report a change at all, or reports several too late,
+ * loses its trust: the account is polled like one of any other server. Failures from before the time had grown to its
+ * limit no longer count: a change just before a pass is found by it before its report has come.
  */
 export class NotifyTrust {
   readonly #factorMax: number
@@ -28,7 +28,7 @@ export class NotifyTrust {
     this.#factorMax = factorMax
   }
 
-  /** How many times longer than usual the time between two passes may be. */
+  /** Factor by which the time between two passes may exceed the usual one. */
   get passFactor(): number {
     return this.#factor
   }
@@ -37,7 +37,7 @@ export class NotifyTrust {
     return this.#isLost
   }
 
-  /** Whether the server is still to be asked for reports. */
+  /** Whether reports are still to be requested from the server. */
   get isWorthAsking(): boolean {
     return this.#overflows < OVERFLOWS_MAX
   }

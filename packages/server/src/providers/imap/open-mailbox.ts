@@ -10,7 +10,7 @@ import { modseqOf, numberOf, objectIdOf, responseCode, textOf, textsOf } from '.
  */
 export const MESSAGES_MAX = 10_000_000
 
-/** What the server reported about an opened mailbox. */
+/** State of an opened mailbox, as the server reported it. */
 export interface Selected {
   wireName: string
   uidValidity: number
@@ -26,16 +26,16 @@ export interface Selected {
   isWritable: boolean
   /** Flags that the mailbox has, as the server writes them. */
   flags: readonly string[]
-  /** Flags that it keeps, in lower case; null if the server does not say, which means all (RFC 3501 section 7.1). */
+  /** Flags that it keeps, in lower case; null if the server names none, which means all (RFC 3501 section 7.1). */
   permanentFlags: ReadonlySet<string> | null
   /**
-   * The UIDs that certainly name the messages which the index knows under them: those up to `to`, and those from `from` on.
-   * Null: none.
+   * The UIDs that certainly name the same messages as in the index: UIDs up to `to`, and from `from` on. Null if there
+   * are none.
    */
   trusted: { to: number; from: number } | null
 }
 
-/** Handles what a server may report about the open mailbox in the answer to any command. */
+/** Handles reports of a server about the open mailbox in the answer to any command. */
 export function hearUnasked(
   selected: () => Selected | null,
   note: (news: Partial<Notice>) => void,

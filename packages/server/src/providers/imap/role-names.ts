@@ -3,10 +3,11 @@ import type { MailboxRole } from '../mailbox-role.ts'
 type NamedRole = Exclude<MailboxRole, 'inbox' | 'all' | 'important' | 'custom'>
 
 /**
- * What mail programs call the mailboxes of each role, for servers that do not tell roles: in English with its variants,
- * then Arabic, Bulgarian, Catalan, Chinese, Croatian, Czech, Danish, Dutch, Estonian, Finnish, French, German, Greek,
- * Hebrew, Hungarian, Indonesian, Italian, Japanese, Korean, Latvian, Lithuanian, Norwegian, Polish, Portuguese, Romanian,
- * Russian, Slovak, Slovenian, Spanish, Swedish, Thai, Turkish, Ukrainian, Vietnamese. Earlier names win.
+ * Names that mail programs give the mailboxes of each role, for servers that do not announce roles: in English with its
+ * variants, then Arabic, Bulgarian, Catalan, Chinese, Croatian, Czech, Danish, Dutch, Estonian, Finnish, French,
+ * German, Greek, Hebrew, Hungarian, Indonesian, Italian, Japanese, Korean, Latvian, Lithuanian, Norwegian, Polish,
+ * Portuguese, Romanian, Russian, Slovak, Slovenian, Spanish, Swedish, Thai, Turkish, Ukrainian, Vietnamese. Earlier
+ * names win.
  */
 export const ROLE_NAMES: Readonly<Record<NamedRole, readonly string[]>> = {
   sent: [

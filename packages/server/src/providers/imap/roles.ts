@@ -19,7 +19,7 @@ export interface RoleTraits {
   isInbox: boolean
   /** The last part of the path. */
   name: string
-  /** Whether it is at the top level of the account: deeper down a name says little. */
+  /** Whether it is at the top level of the account: deeper down a name means little. */
   isTop: boolean
   attributes: ReadonlySet<string>
   isSelectable: boolean

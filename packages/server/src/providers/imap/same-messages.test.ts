@@ -24,7 +24,7 @@ function knownAs(number: number, isSuspect = false): KnownMessage {
   }
 }
 
-/** An inbox with letters, and how often a header was asked for. */
+/** An inbox with letters, and the number of headers that were fetched. */
 async function openLetters(count: number) {
   const arranged = await openProxiedMailbox(server())
   const uids = await arranged.world.deliver(letters(count))
@@ -37,7 +37,7 @@ async function openLetters(count: number) {
 }
 
 describe('before messages are marked', () => {
-  test('a mailbox that was opened for that is asked about once', async () => {
+  test('a mailbox that was opened for this takes one check', async () => {
     await using inbox = await openLetters(3)
     const { uids, at, asked, world } = inbox
     await using account = await inbox.connect()
@@ -54,7 +54,7 @@ describe('before messages are marked', () => {
   test.each<[string, boolean, number]>([
     ['whose numbers are under suspicion', true, 1],
     ['that is behind its cursor', false, 1_000],
-  ])('a mailbox %s is asked about each of them', async (_, isSuspect, uidNext) => {
+  ])('a mailbox %s takes a check of each message', async (_, isSuspect, uidNext) => {
     await using inbox = await openLetters(2)
     await using account = await inbox.connect()
     for (const number of [2, 1]) {
@@ -66,7 +66,7 @@ describe('before messages are marked', () => {
   })
 })
 
-describe('a message of another Message-ID than the index knows', () => {
+describe('a message of another Message-ID than in the index', () => {
   test.each(['flags', 'move', 'move without MOVE', 'remove'] as const)(
     'is left alone by a change: %s',
     async change => {
@@ -125,7 +125,7 @@ describe('a message of another Message-ID than the index knows', () => {
     expect(Buffer.concat(await read(knownAs(1))).length).toBeGreaterThan(0)
   })
 
-  test('is left out of what is read together', async () => {
+  test('is left out of a joint read', async () => {
     await using inbox = await openLetters(3)
     await using account = await inbox.connect()
     const [first, second, third] = inbox.uids as [number, number, number]

@@ -11,18 +11,18 @@ const ITEMS = [
   { type: 'ATOM', value: 'BODY.PEEK', section: [atom('HEADER.FIELDS'), [atom('MESSAGE-ID')]] },
 ]
 
-/** What an open mailbox has under UIDs that the index knows. Those that are gone are in none of the three. */
+/** The messages of an open mailbox under UIDs of the index. UIDs that are gone are in none of the three. */
 export interface Recognised {
   same: number[]
-  /** Other messages, under UIDs that were given again. */
+  /** Other messages, under reused UIDs. */
   others: number[]
   /** Messages that the server does not give. */
   unreadable: number[]
 }
 
 /**
- * Compares messages of the open mailbox with what the index knows them by. A Message-ID that is not the expected one is
- * believed only if the message reads so as the index reads it: servers find fields in broken headers differently.
+ * Compares messages of the open mailbox with their marks in the index. An unexpected Message-ID is believed only if our
+ * own parser finds it, too: servers find fields in broken headers differently.
  */
 export async function recogniseMessages(
   place: FetchPlace,
@@ -49,12 +49,15 @@ export async function recogniseMessages(
   return recognised
 }
 
-/** Whether a header, or the beginning of a message, has the Message-ID that the index knows a message by. */
+/** Whether a header, or the beginning of a message, has the Message-ID of a message of the index. */
 export function hasMessageId(source: Buffer, { internetMessageId }: KnownMessage): boolean {
   return internetMessageId !== null && summarize(source).internetMessageId === internetMessageId
 }
 
-/** Without a Message-ID, fields decide that neither the size nor the reading of addresses changes. */
+/**
+ * Whether two messages are the same. Without a Message-ID, fields decide that depend neither on the size nor on the
+ * parsing of addresses.
+ */
 function isSame(
   known: KnownMessage,
   { internetMessageId, identity, subject, sentAt }: RemoteMessage,

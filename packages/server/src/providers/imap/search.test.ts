@@ -6,7 +6,7 @@ import { searchFrom, searchPresent } from './search.ts'
 /** A connection to a mailbox with messages 1 to `count`. The server does something before it carries out a search. */
 async function arrange(count: number, disturb: (mailbox: Disturbed) => void) {
   await using opened = new AsyncDisposableStack()
-  /** What the session of the client numbers, and which of that is left. */
+  /** The messages that the client's session numbers, and the ones that are left. */
   let session = Array.from({ length: count }, (_, index) => index + 1)
   const gone = new Set<number>()
   const server = opened.use(
@@ -36,7 +36,7 @@ async function arrange(count: number, disturb: (mailbox: Disturbed) => void) {
 
 interface Disturbed {
   expunge(uids: readonly number[]): void
-  /** Says which were expunged. */
+  /** Reports the expunged messages to the client. */
   report(): void
 }
 
@@ -61,7 +61,7 @@ describe('searchFrom', () => {
     expect([...(await searchFrom(arranged.connection, 5_001, 20_000))]).toEqual(left)
   })
 
-  test('asks once about a few new messages of a large mailbox', async () => {
+  test('makes one search for a few new messages of a large mailbox', async () => {
     let searches = 0
     await using arranged = await arrange(20_000, () => void searches++)
     expect([...(await searchFrom(arranged.connection, 19_998, 20_000))]).toEqual([19_998, 19_999, 20_000])

@@ -54,8 +54,8 @@ async function search(
 }
 
 /**
- * UIDs of the messages with these sequence numbers, ascending; with `since`, only those received around that time or
- * later.
+ * UIDs of the messages with these sequence numbers, ascending; with `since`, only of messages received around that time
+ * or later.
  */
 export function searchSequence(
   connection: ImapConnection,
@@ -132,7 +132,7 @@ export async function searchFrom(
   return concatenate(chunks.toReversed())
 }
 
-/** Those of ascending UIDs that exist; with `since`, only those received around that time or later. */
+/** The given UIDs, ascending, that exist; with `since`, only of messages received around that time or later. */
 export async function searchPresent(
   connection: ImapConnection,
   uids: Uint32Array | readonly number[],

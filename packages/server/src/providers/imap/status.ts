@@ -20,7 +20,7 @@ export function compact(text: string): string {
   return Buffer.from(text).toString()
 }
 
-/** What a STATUS answer says of a mailbox. Null if its name is longer than the limit. */
+/** Reads the status of a mailbox from a STATUS answer. Null if its name is longer than the limit. */
 export function readStatus(values: ImapAttribute[]): { name: string; status: MailboxStatus } | null {
   const name = nameOf(values[0])
   if (name === null) return null

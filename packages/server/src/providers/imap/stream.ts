@@ -13,19 +13,19 @@ const asking = (set: string, names: readonly string[]): CommandArguments => [
   names.map(value => ({ type: 'ATOM', value })),
 ]
 
-/** What to ask `streamFlags` for the flags of a set of UIDs. */
+/** Arguments with which `streamFlags` fetches the flags of a set of UIDs. */
 export const flagsOf = (set: string): CommandArguments => asking(set, ['UID', 'FLAGS'])
 
-/** What to ask it for the times of arrival and the sizes as well. */
+/** Arguments with which it fetches the times of arrival and the sizes as well. */
 export const factsOf = (set: string): CommandArguments =>
   asking(set, ['UID', 'FLAGS', 'INTERNALDATE', 'RFC822.SIZE'])
 
 export interface FetchedFlags {
   uid: number
   flags: RemoteFlags
-  /** Null if it was not asked for, or cannot be read. */
+  /** Null if it was not fetched, or cannot be read. */
   receivedAt: Date | null
-  /** Bytes; 0 if it was not asked for. */
+  /** Bytes; 0 if it was not fetched. */
   size: number
 }
 

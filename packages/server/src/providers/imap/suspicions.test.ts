@@ -3,7 +3,7 @@ import { Suspicions } from './suspicions.ts'
 
 const UIDS = Array.from({ length: 500 }, (_, index) => index + 1)
 
-/** Fetches everything over connections that die whenever one of `poison` is asked for. */
+/** Fetches everything over connections that die whenever one of `poison` is fetched. */
 function readAll(suspicions: Suspicions, poison: ReadonlySet<number>) {
   const read = new Set<number>()
   const givenUp = new Set<number>()

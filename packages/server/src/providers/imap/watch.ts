@@ -19,7 +19,7 @@ export interface Watching {
   keepAliveMs: number
   /** Interval of polling a server without IDLE. */
   pollMs: number
-  /** Set when the server turns out not to support IDLE, whatever it announces. */
+  /** Set when the server turns out not to support IDLE, despite its capabilities. */
   isIdleBroken: boolean
 }
 
@@ -94,7 +94,7 @@ async function poll(
   if (!signal.aborted) await connection.poke()
 }
 
-/** What happened between the last comparison and now, if the mailbox was opened again in between. */
+/** The changes between the last comparison and now, if the mailbox was opened again in between. */
 function changesSince(before: Compared | undefined, now: Selected | null): Notice {
   if (!before || !now) return { arrived: false, changed: false, gone: false }
   return {

@@ -28,7 +28,7 @@ async function startServer(serve: (socket: Socket) => void) {
   }
 }
 
-/** Says the same without end, from the beginning or after the client's first word. */
+/** A server that sends the same text without end, from the beginning or after the client's first word. */
 async function startFlood(text: string, greeting: string | null) {
   let sent = 0
   const server = await startServer(socket => {
@@ -123,7 +123,7 @@ test.each([
   ],
   ['a refusal, printable', '554 go\u001b[2J away\r\n', 'unavailable', /: 554 go \[2J away$/],
   ['a refusal, cut', `554 ${'x'.repeat(5000)}\r\n`, 'unavailable', /^.{200,250}$/],
-])('tells callers of a greeting: %s', async (_, greeting, kind, message) => {
+])('describes a greeting to callers: %s', async (_, greeting, kind, message) => {
   await using server = await startServer(socket => socket.write(greeting))
 
   await expect(check(server.port)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) })

@@ -8,7 +8,7 @@ const LOCAL = /(?:^|\.)(?:localhost|local|internal|lan|home|home\.arpa|invalid|t
 
 /**
  * The name for EHLO: the host of the address at which clients reach the service, if that is public. The name of the
- * machine is never told.
+ * machine is never sent.
  */
 export function clientName(baseUrl: string | null): string {
   const host = baseUrl && URL.canParse(baseUrl) ? parseHost(new URL(baseUrl).hostname) : null

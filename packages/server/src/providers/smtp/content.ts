@@ -44,7 +44,7 @@ class DotStuffer {
     return dots.length > 0 ? withDots(chunk, dots) : chunk
   }
 
-  /** What is missing until the line of the dot. */
+  /** The bytes that are missing before the line with the dot. */
   end(): Uint8Array {
     if (this.#last === CR) throw bareLineEnd()
     return this.#isLineStart ? new Uint8Array() : Buffer.from('\r\n')

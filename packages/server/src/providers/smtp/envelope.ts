@@ -9,13 +9,13 @@ export interface EnvelopePlan {
   /** Set if the message cannot be sent by this server at all. */
   refusal: Refusal | null
   mail: string
-  /** Recipients that the server is asked about, with the line for each. */
+  /** Recipients that are sent to the server, with the line for each. */
   recipients: Array<{ address: string; line: string }>
   /** Recipients that it cannot have. */
   refused: RecipientOutcome[]
 }
 
-/** Decides from what the server offers which commands the envelope of a message takes. */
+/** Decides by the server's extensions which commands the envelope of a message takes. */
 export function planEnvelope(
   { envelope, content, envelopeId }: Pick<OutgoingMessage, 'envelope' | 'content' | 'envelopeId'>,
   limits: Extensions,

@@ -1,11 +1,11 @@
 import type { SendingLimits } from '../sending.ts'
 import type { Reply } from './reply.ts'
 
-/** What a server said to EHLO. */
+/** A server's answer to EHLO. */
 export interface Extensions extends Omit<SendingLimits, 'readsHeader'> {
   hasStartTls: boolean
   hasPipelining: boolean
-  /** Upper case; empty if nobody can log in. */
+  /** Upper case; empty if there is no way to log in. */
   authMechanisms: readonly string[]
 }
 
@@ -42,7 +42,7 @@ export function readExtensions({ lines }: Reply): Extensions {
   }
 }
 
-/** RFC 1870 section 3: zero or no number says that there is no fixed limit. */
+/** Reads the limit of a message (RFC 1870 section 3): zero or no number means that there is no fixed limit. */
 function readSize(text: string | undefined): number | null {
   if (!text || !/^\d{1,15}$/.test(text)) return null
   return Number(text) || null

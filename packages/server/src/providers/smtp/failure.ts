@@ -53,7 +53,7 @@ export function sessionFailure(what: string, reply: Reply): ProviderFailure {
 
 /**
  * The reply to AUTH. RFC 4954 section 6: 4yz is a problem of the server, 5yz one of the credentials. A server may
- * repeat what it was sent, so its words are shown without the secrets.
+ * repeat the command, so its words are shown without the secrets.
  */
 export function loginFailure(reply: Reply, secrets: readonly string[]): ProviderFailure {
   const text = secrets.reduce((words, secret) => words.replaceAll(secret, '…'), wordsOf(reply))
@@ -75,7 +75,7 @@ function isThrottled(reply: Reply): boolean {
 }
 
 /**
- * Whether a reply to RCPT says that the message has too many recipients: RFC 3463 section 3.6, and the code of old
+ * Whether a reply to RCPT means that the message has too many recipients: RFC 3463 section 3.6, and the code of old
  * servers (RFC 5321 section 4.5.3.1.10).
  */
 export function isOneTooMany(reply: Reply): boolean {

@@ -8,7 +8,7 @@ export type SmtpLogin = { user: string } & ({ password: string } | { accessToken
 export interface LoginExchange {
   line: string
   answers: readonly string[]
-  /** What must not be shown if the server repeats it. */
+  /** Texts that must not be shown if the server repeats them. */
   secrets: readonly string[]
 }
 
@@ -55,7 +55,7 @@ export async function logIn(
   if (mechanisms.length === 0) return
   const exchange = planLogin(login, mechanisms, server)
   if (!exchange)
-    throw new ProviderFailure('unsupported', 'The server offers no way to log in that this service knows.')
+    throw new ProviderFailure('unsupported', 'The server offers no way to log in that this service supports.')
   let reply = await wire.command(exchange.line, server.seconds)
   for (const answer of exchange.answers) {
     if (reply.code !== 334) break

@@ -8,7 +8,7 @@ const REPLY_LINES_MAX = 100
 
 /** RFC 5321 section 4.2, with any second digit: servers in use answer with 571, for example. */
 const REPLY_LINE = /^([2-5]\d\d)(?:([ -])(.*))?$/s
-/** RFC 2034 section 4; the class is that of the reply. */
+/** RFC 2034 section 4; the class equals the reply's. */
 const ENHANCED = /^([245])\.(\d{1,3})\.(\d{1,3})(?= |$)/
 
 export interface Reply {
@@ -22,7 +22,7 @@ export class NotSmtp extends Error {
   override name = 'NotSmtp'
 }
 
-/** Cuts what a server sends into replies. Holds at most one unfinished reply, which has a bound. */
+/** Cuts the bytes of a server into replies. Holds at most one unfinished reply, which has a bound. */
 export class ReplyReader {
   #rest: Buffer = Buffer.alloc(0)
   #lines: string[] = []

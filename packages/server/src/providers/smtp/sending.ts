@@ -6,14 +6,14 @@ import type { SmtpLogin } from './login.ts'
 import { openSession, type SmtpEndpoint, type SmtpSession } from './session.ts'
 import { hand } from './transaction.ts'
 
-/** From the first attempt to connect until the end of the login. */
+/** Seconds from the first attempt to connect until the end of the login. */
 const LOGIN_SECONDS = 60
 const RESET_SECONDS = 20
 
 export interface SmtpAccountOptions {
   endpoint: SmtpEndpoint
   login: SmtpLogin
-  /** Ends the connection, whatever is being done over it. */
+  /** Ends the connection at any moment. */
   signal: AbortSignal
 }
 
@@ -58,12 +58,12 @@ function smtpSending(session: SmtpSession): SendingProvider {
       isClean = outcome.recipients.some(({ refusal }) => refusal === null)
       return outcome
     },
-    // SMTP has no way to ask (RFC 5321 section 4.5.5 knows reports of failures only).
+    // SMTP has no look-up (RFC 5321 section 4.5.5 defines reports of failures only).
     lookUp: async () => ({ outcome: 'not_known' }),
   }
 }
 
-/** RFC 5321 section 4.1.1.5: what a refused message left behind is forgotten. */
+/** RFC 5321 section 4.1.1.5: RSET clears the state that a refused message left behind. */
 async function reset(wire: SmtpSession['wire']): Promise<void> {
   try {
     const reply = await wire.command('RSET', RESET_SECONDS)

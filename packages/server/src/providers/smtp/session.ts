@@ -15,7 +15,7 @@ export interface SmtpEndpoint {
   security: 'tls' | 'starttls' | 'none'
   /** The authorities to trust; the public ones by default. */
   authorities?: SecureContext | undefined
-  /** The name that EHLO says, see `clientName`. */
+  /** The name in EHLO, see `clientName`. */
   clientName: string
   /** Called when the server has greeted. */
   onGreeting?: () => void
@@ -27,8 +27,8 @@ export interface SmtpSession {
 }
 
 /**
- * Connects, greets, secures and logs in (unless `login` is null), all within `seconds`. TLS is verified and at least 1.2; with `starttls`,
- * nothing but EHLO is said before the handshake. Throws `ProviderFailure`: nothing was accepted.
+ * Connects, greets, secures and logs in (unless `login` is null), all within `seconds`. TLS is verified and at least
+ * 1.2; with `starttls`, nothing but EHLO is sent before the handshake. Throws `ProviderFailure`: nothing was accepted.
  */
 export async function openSession(
   endpoint: SmtpEndpoint,
@@ -82,7 +82,7 @@ async function begin(
     const reply = await wire.command('STARTTLS', seconds)
     if (reply.code !== 220) throw sessionFailure('The server refused STARTTLS', reply)
     await wire.secure(host, authorities, seconds)
-    // RFC 3207 section 4.2: what was offered before the handshake is forgotten.
+    // RFC 3207 section 4.2: extensions from before the handshake are discarded.
     extensions = await greet(wire, clientName, seconds)
   }
   if (login) await logIn(wire, login, extensions.authMechanisms, { host, port, seconds })
@@ -91,7 +91,7 @@ async function begin(
 
 async function readGreeting(wire: SmtpWire, seconds: number): Promise<void> {
   const greeting = await wire.read(seconds).catch((error: unknown) => {
-    // What another kind of service says first must not be shown.
+    // The first words of another kind of service must not be shown.
     if (!(error instanceof ProviderFailure && error.cause instanceof NotSmtp)) throw error
     throw new ProviderFailure(
       'unsupported',
@@ -105,7 +105,7 @@ async function readGreeting(wire: SmtpWire, seconds: number): Promise<void> {
 async function greet(wire: SmtpWire, clientName: string, seconds: number): Promise<Extensions> {
   const reply = await wire.command(`EHLO ${clientName}`, seconds)
   if (reply.code === 250) return readExtensions(reply)
-  // RFC 5321 section 3.2: a server that knows no EHLO knows no extension.
+  // RFC 5321 section 3.2: a server without EHLO has no extensions.
   if (reply.code < 500) throw sessionFailure('The server refused the connection', reply)
   const old = await wire.command(`HELO ${clientName}`, seconds)
   if (old.code !== 250) throw sessionFailure('The server refused the connection', old)

@@ -55,7 +55,7 @@ export async function hand(session: SmtpSession, message: OutgoingMessage): Prom
   return outcome.end(await endContent(wire))
 }
 
-/** Collects what becomes of each recipient. */
+/** Collects the outcome of each recipient. */
 class Outcome {
   readonly #to: readonly string[]
   readonly #refusals: Map<string, Refusal | null>
@@ -111,7 +111,7 @@ async function sendEnvelope(
   return refusal
 }
 
-/** Reads what is said of the recipients of a refused sender. A server that leaves instead has said enough. */
+/** Reads the replies to the recipients of a refused sender. A server that disconnects instead needs no more. */
 async function skipReplies(count: number, read: () => Promise<Reply>): Promise<void> {
   try {
     for (let left = count; left > 0; left--) if ((await read()).code === 421) return
@@ -169,7 +169,7 @@ class LostContent extends Error {
   }
 }
 
-/** A server that answers before the dot has accepted nothing, and takes what follows for commands. */
+/** A server that answers before the dot has accepted nothing, and takes further bytes for commands. */
 async function earlyRefusal(wire: SmtpWire): Promise<Refusal> {
   const reply = await wire.read(0)
   if (reply.code === 421) throw accountFailure(reply)
@@ -187,7 +187,7 @@ function abandon(wire: SmtpWire, isPermanent: boolean, status: string, message: 
   return { of: 'message', isPermanent, isTooLarge: false, status, message }
 }
 
-/** Sends the dot and waits for what becomes of the message. */
+/** Sends the dot and waits for the outcome of the message. */
 async function endContent(wire: SmtpWire): Promise<Refusal | null> {
   if (!wire.isOpen && !wire.hasReply) throw accountLost()
   if (wire.hasReply) return earlyRefusal(wire)

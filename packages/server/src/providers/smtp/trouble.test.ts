@@ -56,7 +56,7 @@ function startSink(options: Partial<SmtpSinkOptions> = {}): Promise<SmtpSink> {
 
 const drop: SinkAnswer = { does: 'drop' }
 
-describe('what concerns the account or its server', () => {
+describe('a failure of the account or its server', () => {
   test.each<[SinkStep, SinkAnswer, string]>([
     ['connect', '421 4.3.2 closing', 'unavailable'],
     ['connect', '421 4.7.0 too many connections', 'throttled'],
@@ -91,7 +91,7 @@ describe('what concerns the account or its server', () => {
   })
 })
 
-describe('what concerns the message', () => {
+describe('a failure of the message', () => {
   test.each<[SinkStep, string, object]>([
     ['mail', '450 4.2.1 later', { of: 'message', isPermanent: false, status: '4.2.1' }],
     ['mail', '550 5.7.1 not from you', { of: 'message', isPermanent: true, isTooLarge: false }],
@@ -114,7 +114,7 @@ describe('what concerns the message', () => {
     expect(await sink.accepted()).toEqual([])
   })
 
-  test('keeps what was said of a recipient when the message is refused later', async () => {
+  test('keeps the reply to a recipient when the message is refused later', async () => {
     await using sink = await startSink()
     sink.behave = ({ step, argument }) =>
       step === 'dot' ? '451 4.3.0 later' : argument === 'one@sink.test' ? '550 5.1.1 unknown' : null
@@ -249,7 +249,7 @@ describe('a hostile server', () => {
     expect(sink.poured).toBeLessThan(POURED_BYTES_MAX)
   })
 
-  test('that answers twice is not asked again, so that no answer counts for another message', async () => {
+  test('that answers twice gets no more commands, so that no answer counts for another message', async () => {
     await using sink = await startSink()
     sink.behave = ({ step }) => (step === 'dot' ? '250 2.0.0 ok\r\n250 2.0.0 ok' : null)
     await using account = await connect(sink.port)
@@ -299,7 +299,7 @@ describe('TLS', () => {
     expect(sink.commands.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
   })
 
-  test('says nothing more to a server that lost its STARTTLS', async () => {
+  test('sends nothing more to a server that lost its STARTTLS', async () => {
     await using sink = await startSink()
     await expect(connect(sink.port, { security: 'starttls' })).rejects.toMatchObject({ kind: 'unsupported' })
     expect(sink.commands.filter(line => !line.startsWith('EHLO'))).toEqual([])
@@ -319,7 +319,7 @@ describe('TLS', () => {
   )
 })
 
-describe('what is asked', () => {
+describe('a session', () => {
   const grün = { ...contentOf(letterOf('8bit', `grün${CRLF}`)) }
 
   test('uses each extension that is offered', async () => {
@@ -352,7 +352,7 @@ describe('what is asked', () => {
     expect(message).toMatchObject({ to: ['one@sink.test'], mailParameters: [], rcptParameters: [[]] })
   })
 
-  test('asks a server without EHLO by HELO', async () => {
+  test('greets a server without EHLO by HELO', async () => {
     await using sink = await startSmtpSink()
     sink.behave = ({ step, argument }) => {
       if (step === 'ehlo') return '502 5.5.1 what?'
@@ -370,7 +370,7 @@ describe('what is asked', () => {
     expect(sink.commands).toContain('AUTH LOGIN')
   })
 
-  test('asks for sender and recipients in one go where PIPELINING is offered', async () => {
+  test('sends sender and recipients in one go if PIPELINING is offered', async () => {
     let received = ''
     const server = createServer(socket => {
       socket.on('error', () => {})

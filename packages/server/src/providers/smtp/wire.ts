@@ -7,8 +7,8 @@ import { type Reply, ReplyReader, tooMuch } from './reply.ts'
 const CLOSE_SECONDS = 2
 
 /**
- * One connection as replies in and lines out. It is destroyed at the first reply that nobody asked for, so what a
- * server sends costs one reply at most. Each wait has a time of its own, whatever arrives meanwhile.
+ * One connection as replies in and lines out. It is destroyed at the first reply without a command, so a server can
+ * cost one reply at most. Each wait has a time of its own, which arriving bytes do not extend.
  */
 export class SmtpWire {
   #socket: Socket
@@ -70,7 +70,9 @@ export class SmtpWire {
     if (this.#failure && !this.hasReply) throw this.#failure
   }
 
-  /** Speaks TLS from here on. What arrived before the handshake was not protected: any of it ends the connection. */
+  /**
+   * Uses TLS from here on. Bytes that arrived before the handshake were not protected: any of them end the connection.
+   */
   async secure(host: string, authorities: SecureContext | undefined, seconds: number): Promise<void> {
     const plain = this.#socket
     if (this.#reader.hasRest || this.hasReply) this.destroy(tooMuch())
@@ -104,7 +106,7 @@ export class SmtpWire {
     this.destroy(new ProviderFailure('unavailable', message, { isBeforeAcceptance: true }))
   }
 
-  /** Ends the connection; who waits is told the reason. */
+  /** Ends the connection; a pending wait rejects with the reason. */
   destroy(failure: ProviderFailure): void {
     this.#failure ??= failure
     this.#socket.destroy()
@@ -139,7 +141,7 @@ export class SmtpWire {
 
   #take(reply: Reply): void {
     if (this.#failure) return
-    // RFC 5321 section 3.8: a server that has to go says 421 at any time.
+    // RFC 5321 section 3.8: a server that shuts down may send 421 at any time.
     if (this.#expected === 0 && reply.code !== 421) throw tooMuch()
     if (this.#expected > 0) this.#expected--
     this.#replies.push(reply)

@@ -40,7 +40,7 @@ describe('ReplyReader', () => {
     ['too many lines', '250-a\r\n'.repeat(101)],
   ])('refuses %s', (_, text) => expect(() => readAll(text)).toThrow())
 
-  test('reads the same replies in whatever pieces they come', () => {
+  test('reads the same replies in any pieces', () => {
     const text = '220-a\r\n220 b\r\n250 c\r\n550-5.1.1 d\r\n550 5.1.1 e\r\n'
     const whole = readAll(text)
     fc.assert(
@@ -81,7 +81,7 @@ test.each([
   [['mx', 'SIZE', 'AUTH=LOGIN'], { ...NO_EXTENSIONS, authMechanisms: ['LOGIN'] }],
   [['mx', 'SIZE 0'], NO_EXTENSIONS],
   [['mx', 'SIZE 99999999999999999999'], NO_EXTENSIONS],
-  // The first line is the server's name, whatever it looks like.
+  // The first line is the server's name, in any form.
   [['STARTTLS'], NO_EXTENSIONS],
 ])('reads the extensions %j', (lines, extensions) =>
   expect(readExtensions({ code: 250, lines })).toEqual(extensions),
@@ -126,7 +126,7 @@ test.each([
   ['https://Grün.example.com', 'xn--grn-ioa.example.com'],
   ['https://93.184.216.34', '[93.184.216.34]'],
   ['https://[2606:2800:220:1::1]', '[IPv6:2606:2800:220:1::1]'],
-])('a service at %s says EHLO %s', (baseUrl, name) => expect(clientName(baseUrl)).toBe(name))
+])('a service at %s sends EHLO %s', (baseUrl, name) => expect(clientName(baseUrl)).toBe(name))
 
 test('writes xtext', () => expect(xtext('a+b=c <é>')).toBe('a+2Bb+3Dc+20<+E9>'))
 

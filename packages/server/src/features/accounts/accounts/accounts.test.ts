@@ -201,7 +201,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     })
   })
 
-  test('merges settings over those of the tenant, and resets them', async () => {
+  test('merges settings over the settings of the tenant, and resets them', async () => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const path = `/v1/accounts/${id}`

@@ -80,7 +80,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     },
   )
 
-  test('replaces and removes servers, and checks only those that change, with the stored password', async () => {
+  test('replaces and removes servers, and checks only the changed ones, with the stored password', async () => {
     const app = await newTenant()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
@@ -131,7 +131,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     await refused(smtpElsewhere, 'password')
     await refused({ ...imapElsewhere, smtpPassword: user.password }, 'password')
     await refused({ ...smtpElsewhere, smtpPassword: null }, 'password')
-    // Now that it has its own password, the SMTP server no longer knows the other one.
+    // The SMTP server has its own password now, so the IMAP password no longer suffices.
     await app.patch(path, { smtpPassword: user.password })
     await refused(smtpElsewhere, 'smtpPassword')
     await refused({ ...smtpElsewhere, password: user.password }, 'smtpPassword')
@@ -170,7 +170,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     return { app, user, path, smtp, elsewhere, made, [Symbol.asyncDispose]: () => owned.disposeAsync() }
   }
 
-  test('requires the SMTP password before it uses a host that knows only the other one', async () => {
+  test('requires the SMTP password before it uses a host that was given only the other one', async () => {
     await using world = await openElsewhere()
     const { app, path, smtp, made } = world
     const connections = smtp.connections
@@ -193,7 +193,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
         select count(*)::integer as count from pg_locks
         where not granted and relation = 'account_secret'::regclass`
       await expect.poll(async () => (await waiting.execute(tx)).rows[0]?.count).toBe(1)
-      // Does what another request would do that removes the SMTP server and its own password.
+      // Acts like another request that removes the SMTP server and its own password.
       await sql`update account set imap = jsonb_set(imap, '{smtp}', 'null')`.execute(tx)
       await sql`delete from account_secret where name = 'smtp_password'`.execute(tx)
       return { answer }

@@ -78,7 +78,7 @@ export async function recordImapChange(
 ): Promise<AccountView> {
   const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
   const isSame = isDeepStrictEqual(locked.imap, current)
-  // What was checked may not fit what another request stored while we logged in.
+  // The checked servers may not fit the ones that another request stored during the login.
   if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== stamp) refuse('provider_conflict')
   unit.wake(accountId)
   return storeChange(signIn, unit, locked, plan)
@@ -164,7 +164,7 @@ async function planLogins(
 
 /**
  * A stored password is sent only to the hosts that it was given for. Otherwise, a caller who may change the servers but
- * was never told the password could have it sent to a server of their own and read it there.
+ * does not have the password could have it sent to a server of their own and read it there.
  */
 function requireKnownHost(
   server: 'imap' | 'smtp',

@@ -193,7 +193,7 @@ describe('POST /v1/accounts', () => {
     expect(await answer.waiting).toMatchObject({ status, body: { code } })
   })
 
-  test('refuses a tenant whose payment becomes overdue while the provider is asked', async () => {
+  test('refuses a tenant whose payment becomes overdue during the calls to the provider', async () => {
     const other = await at.app.createTenant('overdue')
     const { refreshToken } = await at.newGrant()
     const answer = await at.app.db.transaction().execute(async billing => {
@@ -206,7 +206,7 @@ describe('POST /v1/accounts', () => {
     expect((await other.get<{ items: unknown[] }>('/v1/accounts')).body.items).toEqual([])
   })
 
-  test('turns off what the user did not grant, until it is granted', async () => {
+  test('turns off halves that the user did not grant, until they are granted', async () => {
     const { email, refreshToken } = await at.newGrant([...WHO, MAIL])
     const { body: account } = await at.connect(refreshToken)
     expect(account).toMatchObject({
@@ -232,7 +232,7 @@ describe('POST /v1/accounts', () => {
     expect(await turnOn()).toMatchObject({ status: 200, body: { settings: { calendarEnabled: true } } })
   })
 
-  test('knows the user again, whatever the address is called', async () => {
+  test('recognises the user, even under another address', async () => {
     const { email, refreshToken } = await at.newGrant()
     const { body: account } = await at.connect(refreshToken, { externalRef: 'one' })
     const again = await at.newGrant(ALL, email)
@@ -247,7 +247,7 @@ describe('POST /v1/accounts', () => {
       .where('id', '=', account.id)
       .execute()
     expect(await at.connect(again.refreshToken)).toMatchObject(exists)
-    // Without openid nobody is named, and the address counts.
+    // Without openid there is no subject, and the address counts.
     await at.app.db.updateTable('account').set({ email }).where('id', '=', account.id).execute()
     expect(await at.connect((await at.newGrant([MAIL], email)).refreshToken)).toMatchObject(exists)
   })
@@ -279,7 +279,7 @@ describe('POST /v1/accounts', () => {
     },
   )
 
-  test('does not give the account of a former user to whoever has the address now', async () => {
+  test('does not give the account of a former user to the present user of the address', async () => {
     const { email, refreshToken } = await at.newGrant()
     const { body: account } = await at.connect(refreshToken)
     await at.app.db

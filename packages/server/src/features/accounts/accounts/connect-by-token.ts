@@ -18,7 +18,7 @@ import type { AccountKeys } from '../../../accounts/secrets.ts'
 /** The time that all calls to the provider may take together. */
 const SECONDS_MAX = 50
 
-/** What connecting accounts by OAuth takes besides the database. */
+/** Dependencies of connecting accounts by OAuth besides the database. */
 export interface OAuthServices {
   accountKeys: AccountKeys
   clients: OAuthClients
@@ -50,7 +50,7 @@ export async function connectByToken(
     .catch((error: unknown) => refuseFailure(error, 'grant'))
   requireHalves(grant, settings)
   return context.change(async unit => {
-    // The app may have been deleted while the provider was asked.
+    // The app may have been deleted during the calls to the provider.
     if (client.appId !== null && !(await holdApp(unit, client.appId)))
       refuse(oauthAppId === undefined ? 'provider_not_configured' : 'unknown_oauth_app')
     const signedIn = { client, grant, asked: { calendar: true, contacts: true } }
@@ -58,7 +58,7 @@ export async function connectByToken(
   })
 }
 
-/** Who asks for a half by its name must have the permission. What only the tenant's settings turn on is left off. */
+/** A request that names a half needs the permission. A half that only the tenant's settings turn on is left off. */
 function requireHalves({ halves }: Grant, settings: AccountInput['settings']): void {
   const isMissing =
     (settings?.calendarEnabled && !halves.calendar) || (settings?.contactsEnabled && !halves.contacts)

@@ -178,7 +178,7 @@ describe('POST /v1/imap-accounts', () => {
     expect(smtp.commands.join()).not.toContain('AUTH')
   })
 
-  test('says what to do if the port does not use TLS', async () => {
+  test('gives advice if the port does not use TLS', async () => {
     const app = await newTenant()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)

@@ -53,7 +53,7 @@ export async function connectImapAccount(
   })
 }
 
-/** A mailbox whose servers accepted a login, with what they were logged in to with. */
+/** A mailbox whose servers accepted a login, with the passwords of the login. */
 export interface CheckedMailbox {
   servers: ImapServers
   password: Secret

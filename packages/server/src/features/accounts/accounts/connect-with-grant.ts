@@ -30,11 +30,11 @@ import {
   updateAccount,
 } from '../../../accounts/store.ts'
 
-/** What somebody granted, and to which OAuth app. */
+/** The grant of a user, and the OAuth app that received it. */
 export interface SignedIn {
   client: OAuthClient
   grant: Grant
-  /** The halves that the user was asked for. */
+  /** The halves that the user was asked to grant. */
   asked: Halves
 }
 
@@ -45,8 +45,8 @@ export interface ConnectOptions extends SignedIn {
 }
 
 /**
- * Refuses what can be refused before anybody signs in: an overdue payment, settings that the plan forbids, and a plan that
- * allows no more accounts, unless one of the tenant's accounts waits for a new grant. Counts only within
+ * Refuses all that can be refused before the user signs in: an overdue payment, settings that the plan forbids, and a
+ * plan that allows no more accounts, unless one of the tenant's accounts waits for a new grant. Counts only within
  * `connectWithGrant`.
  */
 export async function requireRoomForGrant(
@@ -62,7 +62,7 @@ export async function requireRoomForGrant(
 }
 
 /**
- * Makes an account of the mailbox that somebody signed in to, and announces it. An account of this mailbox that has lost
+ * Makes an account of the mailbox that a user signed in to, and announces it. An account of this mailbox that has lost
  * its grant is renewed instead, unless another `externalRef` is named.
  */
 export async function connectWithGrant(
@@ -97,7 +97,7 @@ export async function reconnectWithGrant(
   return renew(unit, keys, account, signedIn)
 }
 
-/** By its subject; where that is not known, by its address. */
+/** Finds the account by its subject, or by its address if the subject is unknown. */
 async function findAccountIdOf(unit: ChangeUnit, { subject, email }: Identity): Promise<string | null> {
   const known = subject && (await findAccountIdBySubject(unit.sql, unit.tenantId, subject))
   return known || findAccountIdByEmail(unit.sql, unit.tenantId, email)
@@ -183,7 +183,7 @@ async function storeNewGrant(
   await storeGrant(unit.sql, keys, account, { client, grant })
 }
 
-/** The settings of a new account. Refuses those that it cannot have, or that the plan forbids. */
+/** The settings of a new account. Refuses settings that it cannot have, or that the plan forbids. */
 async function planNewSettings(
   db: Db,
   tenantId: string,

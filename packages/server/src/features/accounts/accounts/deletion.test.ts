@@ -63,7 +63,7 @@ describe('DELETE /v1/accounts/{accountId}', () => {
     expect((await app.delete(`/v1/accounts/${id}?purge=yes`)).body['code']).toBe('invalid_input')
   })
 
-  test('refuses accounts of another tenant, and those that a bound key may not see', async () => {
+  test('refuses accounts of another tenant, and accounts that a bound key may not see', async () => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const other = await app.createTenant()

@@ -11,7 +11,7 @@ import type { ImapServers } from '../../../accounts/row.ts'
 import { completeServer } from './rules.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
 
-/** What connecting and changing IMAP accounts takes besides the database. */
+/** Dependencies of connecting and changing IMAP accounts besides the database. */
 export interface SignIn {
   accountKeys: AccountKeys
   servers: ServerCheck

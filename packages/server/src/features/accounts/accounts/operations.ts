@@ -25,7 +25,7 @@ import { type AccountChange, listAccountViews, lockAccount, updateAccount } from
 
 const on = implement(contract).$context<RequestContext>()
 
-/** `credentialPepper` is what account tokens are digested with. */
+/** Account tokens are digested with `credentialPepper`. */
 export function accountOperations({
   credentialPepper,
   endingKeys,
@@ -140,7 +140,7 @@ export function accountOperations({
   }
 }
 
-/** What an update does to the effective `bodyStorage` of an account, and by which field. */
+/** The change that an update makes to the effective `bodyStorage` of an account, and the field that makes it. */
 function storageChange(
   account: AccountView,
   { settings, resetSettings }: Parameters<typeof planSettings>[2],

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { everyAccountView, lockAccount, updateAccount } from '../../../accounts/store.ts'
 
-/** Operations on accounts for the operator of an installation, whatever their tenant. */
+/** Operations on accounts of any tenant, for the operator of an installation. */
 
 const STOPPED = { status: 'disabled', status_reason: 'operator' } as const
 

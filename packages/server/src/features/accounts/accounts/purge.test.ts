@@ -111,7 +111,7 @@ async function countRows(db: Db, accountId: string) {
   return counts
 }
 
-/** What purges with the steps of every wing, so that a table which a wing forgets is found. */
+/** A purge with the steps of every wing, so that a table which a wing forgets is found. */
 async function openPurge(app: TestApp) {
   const statements = new StatementLimit()
   const db = app.db.withPlugin(statements)
@@ -124,13 +124,13 @@ async function openPurge(app: TestApp) {
     steps,
     run: (more: readonly PurgeStep[] = []) =>
       purgeDueAccounts({ db, steps: [...more, ...steps], log: silentLog }, NEVER),
-    /** Interrupts it after so many statements. */
+    /** Interrupts it after `count` statements. */
     runFor: (count: number) => purgeDueAccounts({ db, steps, log: silentLog }, statements.abortAfter(count)),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
 }
 
-/** Aborts a signal once so many statements have begun. */
+/** Aborts a signal once a number of statements have begun. */
 class StatementLimit implements KyselyPlugin {
   #left = Number.POSITIVE_INFINITY
   #abort = new AbortController()
@@ -198,7 +198,7 @@ describe('purgeDueAccounts', () => {
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
-  test('has the same result wherever it is interrupted, and is announced once', async () => {
+  test('has the same result after an interruption at any statement, and is announced once', async () => {
     await using app = await openTestApp()
     await using purge = await openPurge(app)
     const { id } = await accountFullOf(app, 'canary')
@@ -269,7 +269,7 @@ describe('purgeDueAccounts', () => {
     expect(rows.map(({ key }) => key)).toEqual(['shared-template', 'sync-of-another'])
   })
 
-  test('deletes what waits for webhook endpoints and what they answered, of this account only', async () => {
+  test('deletes waiting webhook deliveries and the answers of endpoints, of this account only', async () => {
     await using app = await openTestApp()
     await using purge = await openPurge(app)
     const endpointId = newId()

@@ -13,8 +13,8 @@ import type { MailServer } from '../../../providers/mail-server.ts'
 import type { Identity, OAuthProvider } from '../../../providers/sign-in.ts'
 
 /**
- * Computes the account's own values after a change. Refuses what the account cannot have: calendars, contacts and
- * shared mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
+ * Computes the account's own values after a change. Refuses settings that the account cannot have: calendars, contacts
+ * and shared mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
  */
 export function planSettings(
   tenant: TenantSettings,
@@ -41,8 +41,8 @@ export function planSettings(
 }
 
 /**
- * Whether somebody signed in to the mailbox of the account. The subject decides; the address does only where one of them
- * is not known, and then it is the one that the mailbox itself names.
+ * Whether a sign-in was to the mailbox of the account. The subject decides; if one side has none, the address that the
+ * mailbox itself reports decides.
  */
 export function isSameMailbox(
   account: Pick<AccountRow, 'provider' | 'auth_method' | 'subject' | 'email'>,

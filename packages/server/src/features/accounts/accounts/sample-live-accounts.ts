@@ -11,7 +11,7 @@ const SAMPLE_ACCOUNTS_MAX = 200_000
 /** Comes after every id. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** How far the samples of this process have come. */
+/** Progress of the samples of this process. */
 export interface LiveWalk {
   /** Tenants up to this id are counted. */
   afterTenantId: string

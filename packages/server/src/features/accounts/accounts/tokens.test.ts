@@ -35,7 +35,7 @@ describe('POST /v1/accounts/{accountId}/tokens', () => {
     expect((await token.get(`/v1/accounts/${id}`)).status).toBe(401)
   })
 
-  test('has the scopes of its key, or those of them that were requested', async () => {
+  test('has the scopes of its key, or the requested part of them', async () => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const path = `/v1/accounts/${id}`
@@ -53,7 +53,7 @@ describe('POST /v1/accounts/{accountId}/tokens', () => {
     })
   })
 
-  test('mints a token that expires with its key, and says so', async () => {
+  test('mints a token that expires with its key, and returns when', async () => {
     let turned = 0
     await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
     const { id } = await sampleAccount(app.db, app.tenantId)

@@ -15,7 +15,7 @@ import type { Page } from '../../../../test/https-server.ts'
 const { newWorld, openWorld } = useAutoconfig()
 
 describe('GET /v1/autoconfig', () => {
-  test('knows the large providers without asking', async () => {
+  test('finds the large providers without any request', async () => {
     const world = await newWorld()
 
     expect((await world.find('Ada@GMail.com')).body).toEqual({
@@ -35,7 +35,7 @@ describe('GET /v1/autoconfig', () => {
     expect(world.web.connections).toBe(0)
   })
 
-  test('uses the first source with a result, and asks no later one', async () => {
+  test('uses the first source with a result, and sends no request to a later one', async () => {
     const world = await newWorld(
       {
         '_imaps._tcp.own.test': { SRV: ['0 1 993 imap.own.test'] },

@@ -207,7 +207,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     await waitUntil('the end of every request', () => Promise.resolve(open === 0))
   })
 
-  test('leaves hosts that take connections and say nothing, and the page asks for the servers', async () => {
+  test('gives up hosts that accept connections and stay silent, and the page asks for the servers', async () => {
     const sockets = new Set<Socket>()
     const silent = createServer(socket => void sockets.add(socket.on('error', () => {}).resume()))
     await once(silent.listen(0, '127.0.0.1'), 'listening')

@@ -13,7 +13,7 @@ const FORM_POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** A page without a form. What it links to learns nothing of its address. */
+/** A page without a form. Its links send no referrer, so their targets do not learn its address. */
 export function answerPage(status: number, body: string): PublicAnswer {
   return { status, body }
 }
@@ -27,7 +27,7 @@ export function answerForm(status: number, body: string): PublicAnswer {
   }
 }
 
-/** The form again, with what was refused. */
+/** The form again, with the reason of the refusal. */
 export function answerRefused({ reason, retryAfterSeconds }: Refusal, body: string): PublicAnswer {
   const answer = answerForm(reason === 'rate_limited' ? 429 : 422, body)
   if (retryAfterSeconds === undefined) return answer
@@ -39,7 +39,9 @@ export function redirect(location: string, headers: Readonly<Record<string, stri
   return { status: 303, headers: { ...headers, location }, body: null }
 }
 
-/** Sends the browser to where a flow ended. A return that belongs to no flow gets a page, without the headers. */
+/**
+ * Sends the browser to the URL at the end of a flow. A return that belongs to no flow gets a page, without the headers.
+ */
 export function answerEnd(end: FlowEnd, headers: Readonly<Record<string, string>> = {}): PublicAnswer {
   return end.outcome === 'returned' ? redirect(end.url, headers) : answerPage(400, invalidReturnPage())
 }

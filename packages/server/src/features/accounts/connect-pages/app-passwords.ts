@@ -1,7 +1,7 @@
-/** What a person must know about the password of a well-known provider. */
+/** Advice about the password of a well-known provider. */
 export interface PasswordHint {
   text: string
-  /** Where the provider explains it, or makes such a password. */
+  /** Page at which the provider explains it, or makes such a password. */
   url: string | null
 }
 

@@ -6,7 +6,7 @@ import { actionField, buttonRow, renderFlowPage, tenantOf } from './flow-view.ts
 
 export interface TypedAddress {
   email: string
-  /** What is wrong with it; null if nothing is. */
+  /** Text about an error in the address; null if there is none. */
   error: string | null
 }
 

@@ -16,7 +16,7 @@ export interface Continuing {
   isStale: boolean
 }
 
-/** Says who asks for what, and goes on to the provider. It works without scripts. */
+/** Shows which tenant asks for which permissions, and leads on to the provider. It works without scripts. */
 export function continuePage(flow: ShownFlow, continuing: Continuing): string {
   const { provider, nonce, scopes, typedEmail, isStale } = continuing
   const { name } = signInAbilitiesOf(provider)

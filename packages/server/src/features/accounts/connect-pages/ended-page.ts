@@ -2,7 +2,10 @@ import type { ConnectError } from '@waxwing/contract/accounts/connect-sessions.t
 import { html } from '../../../kit/html.ts'
 import { renderPublicPage } from '../../../pages/public-page.ts'
 
-/** What happened, and what a person can do about it. `TENANT` stands for the name of the tenant that asked. */
+/**
+ * Texts about the end of a flow, and what the person can do about it. `TENANT` stands for the name of the tenant that
+ * asked.
+ */
 type Ending = readonly [heading: string, advice: string]
 
 const TENANT = '{tenant}'
@@ -71,10 +74,10 @@ const ENDINGS: Readonly<Record<ConnectError, Ending>> = {
   token_exchange_failed: SIGN_IN_FAILED,
 }
 
-/** Codes that tell a person nothing more. */
+/** Codes that would be of no use to a person. */
 const PLAIN: ReadonlySet<ConnectError> = new Set(['cancelled', 'session_expired', 'session_used'])
 
-/** Says why a flow ended without a mailbox. */
+/** A page with the reason why a flow ended without a mailbox. */
 export function failedPage(error: ConnectError, tenantName: string): string {
   const [heading, advice] = ENDINGS[error]
   const parts = advice
@@ -87,7 +90,7 @@ export function failedPage(error: ConnectError, tenantName: string): string {
   })
 }
 
-/** Says that the mailbox is connected. It does not say which, since links are passed on. */
+/** A page that confirms that the mailbox is connected. It does not name the mailbox, since links are passed on. */
 export function connectedPage(tenantName: string): string {
   return renderPublicPage({
     heading: 'Your mailbox is connected',

@@ -6,7 +6,7 @@ export interface Field {
   label: string
   value: string
   hint?: Html | string | null
-  /** What is wrong; null or absent if nothing is. */
+  /** Text about an error; null or absent if there is none. */
   error?: string | null
   type?: 'text' | 'email' | 'password'
   autocomplete?: string
@@ -16,7 +16,7 @@ export interface Field {
   isFocused?: boolean
 }
 
-/** A field with its label, its hint and what is wrong with it, which screen readers read with it. */
+/** A field with its label, hint and error, which screen readers read with it. */
 export function textField(field: Field): Html {
   const { name, label, value, hint = null, error = null, type = 'text', autocomplete = 'off' } = field
   const { inputmode, placeholder, isReadOnly = false, isFocused = false } = field
@@ -39,7 +39,7 @@ export function textField(field: Field): Html {
   </div>`
 }
 
-/** Shows and hides what was typed. Without scripts it stays hidden. */
+/** Shows and hides the typed text. Without scripts it stays hidden. */
 function revealButton(name: string, label: string): Html {
   return html`<button type="button" hidden data-reveals="${name}">
     Show<span class="unseen"> ${label}</span>
@@ -51,7 +51,7 @@ export interface Choice {
   label: string
   value: string
   options: readonly (readonly [value: string, label: string])[]
-  /** A field whose placeholder follows the choice, and what it is for each option. Without scripts it stays. */
+  /** A field whose placeholder follows the choice, and the placeholder for each option. Without scripts it stays. */
   placeholder?: { field: string; of(option: string): string | number }
   error?: string | null
   isFocused?: boolean

@@ -3,18 +3,18 @@ import { type Html, type HtmlPart, html } from '../../../kit/html.ts'
 import { type PublicPage, renderPublicPage } from '../../../pages/public-page.ts'
 import { pageScript } from './page-script.ts'
 
-/** What a form of these pages asks for, as its field `do` says. */
+/** The actions that the forms of these pages request, in their field `do`. */
 export const ACTIONS = ['find', 'continue', 'connect', 'cancel'] as const
 export type Action = (typeof ACTIONS)[number]
 
 export const actionField = (action: Action): Html => html`<input type="hidden" name="do" value="${action}" />`
 
-/** Who asks. */
+/** The tenant that asks for the mailbox. */
 export const tenantOf = ({ tenantName }: ShownFlow): Html => html`<strong>${tenantName}</strong>`
 
 const CANCEL_ID = 'cancel'
 
-/** The buttons of a page in a row: what goes on, other ways, and Cancel, which sends a form of its own. */
+/** The buttons of a page in a row: the main one, other ways, and Cancel, which sends a form of its own. */
 export function buttonRow(first: string, others: HtmlPart = null): Html {
   return html`<div class="row">
     <button class="first">${first}</button>
@@ -25,7 +25,7 @@ export function buttonRow(first: string, others: HtmlPart = null): Html {
 
 const CANCEL = html`<form method="post" id="${CANCEL_ID}" hidden>${actionField('cancel')}</form>`
 
-/** Renders a page of a flow that goes on, with the form of its Cancel button and what follows that. */
+/** Renders a page of a flow that goes on, with the form of its Cancel button and the elements after it. */
 export function renderFlowPage(page: PublicPage, last: HtmlPart = null): string {
   return renderPublicPage({ ...page, content: html`${page.content} ${CANCEL} ${last} ${pageScript}` })
 }

@@ -106,7 +106,7 @@ export function usualPort(kind: ServerKind, security: string): number {
   return security === 'starttls' ? starttls : tls
 }
 
-/** By the path of what is wrong: the field, and what to enter there. */
+/** The field, and advice on what to enter there, by the path of a wrong input. */
 const WRONG: Readonly<Record<string, readonly [field: keyof ImapFields, text: string]>> = {
   email: ['email', 'Enter a full email address, such as ada@example.com.'],
   password: ['password', 'Enter your password.'],
@@ -130,7 +130,7 @@ function errorsOf({ issues }: z.ZodError, fields: ImapFields): FieldErrors {
     (field === 'smtpHost' || field === 'smtpUser') && fields[field] === ''
   const wrong = issues.flatMap(({ path }) => {
     const found = WRONG[path.join('.')]
-    // What was taken from the IMAP server is reported there.
+    // An error in a value that was copied from the IMAP server is reported at its field.
     return found && !isTaken(found[0]) ? [found] : []
   })
   return Object.fromEntries(wrong)

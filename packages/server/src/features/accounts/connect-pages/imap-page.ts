@@ -10,7 +10,7 @@ export interface ImapPage {
   /** Passwords are not shown again. */
   fields: ImapFields
   errors: FieldErrors
-  /** What went wrong, or must be known, besides what stands beside the fields; null if there is nothing. */
+  /** An error or a note about the whole form, beside the texts of its fields; null if there is none. */
   message: { text: string; isError: boolean } | null
   /** Whether the fields of the servers are shown at once. */
   isOpen: boolean
@@ -59,10 +59,10 @@ export function imapPage(flow: ShownFlow, page: ImapPage): string {
 
 const ANOTHER_ADDRESS = html`<a class="button plain" href="?">Use another address</a>`
 
-function message({ message: told }: ImapPage): Html | null {
-  if (!told) return null
-  if (!told.isError) return html`<p class="note">${told.text}</p>`
-  return html`<p class="note bad" role="alert" tabindex="-1" autofocus>${told.text}</p>`
+function message({ message: shown }: ImapPage): Html | null {
+  if (!shown) return null
+  if (!shown.isError) return html`<p class="note">${shown.text}</p>`
+  return html`<p class="note bad" role="alert" tabindex="-1" autofocus>${shown.text}</p>`
 }
 
 /** In the order of the page. */
@@ -72,10 +72,10 @@ const SERVER_FIELDS = {
 } as const satisfies Record<string, readonly (keyof ImapFields)[]>
 const IN_ORDER = ['email', 'password', ...SERVER_FIELDS.imap, ...SERVER_FIELDS.smtp] as const
 
-/** What is wrong with a field. The first field of the page with which something is wrong has the focus. */
-function wrongAt(name: keyof ImapFields, { errors, message: told }: ImapPage) {
+/** The error of a field. The first field of the page with an error has the focus. */
+function wrongAt(name: keyof ImapFields, { errors, message: shown }: ImapPage) {
   const first = IN_ORDER.find(one => errors[one] !== undefined)
-  return { error: errors[name] ?? null, isFocused: name === first && told?.isError !== true }
+  return { error: errors[name] ?? null, isFocused: name === first && shown?.isError !== true }
 }
 
 function passwordHint(imapHost: string): Html | null {
@@ -128,7 +128,7 @@ const SECURITY = [
   ['starttls', 'STARTTLS'],
 ] as const
 
-/** What is taken of a field that is left empty. */
+/** Placeholders and hints for fields that are left empty. */
 const WHEN_EMPTY = {
   imap: { host: 'imap.example.com', hostHint: null, user: 'Leave empty to use your email address.' },
   smtp: {

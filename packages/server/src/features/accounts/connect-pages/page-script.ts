@@ -30,7 +30,7 @@ for (const form of document.forms)
 addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset.sent
   for (const waiting of document.querySelectorAll('[data-waiting]')) waiting.textContent = ''
-  // The browser fills in again what was chosen.
+  // The browser restores the last choice.
   for (const choice of choices) place(choice)
 })
 `
@@ -38,7 +38,7 @@ addEventListener('pageshow', () => {
 /** Part of each page with forms. Without scripts, the service takes the first form that it gets. */
 export const pageScript: Html = trustedText(`<script>${SCRIPT}</script>`)
 
-/** What a form says while its answer is awaited. Screen readers hear it. */
+/** A text that a form shows while it waits for its answer. Screen readers announce it. */
 export function waitingText(text: string): Html {
   return html`<p class="waiting" role="status" data-waiting="${text}"></p>`
 }

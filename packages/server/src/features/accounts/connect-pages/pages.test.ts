@@ -31,7 +31,7 @@ test.each<[scopes: string[], words: string[]]>([
   ],
   [[`${GOOGLE}drive`], [`${GOOGLE}drive`]],
   [[], []],
-])('tells %j in words', (scopes, words) => expect(scopesInWords(scopes)).toEqual(words))
+])('puts %j into words', (scopes, words) => expect(scopesInWords(scopes)).toEqual(words))
 
 test.each([
   ['imap.gmail.com', /Google/],
@@ -40,12 +40,13 @@ test.each([
   ['imap.mail.yahoo.com', /Yahoo/],
   ['outlook.office365.com', /Microsoft/],
   ['imappro.zoho.eu', /Zoho/],
-])('knows what kind of password %s wants', (host, words) =>
+])('finds which kind of password %s requires', (host, words) =>
   expect(findPasswordHint(host)?.text).toMatch(words),
 )
 
-test.each(['imap.example.org', 'notgmail.com', 'gmail.com.example.org', ''])('knows nothing of %j', host =>
-  expect(findPasswordHint(host)).toBeNull(),
+test.each(['imap.example.org', 'notgmail.com', 'gmail.com.example.org', ''])(
+  'finds no password hint for %j',
+  host => expect(findPasswordHint(host)).toBeNull(),
 )
 
 describe('the form of an IMAP mailbox', () => {
@@ -55,14 +56,14 @@ describe('the form of an IMAP mailbox', () => {
   } as const
   const filled: ImapFields = { ...fieldsOf('ada@example.org', servers), password: ' secret ' }
 
-  test('becomes what was found, and the password as it is', () => {
+  test('becomes the input of an account, with the password unchanged', () => {
     expect(checkImapFields(filled)).toMatchObject({
       outcome: 'valid',
       input: { email: 'ada@example.org', password: ' secret ', ...servers },
     })
   })
 
-  test('leaves out what is empty, so that it is searched for', () => {
+  test('leaves out empty fields, so that they are searched for', () => {
     const checked = checkImapFields({ ...EMPTY_FIELDS, email: 'ada@example.org', password: 'x' })
     expect(checked).toEqual({
       outcome: 'valid',
@@ -103,7 +104,7 @@ describe('the form of an IMAP mailbox', () => {
     [{ imapSecurity: 'ssl' }, ['imapSecurity']],
     [{ smtpPassword: 'x'.repeat(1025) }, ['smtpPassword']],
     [{ email: '', password: '', imapHost: ' ' }, ['email', 'password', 'imapHost']],
-  ])('says beside the field what is wrong with %j', (change, wrong) => {
+  ])('shows the errors of %j beside their fields', (change, wrong) => {
     const checked = checkImapFields({ ...filled, ...change })
     expect(checked.outcome === 'invalid' && Object.keys(checked.errors).toSorted()).toEqual(wrong.toSorted())
   })

@@ -2,7 +2,7 @@ import type { Reason } from '@waxwing/contract/reasons.ts'
 import type { Refusal } from '../../../calls/refuse.ts'
 import type { ImapFields } from './imap-form.ts'
 
-/** What a person reads of a refusal, and the field that it concerns; null if it concerns none. */
+/** The text that a person sees for a refusal, and the field that it concerns; null if it concerns none. */
 export interface RefusalText {
   text: string
   field: keyof ImapFields | null
@@ -36,7 +36,7 @@ const TEXTS: Partial<Readonly<Record<Reason, RefusalText>>> = {
   },
 }
 
-/** The limits of an address are of an hour; those of a link never end. */
+/** The limits of an address last an hour; the limits of a link never end. */
 const RATE_LIMITED = {
   ofAddress: { text: 'There were too many tries. Try again in an hour.', field: null },
   ofLink: { text: 'There were too many tries with this link. Ask for a new one.', field: null },

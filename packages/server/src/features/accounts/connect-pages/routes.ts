@@ -17,7 +17,7 @@ const FORM_BYTES_MAX = 64 * 1024
 
 export interface ConnectPages {
   flows: ConnectFlows
-  /** Where people reach the service. */
+  /** The public URL of the service. */
   baseUrl(): string
 }
 

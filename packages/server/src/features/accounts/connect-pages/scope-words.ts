@@ -4,7 +4,7 @@ interface Permission {
   scopes: readonly string[]
   /** As a person reads it after "will be able to". */
   words: string
-  /** What it allows. A later permission that allows no more is not told. */
+  /** The abilities that it grants. A later permission that grants no more is not listed. */
   allows: readonly string[]
 }
 
@@ -50,16 +50,16 @@ const PERMISSIONS: readonly Permission[] = [
     words: 'see your name and email address',
     allows: ['person'],
   },
-  // It lets the service keep what was granted, which a person takes for granted.
+  // It lets the service keep the grant, which a person expects anyway.
   { scopes: ['offline_access'], words: '', allows: [] },
 ]
 
-/** What a provider is asked for, in words. A scope that has none is told by its own name. */
+/** The permissions that a provider is asked for, in words. A scope without words is listed by its own name. */
 export function scopesInWords(scopes: readonly string[]): string[] {
-  const told = new Set<string>()
+  const listed = new Set<string>()
   const known = PERMISSIONS.filter(({ scopes: ofWords, allows }) => {
-    const isNews = ofWords.some(scope => scopes.includes(scope)) && allows.some(one => !told.has(one))
-    if (isNews) for (const one of allows) told.add(one)
+    const isNews = ofWords.some(scope => scopes.includes(scope)) && allows.some(one => !listed.has(one))
+    if (isNews) for (const one of allows) listed.add(one)
     return isNews
   })
   const unknown = scopes.filter(scope => !PERMISSIONS.some(one => one.scopes.includes(scope)))

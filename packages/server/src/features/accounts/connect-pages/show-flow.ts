@@ -23,7 +23,7 @@ export function showEnd({ state, error, tenantName }: ShownFlow): PublicAnswer |
     : answerPage(410, failedPage(error ?? 'session_used', tenantName))
 }
 
-/** Shows what a person can do first, or what they chose. */
+/** Shows the first page of a flow, or the page that the person chose. */
 export async function showFlow(
   flows: ConnectFlows,
   { token, flow }: OpenedFlow,

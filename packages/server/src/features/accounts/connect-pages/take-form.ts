@@ -25,7 +25,7 @@ export interface TakenForm {
 
 type Take = (taken: TakenForm) => Promise<PublicAnswer>
 
-/** What each form of the pages does. */
+/** The function that handles each form of the pages. */
 export const TAKE: Readonly<Record<Action, Take>> = {
   find: findProvider,
   continue: beginSignIn,
@@ -107,7 +107,7 @@ async function connectImap({ flows, opened, form, caller }: TakenForm): Promise<
     const { text, field } = describeRefusal(error)
     const errors = field ? { [field]: text } : {}
     const message = field ? null : { text, isError: true }
-    // The words may be the same whatever was wrong, so the servers are shown, too.
+    // The words may be the same for every error, so the servers are shown, too.
     return answerRefused(error, imapPage(flow, { fields, errors, message, isOpen: true }))
   }
 }

@@ -24,7 +24,7 @@ async function openSession() {
 
 type Session = Awaited<ReturnType<typeof openSession>>
 
-/** One thing that browsers do, in whatever order and number. */
+/** One act of browsers, which come in any order and number. */
 async function act({ flows, link }: Session, answered: Answered[], random: Random): Promise<FlowEnd | null> {
   const roll = random.next()
   const [one, other] = [random.pick([...answered, null]), random.pick([...answered, null])]

@@ -6,7 +6,7 @@ import type { ClientName } from '../../../accounts/apps/clients.ts'
 import { digestSecret } from './rules.ts'
 import { endAttempts } from './record.ts'
 
-/** How long a sign-in at the provider may take. */
+/** Time that a sign-in at the provider may take. */
 export const ATTEMPT_SECONDS = 600
 
 export interface NewAttempt extends ClientName {
@@ -14,7 +14,7 @@ export interface NewAttempt extends ClientName {
   sessionId: string
   /** The showing of the page whose Continue was pressed. */
   showing: string
-  /** What the provider is asked for. */
+  /** The permissions that the provider is asked for. */
   scopes: readonly string[]
   stateDigest: Buffer
   cookieDigest: Buffer
@@ -53,7 +53,7 @@ export interface Attempt extends ClientName {
   id: string
   tenantId: string
   sessionId: string
-  /** What the provider was asked for. */
+  /** The permissions that the provider was asked for. */
   scopes: string[]
   cookieDigest: Buffer
 }

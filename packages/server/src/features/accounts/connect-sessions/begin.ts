@@ -22,7 +22,7 @@ export interface Showing {
   outcome: 'shown'
   /** For the form: each works once. */
   nonce: string
-  /** The permissions that the provider will ask the user for. */
+  /** The permissions that the user will be asked to grant. */
   scopes: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export type Begun =
   /** The flow has begun as many sign-ins as it can. */
   | { outcome: 'spent' }
 
-/** A provider that the flow offers, with the app and what will be asked for. */
+/** A provider that the flow offers, with the app and the permissions that will be asked for. */
 interface Ready {
   signIn: SignIn
   client: OAuthClient
@@ -49,15 +49,15 @@ interface Ready {
 }
 
 /**
- * What the page says before the user continues. Looking at it changes nothing: a flow that cannot go on ends when the user
- * continues.
+ * Contents of the page before the user continues. Looking at it changes nothing: a flow that cannot go on ends when the
+ * user continues.
  */
 export async function openShowing(parts: FlowParts, session: SessionRow, provider: string): Promise<Showing> {
   const ready = await prepare(parts, session, provider)
   return { outcome: 'shown', nonce: newId(), scopes: typeof ready === 'string' ? [] : ready.scopes }
 }
 
-/** Begins a sign-in: what would keep it from ending well is found before the browser leaves. */
+/** Begins a sign-in. Reasons that would make it fail are found before the browser leaves. */
 export async function beginAttempt(
   parts: FlowParts,
   token: string,
@@ -111,7 +111,7 @@ function digestOf(secret: string): Buffer {
   return digest
 }
 
-/** Why the tenant can have no account from this flow, or null. A reconnect takes no room. */
+/** The reason why the tenant can have no account from this flow, or null. A reconnect takes no room. */
 async function requireRoom(
   parts: FlowParts,
   session: SessionRow,
@@ -148,8 +148,8 @@ async function prepare(parts: FlowParts, session: SessionRow, asked: string): Pr
 }
 
 /**
- * Whether calendars and contacts are asked for: if the plan includes them, and a new account will have them on. A user who
- * signs in again is asked for both, since nothing else can give the account what it lacks.
+ * Whether calendars and contacts are asked for: if the plan includes them, and a new account will have them on. A user
+ * who signs in again is asked for both, since only a new grant can give the account the permissions that it lacks.
  */
 async function findHalves(
   { db }: Pick<FlowParts, 'db'>,

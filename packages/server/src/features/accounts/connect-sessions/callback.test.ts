@@ -72,7 +72,7 @@ describe('a sign-in that fails ends the flow, and returns', () => {
   test.each<[string, number, object]>([
     ['scope_missing', 403, { message: 'x', errors: [{ reason: 'insufficientPermissions' }] }],
     ['provider_forbidden', 400, { message: 'Mail service not enabled' }],
-  ])('%s if the mailbox says so with %i', async (error, status, said) => {
+  ])('%s if the mailbox answers so with %i', async (error, status, said) => {
     const mailbox = createServer((_, response) => {
       response.writeHead(status).end(JSON.stringify({ error: { code: status, ...said } }))
     })
@@ -104,7 +104,7 @@ describe('a sign-in that fails ends the flow, and returns', () => {
     ['the token endpoint', 'oauth2.googleapis.com', '/token'],
     ["the host of Google's keys", 'www.googleapis.com', '/oauth2/v3/certs'],
     ['the mailbox', 'gmail.googleapis.com', '/gmail/v1/users/me/profile'],
-  ])('if %s takes the call and says nothing, while pages answer', async (_, host, path) => {
+  ])('if %s accepts the call and never answers, while pages answer', async (_, host, path) => {
     await using open = await openTestFlows(at.app, at.sandbox, { exchangeSeconds: 1 })
     const world = open.of(at.tenant)
     const [{ id, token }, other] = [await world.createLink(NEW), await world.createLink(NEW)]
@@ -120,7 +120,7 @@ describe('a sign-in that fails ends the flow, and returns', () => {
     expect(await at.accounts()).toEqual([])
   })
 
-  test('with a line in the log that says why, and holds no answer of the provider', async () => {
+  test('with a line in the log that has the reason, and no answer of the provider', async () => {
     const { token } = await at.world.createLink(NEW)
     const begun = await at.world.begin(token)
     const url = new URL((await at.sandbox.authorize(begun.authorizeUrl, ADA)).redirectUrl)
@@ -205,7 +205,7 @@ function answerWith(url: URL, error: string): void {
   url.searchParams.set('error', error)
 }
 
-describe('a callback changes nothing and asks nobody', () => {
+describe('a callback changes nothing and calls no provider', () => {
   const tokenCalls = async () => (await at.sandbox.calls({ host: 'oauth2.googleapis.com' })).items.length
 
   test.each<[string, (url: URL, begun: { cookie: string }) => unknown]>([
@@ -287,7 +287,7 @@ describe('Continue', () => {
     expect(outcomes.filter(outcome => outcome === 'stale')).toHaveLength(19)
   })
 
-  test('changes nothing by being shown, whoever looks', async () => {
+  test('changes nothing when it is shown', async () => {
     const { token } = await at.world.createLink(NEW)
     await at.tenant.delete(`/v1/oauth-apps/${at.googleApp.id}`)
     const before = await at.everything()

@@ -35,8 +35,8 @@ interface Answer {
 }
 
 /**
- * Ends a flow whose user comes back from the provider. Nothing changes unless the `state` is of an attempt under way and
- * the browser is the one that began it; then the attempt is used up, whatever comes of it.
+ * Ends a flow whose user comes back from the provider. Nothing changes unless the `state` is of an attempt under way
+ * and the browser is the one that began it; then the attempt is used up, with or without success.
  */
 export async function finishCallback(
   parts: FlowParts,
@@ -87,7 +87,7 @@ async function redeem(
   const client = await parts.clients.find(parts.db, tenantId, attempt)
   if (typeof client === 'string') refuse(client)
   const signIn = parts.signIns[provider] ?? refuse('provider_not_configured')
-  // RFC 9207: the answer of another provider than the one that was asked.
+  // RFC 9207: the answer comes from another provider than the flow was sent to.
   if (code === null || (iss !== null && iss !== signIn.issuer)) refuse('token_exchange_failed')
   const { codeVerifier, nonce } = exchangeSecrets(browser, attempt.id)
   const redirectUri = callbackUrl(parts.baseUrl(), provider)

@@ -74,7 +74,7 @@ describe('POST /v1/connect-sessions', () => {
     })
   })
 
-  test('offers every provider that has an app and the form, unless the body says otherwise', async () => {
+  test('offers every provider that has an app, and the form, unless the body names others', async () => {
     const offered = async (caller: typeof app.post, body: unknown) => {
       const { body: made } = await caller<{ url: string }>('/v1/connect-sessions', body)
       const { body: shown } = await app.as(null).get(`/v1/hosted/connect-sessions/${tokenOf(made.url)}`)

@@ -21,10 +21,10 @@ import type { RequireStorage } from '../settings/body-storage.ts'
 import type { NewSession } from './record.ts'
 import { digestSecret, newSecret } from './rules.ts'
 
-/** What a flow is asked for, hosted or headless. */
+/** Parameters of a new flow, hosted or headless. */
 export interface GivenFlow {
   kind: NewSession['kind']
-  /** Undefined: all that have an app. */
+  /** Undefined means all that have an app. */
   providers?: readonly OAuthProvider[] | undefined
   microsoftCloud?: Account['cloud'] | undefined
   appIds: { [P in OAuthProvider]?: string | undefined }
@@ -44,7 +44,7 @@ export interface FlowServices {
   requireStorage: RequireStorage
 }
 
-/** Decides what a new flow offers, or refuses it. Returns the session, and the token of its link. */
+/** Decides which providers a new flow offers, or refuses it. Returns the session, and the token of its link. */
 export async function planSession(
   { requireStorage, ...services }: FlowServices,
   db: Db,
@@ -101,7 +101,7 @@ export async function planSession(
   return { session, token }
 }
 
-/** What is listed was checked when it was listed; it is checked again here, since browsers are sent there. */
+/** The listed URIs were checked when they were set; they are checked again here, since browsers are sent there. */
 function requireRedirectUri({ redirectUris }: TenantSettings, uri: string | undefined): void {
   if (uri !== undefined && !(redirectUris.includes(uri) && isRedirectUri(uri))) {
     refuse('redirect_uri_not_allowed')

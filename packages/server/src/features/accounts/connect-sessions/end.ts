@@ -15,7 +15,7 @@ import { recordEnd } from './record.ts'
 import { connectErrorOf, type Ending, pageUrl, returnUrl, statusOf } from './rules.ts'
 import { lockSession, type SessionRow } from './store.ts'
 
-/** Who acts on a page of a flow, for the audit log and for limits. */
+/** The person on a page of a flow, for the audit log and for limits. */
 export interface FlowCaller {
   /** The address, or the group of addresses, that counts together. */
   client: string
@@ -73,8 +73,8 @@ export async function recordEndRow(
 }
 
 /**
- * Ends a flow that failed, and returns where the browser goes. A flow that has ended already stays as it is: unless it
- * ended in the same way, the return says `session_used`.
+ * Ends a flow that failed, and returns the URL to which the browser goes. A flow that has ended already stays as it is:
+ * unless it ended in the same way, the URL has the error `session_used`.
  */
 export async function failFlow(
   services: EndServices,
@@ -94,7 +94,7 @@ export async function failFlow(
   return findReturnUrl(services, session, ending, token)
 }
 
-/** Where the browser goes at the end of a flow. */
+/** The URL to which the browser goes at the end of a flow. */
 export async function findReturnUrl(
   { db, baseUrl }: { db: Db; baseUrl(): string },
   session: SessionRow,
@@ -142,7 +142,7 @@ export function errorOf(error: unknown, { log }: Pick<EndServices, 'log'>, reque
     log.error({ requestId, error }, 'A connect flow failed')
     return 'internal_error'
   }
-  // Not the cause itself: it may hold what the provider answered.
+  // Not the cause itself, which may hold the provider's answer.
   const kind = error instanceof Error && error.cause instanceof ProviderFailure ? error.cause.kind : null
   log.info({ requestId, reason: known, kind }, 'A connect flow was refused')
   return known

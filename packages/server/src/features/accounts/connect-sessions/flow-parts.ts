@@ -5,7 +5,7 @@ import type { OAuthClients } from '../../../accounts/apps/clients.ts'
 import type { EndServices } from './end.ts'
 import type { LoginWindow } from './login-window.ts'
 
-/** Where the browser goes (303), or that the request is not the rest of any flow: then nothing has changed. */
+/** The URL to which the browser goes (303); or `invalid` if the request belongs to no flow, and nothing has changed. */
 export type FlowEnd = { outcome: 'returned'; url: string } | { outcome: 'invalid' }
 
 export interface FlowOptions extends EndServices {
@@ -17,7 +17,7 @@ export interface FlowOptions extends EndServices {
   exchangeSeconds?: number
 }
 
-/** What the parts of a flow use. */
+/** Dependencies of the parts of a flow. */
 export interface FlowParts extends FlowOptions {
   logins: LoginWindow
 }

@@ -33,7 +33,7 @@ export interface ShownFlow {
 export interface ConnectFlows {
   /** Null if the token is unknown. A flow that has ended is found, too. */
   find(token: string): Promise<ShownFlow | null>
-  /** What the Continue page shows and sends: its form works once, by its nonce. */
+  /** Contents of the Continue page: its form works once, by its nonce. */
   showContinue(token: string, provider: string): Promise<Showing | { outcome: 'ended'; end: FlowEnd }>
   /** Continue was pressed. */
   begin(
@@ -112,7 +112,7 @@ export function openConnectFlows(options: FlowOptions): ConnectFlows & { parts: 
   }
 }
 
-/** Why a session can no longer be used, or null. */
+/** The reason why a session can no longer be used, or null. */
 export function endedAs(session: SessionRow): 'session_expired' | 'session_used' | null {
   if (stateOf(session) === 'pending') return null
   return session.error === 'session_expired' ? 'session_expired' : 'session_used'

@@ -11,7 +11,7 @@ import { findByToken, type SessionRow, stateOf } from './store.ts'
 
 const on = implement(hostedConnectSessions).$context<RequestContext>()
 
-/** What the page behind a link calls. The door has found the session of the token, which may still be used. */
+/** Operations for the page behind a link. The door has found the session of the token, which may still be used. */
 export function hostedConnectOperations(parts: FlowParts) {
   return {
     get: on.get.handler(async ({ input: { params }, context }) => {

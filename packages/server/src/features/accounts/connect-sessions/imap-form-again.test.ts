@@ -61,7 +61,7 @@ describe('the form of an account that signs in again', () => {
     expect((await form.post({ email, password })).status).toBe(200)
   })
 
-  test('refuses what was checked against servers that have changed meanwhile, and goes on', async () => {
+  test('refuses a password that was checked with servers that have changed meanwhile, and goes on', async () => {
     const { app, user, account, form } = await openReconnect()
     const given = { email: user.email, password: user.password }
     const answer = await app.db.transaction().execute(async moment => {
@@ -121,7 +121,7 @@ async function openCanary(greeting: string | null) {
 /** Logins that one session may try. */
 const TRIES = 5
 const PORTS = [1, 7, 21, 22, 23, 25, 53, 80, 110, 111, 143, 389, 443, 465, 587, 631, 873, 993, 995, 1024]
-/** Spellings of this machine, and what is only behind the service. */
+/** Spellings of this machine, and addresses behind the service. */
 const INSIDE = [
   'localhost',
   'inside.test',
@@ -136,7 +136,7 @@ const INSIDE = [
   '10.0.0.1',
 ]
 
-test('the form tells nobody which hosts and ports are behind the service, and connects to none', async () => {
+test('the form reveals no host or port behind the service, and connects to none', async () => {
   const { dovecot } = mail
   await using app = await openApp({ egressAllow: [`localhost:${dovecot.tlsPort}`] })
   await using silent = await openCanary(null)

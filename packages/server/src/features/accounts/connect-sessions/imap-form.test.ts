@@ -44,12 +44,12 @@ async function endRows({ db, tenantId }: TestTenant) {
 
 async function usePlan(app: TestTenant, limits: Partial<PlanLimits>) {
   const plan = await createPlan(app.db, newId(), { ...NO_LIMITS, ...limits })
-  if (!plan) throw new Error('There is such a plan already')
+  if (!plan) throw new Error('The plan exists already')
   await assignPlan(app.db, app.tenantId, plan)
 }
 
 describe('the form for an IMAP mailbox', () => {
-  test('connects the mailbox with what the session says of its account, and ends the session', async () => {
+  test('connects the mailbox with the account parameters of the session, and ends the session', async () => {
     const app = await newTenant()
     const user = await mail.dovecot.addUser()
     // A session that offers Google, too, may have settings that IMAP ignores.
@@ -189,7 +189,7 @@ describe('the form for an IMAP mailbox', () => {
     }
     const failed = (count: number) => Array<string>(count).fill('login_failed')
     const limited = (count: number) => Array<string>(count).fill('rate_limited')
-    // Those that the session refuses reach no server, and do not count for the client.
+    // Logins that the session refuses reach no server, and do not count for the client.
     expect(await codes(first, 8, '203.0.113.1')).toEqual([...failed(5), ...limited(3)])
     const asked = await Promise.all(others.slice(0, 3).map(form => codes(form, 5, '203.0.113.1')))
     expect(asked).toEqual([failed(5), failed(5), failed(5)])
@@ -199,7 +199,7 @@ describe('the form for an IMAP mailbox', () => {
     expect(await codes(others[3], 1, '203.0.113.2')).toEqual(failed(1))
   })
 
-  test('counts no login for a client address whose server may not be asked', async () => {
+  test('counts no login for a client address if the server may not be reached', async () => {
     await using app = await openApp({ egressAllow: [] })
     const forms = await Promise.all(Array.from({ length: 5 }, () => openForm(app)))
     const tries = await Promise.all(
@@ -208,7 +208,7 @@ describe('the form for an IMAP mailbox', () => {
     expect(new Set(tries.map(({ body: { code } }) => code))).toEqual(new Set(['login_failed']))
   })
 
-  test('ends the session with what a finished login meets', async () => {
+  test('ends the session with the error that follows a successful login', async () => {
     const app = await newTenant()
     const user = await mail.dovecot.addUser()
     expect((await app.post('/v1/imap-accounts', mail.connection(user))).status).toBe(200)
@@ -264,7 +264,7 @@ describe('the form for an IMAP mailbox', () => {
     },
   )
 
-  test('reveals that an account exists only to those who can log in to it', async () => {
+  test('reveals that an account exists only to people who can log in to it', async () => {
     const app = await newTenant()
     const user = await mail.dovecot.addUser()
     await app.post('/v1/imap-accounts', mail.connection(user))

@@ -19,13 +19,15 @@ import { countUse, recordEnd } from './record.ts'
 import { connectErrorOf, type Ending, settingsOfImap } from './rules.ts'
 import { lockSession, type SessionRow } from './store.ts'
 
-/** How the caller of the form commits: an operation by its context, a page by itself. */
+/** The way in which the caller of the form commits: an operation by its context, a page by itself. */
 export interface FormCall {
   client: string
   requestId: string
   /** Commits a count before the login. */
   step(work: (unit: ChangeUnit) => Promise<boolean>): Promise<boolean>
-  /** Commits the end of the flow, with its row in the audit log. Called once. Returns where the browser goes. */
+  /**
+   * Commits the end of the flow, with its row in the audit log. Called once. Returns the URL to which the browser goes.
+   */
   finish(work: (unit: ChangeUnit) => Promise<Ending>): Promise<FormAnswer>
 }
 
@@ -34,8 +36,8 @@ export interface FormAnswer {
 }
 
 /**
- * Connects an IMAP mailbox with the password that a person gave, and ends the flow. What the person can put right is
- * refused, and the flow goes on: a login that fails, for whatever reason, in the same words.
+ * Connects an IMAP mailbox with the password that a person gave, and ends the flow. Errors that the person can put
+ * right are refused, and the flow goes on: a failed login always in the same words.
  */
 export async function connectByForm(
   parts: FlowParts,
@@ -64,7 +66,7 @@ async function connect(flow: FormFlow): Promise<FormAnswer> {
   const broken = await findBroken(flow)
   try {
     await requirePaid(db, tenantId)
-    // One that is renewed takes no room.
+    // An account that is renewed takes no room.
     if (!broken) await requireAccountRoom(db, tenantId, await findTenantPlan(db, tenantId))
   } catch (error) {
     return endWith(flow, error)
@@ -97,7 +99,7 @@ async function reconnect(flow: FormFlow): Promise<FormAnswer> {
   return renew(flow, account)
 }
 
-/** Only the passwords change: the servers of the account stay, whatever the form names. */
+/** Only the passwords change: the servers of the account stay, even if the form names others. */
 async function renew(flow: FormFlow, account: AccountRow): Promise<FormAnswer> {
   const { parts, session, input } = flow
   const { tenantId } = session
@@ -113,8 +115,8 @@ function logging({ parts, call }: FormFlow) {
 }
 
 /**
- * Tries a login, which counts for the session, and for the client when a server is asked. It takes at least a second, and
- * its failures cannot be told apart.
+ * Tries a login, which counts for the session, and for the client once a server is contacted. It takes at least a
+ * second, and its failures cannot be told apart.
  */
 async function logIn<T>(
   { parts, session, call }: FormFlow,
@@ -133,7 +135,7 @@ async function logIn<T>(
   }
 }
 
-/** Counts one login of the client when it asks the first server. */
+/** Counts one login of the client when the first server is contacted. */
 function countingCheck({ mail: { servers }, logins }: FlowParts, client: string): ServerCheck {
   let counted: Promise<void> | null = null
   const onAsked = () => (counted ??= logins.count(client))
@@ -143,7 +145,9 @@ function countingCheck({ mail: { servers }, logins }: FlowParts, client: string)
   }
 }
 
-/** Commits the account and the end of the session together, or what keeps the account from being connected. */
+/**
+ * Commits the account and the end of the session together, or the error that keeps the account from being connected.
+ */
 async function record(
   flow: FormFlow,
   store: (unit: ChangeUnit) => Promise<AccountView>,
@@ -161,7 +165,7 @@ async function record(
   }
 }
 
-/** Ends the flow with what its mailbox meets, if the return can say it. */
+/** Ends the flow with the error of its mailbox, if the return has a code for it. */
 async function endWith({ session, call }: FormFlow, cause: unknown): Promise<FormAnswer> {
   const reason = cause instanceof Refusal ? cause.reason : null
   const error = reason === 'account_not_found' ? 'account_mismatch' : connectErrorOf(reason ?? '')

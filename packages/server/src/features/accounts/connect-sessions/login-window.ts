@@ -5,11 +5,11 @@ const LOGINS_MAX = 20
 const WINDOW_MINUTES = 60
 const CLIENTS_MAX = 100_000
 
-/** Limits how many logins a client tries by the form, in whatever sessions. */
+/** Limits how many logins a client tries by the form, in all sessions together. */
 export interface LoginWindow {
   /** Refuses a client that has no login left. */
   require(client: string): Promise<void>
-  /** Counts a login, or refuses it. Called when a server is asked. */
+  /** Counts a login, or refuses it. Called when a server is contacted. */
   count(client: string): Promise<void>
 }
 

@@ -8,7 +8,7 @@ import { recordSession } from './record.ts'
 import { pageUrl } from './rules.ts'
 import { findSession } from './store.ts'
 
-/** How long the link of a headless authorization works. */
+/** Time for which the link of a headless authorization works. */
 const AUTHORIZATION_SECONDS = 3600
 
 const on = implement(connectSessions).$context<RequestContext>()

@@ -24,7 +24,7 @@ export async function recordSession(unit: UnitOfWork, session: NewSession): Prom
   return row.expiresAt
 }
 
-/** Ends a locked session: with the account that was connected, or with what went wrong. */
+/** Ends a locked session: with the connected account, or with the error. */
 export async function recordEnd(
   unit: UnitOfWork,
   id: string,
@@ -41,7 +41,7 @@ export async function recordEnd(
   await endAttempts(unit, sql`session_id = ${id}`)
 }
 
-/** What a session may be used for only so often. */
+/** Limits of the uses of a session. */
 const USES = { logins: 5, searches: 30 } as const
 
 /** Counts one more use of a pending session. Returns false if there is none left. */

@@ -40,8 +40,8 @@ export function isSameBrowser(browser: string, digest: Buffer): boolean {
 }
 
 /**
- * What redeems the code of an attempt, derived from the secret of the browser: the database alone holds nothing with
- * which a stolen code could be redeemed.
+ * The secrets that redeem the code of an attempt, derived from the secret of the browser: the database alone holds
+ * nothing with which a stolen code could be redeemed.
  */
 export function exchangeSecrets(
   browser: string,
@@ -59,12 +59,12 @@ export function pageUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/connect/${token}`
 }
 
-/** How a flow ended, as the parameters of the return say it. */
+/** Outcome of a flow, as the parameters of the return have it. */
 export type Ending = { accountId: string } | { error: ConnectError }
 
 /**
- * Where the browser goes at the end: the redirect URI with the outcome added to its query, or, if there is none or it is
- * no longer allowed, the page of the link.
+ * The URL to which the browser goes at the end: the redirect URI with the outcome added to its query, or, if there is
+ * none or it is no longer allowed, the page of the link.
  */
 export function returnUrl(
   session: { redirectUri: string | null; returnState: string | null },
@@ -85,7 +85,7 @@ export function returnUrl(
   return url.href
 }
 
-/** The code of the return for a reason with which a step was refused; null if it is none that a user can be told. */
+/** The code of the return for the reason of a refused step; null if it is no reason to show to a user. */
 export function connectErrorOf(reason: string): ConnectError | null {
   return CONNECT_ERRORS.find(error => error === reason) ?? null
 }
@@ -95,7 +95,7 @@ export function authorizationErrorOf(error: string): ConnectError {
   return DENIED.has(error) ? 'access_denied' : 'token_exchange_failed'
 }
 
-/** `consent_required` and `interaction_required` are how Microsoft says that an administrator must approve. */
+/** Microsoft sends `consent_required` and `interaction_required` if an administrator must approve. */
 const DENIED = new Set(['access_denied', 'consent_required', 'interaction_required'])
 
 /** The HTTP status with which the audit log has the end of a flow. */

@@ -120,7 +120,7 @@ describe('a flow by Google', () => {
     expect(row?.['targets']).toEqual({ authorizationId: row?.['actor_id'], accountId: account?.id })
   })
 
-  test('turns off what the user left out, but not mail', async () => {
+  test('turns off halves that the user left out, but not mail', async () => {
     const { token } = await at.world.createLink(NEW)
     const end = await at.world.signIn(token, ADA, { scopes: ['openid', 'email', 'profile', MODIFY] })
     expect(end).toMatchObject({ url: expect.stringContaining('status=success') })
@@ -259,7 +259,7 @@ describe('an account that signs in again', () => {
     })
   })
 
-  test('never has on what it lacks the permission for, whatever the tenant turns on', async () => {
+  test('never turns on a half without its permission, even if the tenant turns it on', async () => {
     await at.world.signIn((await at.world.createLink(NEW)).token, ADA)
     const account = (await settingsOf())!
     await at.tenant.patch('/v1/settings', { contactsEnabled: true })
@@ -272,7 +272,7 @@ describe('an account that signs in again', () => {
     })
   })
 
-  test('keeps its wish for what a plan did not include, until the plan does', async () => {
+  test('keeps its wish for a half that the plan does not include, until it does', async () => {
     const plan = await createPlan(at.app.db, newId(), { ...NO_LIMITS, modules: [] })
     await assignPlan(at.app.db, at.tenant.tenantId, plan)
     await at.world.signIn((await at.world.createLink(NEW)).token, ADA)

@@ -79,7 +79,7 @@ export async function lockSession(unit: UnitOfWork, id: string): Promise<Session
   )
 }
 
-/** What still can be done with a session. */
+/** The state of a session: only a pending one can still be used. */
 export function stateOf(session: SessionRow): 'pending' | 'completed' | 'failed' {
   if (session.error !== null) return 'failed'
   return session.endedAt === null ? 'pending' : 'completed'

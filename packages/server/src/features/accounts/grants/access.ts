@@ -6,7 +6,7 @@ import { refuse } from '../../../calls/refuse.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { inheritedSettings } from '../../../accounts/settings.ts'
 
-/** Refuses a change of settings that turns on what the account's user has not granted: `scope_missing`. */
+/** Refuses a change of settings that turns on a half which the account's user has not granted: `scope_missing`. */
 export function requireGrantedHalves(
   account: AccountView,
   settings: AccountSettingsInput | undefined,

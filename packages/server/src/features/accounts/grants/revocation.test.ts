@@ -96,7 +96,7 @@ describe('deleting an account', () => {
     expect(await isGrantAlive(siblings.refreshToken)).toBe(true)
   })
 
-  test('revokes what was granted to one app while the user has an account by another', async () => {
+  test('revokes the grant of one app while the user has an account by another', async () => {
     const { email, refreshToken } = await at.newGrant()
     const { body: account } = await at.connect(refreshToken)
     await at.sandbox.addClient({ clientId: 'second', clientSecret: 'second-secret' })

@@ -16,7 +16,7 @@ import { type AccountKeys, type KeyedAccount, accountKeys } from '../../../accou
 /** A grant that could not be revoked by then stays at the provider. */
 const REVOCATION_HOURS = 24
 
-/** Opens the tokens of accounts, and seals those that outlive them. */
+/** Opens the tokens of accounts, and seals tokens that outlive their accounts. */
 export interface EndingKeys {
   accounts: AccountKeys
   revocations: KeyObject

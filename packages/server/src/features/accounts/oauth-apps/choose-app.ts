@@ -13,7 +13,7 @@ import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 
-/** The apps that somebody named, and the cloud in which users of Microsoft sign in. */
+/** The apps that a request named, and the cloud in which users of Microsoft sign in. */
 export interface NamedApps {
   tenantId: string
   appIds: Partial<Record<OAuthProvider, string>>
@@ -21,15 +21,15 @@ export interface NamedApps {
   microsoftCloud: Account['cloud']
 }
 
-/** What decides which app a user signs in with. */
+/** Criteria for the app that a user signs in with. */
 export interface Choosing extends NamedApps {
   /** The account that signs in again. */
   account: Pick<AccountRow, 'oauth_app_id'> | null
 }
 
 /**
- * The app of a sign-in: the named one, else that of the account, else the tenant's oldest of the provider and cloud, else
- * the operator's. Whether its secret can be read is not asked. Null if there is none.
+ * The app of a sign-in: the named one, else the account's, else the tenant's oldest of the provider and cloud, else the
+ * operator's. Whether its secret can be read is not checked. Null if there is none.
  */
 export async function chooseApp(
   { clients, db }: { clients: OAuthClients; db: Db },
@@ -57,7 +57,7 @@ export async function openChosenApp(
     : services.clients.find(services.db, choosing.tenantId, name)
 }
 
-/** Refuses named apps that the tenant does not have, and those of another provider or cloud than they are named for. */
+/** Refuses named apps that the tenant does not have, and apps of another provider or cloud than they are named for. */
 export async function requireNamedApps(
   db: Db,
   { tenantId, appIds, microsoftCloud }: NamedApps,

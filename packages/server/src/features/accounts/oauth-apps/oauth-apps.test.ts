@@ -178,7 +178,7 @@ test('secrets open after a rotation of the master key, and only in their own row
 })
 
 describe('PATCH /v1/oauth-apps/{appId}', () => {
-  test('changes what is given, and returns scopes and pushes to their defaults', async () => {
+  test('changes the given fields, and returns scopes and pushes to their defaults', async () => {
     const { body: made } = await add()
     const path = `/v1/oauth-apps/${made.id}`
     const changed = await app.patch<OAuthApp>(path, { name: 'New', scopes: [MODIFY], gmailPush: PUSH })

@@ -20,7 +20,7 @@ export function presentApp(row: CountedApp, baseUrl: string): OAuthApp {
   }
 }
 
-/** Where the provider sends the browser after a sign-in. Registered with each app, so it never changes. */
+/** The URL to which the provider sends the browser after a sign-in. Registered with each app, so it never changes. */
 export function callbackUrl(baseUrl: string, provider: OAuthApp['provider']): string {
   return `${baseUrl}/connect/callback/${provider}`
 }

@@ -27,7 +27,7 @@ export async function recordApp(unit: UnitOfWork, app: NewApp): Promise<CountedA
   return refuse('invalid_input', { issues: [{ path: [], message }] })
 }
 
-/** What a request changes of an app; what is absent stays. */
+/** Fields of an app that a request changes; absent ones stay. */
 export interface AppChange {
   name?: string
   secret?: Buffer

@@ -6,11 +6,11 @@ import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReachChanged } from '../../../accounts/halves/reach.ts'
 
-/** Accounts that are told in one transaction. */
+/** Accounts that restart in one transaction. */
 const BATCH_ACCOUNTS = 500
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
-/** Those that could not be reached because of the app, or all of them. */
+/** The accounts to restart: only accounts that could not be reached because of the app, or all. */
 type Which = 'misconfigured' | 'all'
 
 const restartAccounts: JobKind<{ appId: string; which: Which; afterId: string }> = {
@@ -23,16 +23,14 @@ const restartAccounts: JobKind<{ appId: string; which: Which; afterId: string }>
   },
 }
 
-/**
- * Tells the accounts of an app to start again: the first ones now, and the others in a job. Returns the ids of the first.
- */
+/** Restarts the accounts of an app: the first ones now, and the others in a job. Returns the ids of the first. */
 export async function restartAccountsOf(unit: UnitOfWork, appId: string, which: Which): Promise<string[]> {
   const { ids, nextId } = await restartBatch(unit, { appId, which, afterId: BEFORE_ALL_IDS })
   if (nextId !== null) await enqueue(unit, restartAccounts, [{ appId, which, afterId: nextId }])
   return ids
 }
 
-/** Tells the other accounts, batch by batch. A job that is run again may restart an account twice. */
+/** Restarts the other accounts, batch by batch. A job that is run again may restart an account twice. */
 export function restartHandler(db: Db, wake: (accountId: string) => void): JobHandler {
   return jobHandler(restartAccounts, async ({ appId, which, afterId }, { tenantId, signal }) => {
     let after: string | null = afterId
@@ -72,7 +70,7 @@ async function restartBatch(unit: UnitOfWork, { appId, which, afterId }: Batch):
   `.execute(unit.sql)
   const ids = rows.map(({ id }) => id)
   await recordReachChanged(unit, ids, ALL_KINDS)
-  // Whoever needs a token meanwhile need not wait for the end of a pause.
+  // A request for a token need not wait for the end of a pause any more.
   await sql`
     update oauth_grant set retry_at = null where account_id = any(${ids}::uuid[]) and retry_at is not null
   `.execute(unit.sql)

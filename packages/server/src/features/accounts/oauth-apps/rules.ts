@@ -4,7 +4,7 @@ import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
 
-/** What of an app a request gives. */
+/** Fields of an app that a request gives. */
 export interface GivenApp {
   provider: OAuthProvider
   clientSecret?: string | undefined
@@ -15,7 +15,9 @@ export interface GivenApp {
   gmailPush?: GmailPush | null | undefined
 }
 
-/** Refuses what an app of the provider cannot have: options of the other provider, and scopes that read no mail. */
+/**
+ * Refuses fields that an app of the provider cannot have: options of the other provider, and scopes that read no mail.
+ */
 export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic: boolean }): void {
   const { name, defaultCloud, takesCertificates, publishesToTopics } = signInAbilitiesOf(app.provider)
   const hasCertificate = app.certificate !== undefined || app.privateKey !== undefined

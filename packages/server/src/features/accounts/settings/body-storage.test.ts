@@ -68,7 +68,7 @@ const isAccepted = async (app: TestApp) =>
 
 // Each test has an app with a store of its own, and one waits for ten seconds, so they run at once.
 describe.concurrent('while the folder of blobs cannot be written', () => {
-  test('refuses what turns storage on, and accepts it once the folder can be written again', async () => {
+  test('refuses changes that turn storage on, and accepts them once the folder can be written again', async () => {
     await using blobs = await openBlobFolder()
     const away = `${blobs.folder}-away`
     await using app = await openApp({ config: { blobDir: blobs.folder } })
@@ -98,7 +98,7 @@ describe.concurrent('while the folder of blobs cannot be written', () => {
     expect(await readdir(blobs.folder)).toEqual([MARK_KEY])
   })
 
-  test('accepts what stores nothing more', async () => {
+  test('accepts changes that store nothing more', async () => {
     await using blobs = await openBlobFolder()
     await using app = await openApp({ config: { blobDir: blobs.folder } })
     const { follows, own } = await sampleAccounts(app)
@@ -134,7 +134,7 @@ test.concurrent('a plan that forbids storage refuses before the storage is tried
     expect(await request()).toMatchObject({ status: 403, body: { code: 'plan_limit_storage' } })
 })
 
-test.concurrent('refuses to store in a folder that is not that of the installation any more', async () => {
+test.concurrent('refuses to store in a folder that no longer belongs to the installation', async () => {
   await using blobs = await openBlobFolder()
   await using app = await openApp({ config: { blobDir: blobs.folder } })
   const { database, keyRing } = app

@@ -22,8 +22,8 @@ export function storesMore({ before, after }: BodyStorageChange): boolean {
 }
 
 /**
- * Refuses a change that stores more while the store of blobs does not work. `field` leads to it in the request. Asked
- * after all that needs no network, since the store may take long to answer, and so never in a transaction.
+ * Refuses a change that stores more while the store of blobs does not work. `field` is its path in the request. Checked
+ * last, since the store may take long to answer, and for the same reason never in a transaction.
  */
 export type RequireStorage = (change: BodyStorageChange & { field: string }) => Promise<void>
 

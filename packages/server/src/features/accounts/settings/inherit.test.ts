@@ -26,7 +26,7 @@ async function addAccounts(db: Db, tenantId: string): Promise<void> {
   await addHalves(db)
 }
 
-/** How many accounts were announced how often with a change of the window. */
+/** Numbers of accounts by how often they were announced with a change of the window. */
 async function countAnnounced(db: Db, syncWindowDays: number): Promise<Record<string, number>> {
   const { rows } = await sql<{ times: number; accounts: number }>`
     select times, count(*)::int as accounts from (

@@ -25,8 +25,8 @@ const announceSettings: JobKind<{ announcementId: string }> = {
 }
 
 /**
- * Announces `account.updated` for each account that a change of its tenant's settings affects, and tells those to
- * restart whose sync depends on it: the first ones now, and the others in a job. Returns the ids of the first that
+ * Announces `account.updated` for each account that a change of its tenant's settings affects, and restarts the
+ * accounts whose sync depends on it: the first ones now, and the others in a job. Returns the ids of the first that
  * restart. The tenant's row must be locked and contain `after` already.
  */
 export async function inheritSettings(
@@ -68,7 +68,7 @@ export function announceSettingsHandler(db: Db, wake: (accountId: string) => voi
 
 /** Announces the next batch. @returns the ids of the accounts that restart; null if all are announced */
 async function announceNext(unit: UnitOfWork, announcementId: string): Promise<string[] | null> {
-  // What is announced is how the accounts are now, after any later change.
+  // The events announce the present state of the accounts, after any later change.
   const after = await lockTenantSettings(unit)
   const { rows } = await sql<{ before: TenantSettings; after_id: string; created_at: Date }>`
     select before, after_id, created_at from settings_announcement

@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import { VERIFIED_HOURS } from './rules.ts'
 import { followedCount } from '../../../processes/list-instances.ts'
 
-/** When the account was last found equal to its provider; null if it never was. */
+/** Time at which the account was last found equal to its provider; null if it never was. */
 export async function findVerifiedAt(db: Db, accountId: string): Promise<Date | null> {
   const row = await db
     .selectFrom('account_half')
@@ -26,8 +26,8 @@ export async function measureDiffering(db: Db): Promise<{ count: number; oldestS
 }
 
 /**
- * Counts the accounts that living processes follow by their state, as `stateOf` finds it. Reads only those that are not
- * verified: the number of all is the one that the processes show with their heartbeats.
+ * Counts the accounts that living processes follow by their state, as `stateOf` finds it. Reads only the accounts that
+ * are not verified: the total is the number that the processes report with their heartbeats.
  */
 export async function countStates(db: Db): Promise<Record<string, number>> {
   // A half has an owner only while its account is active.

@@ -4,8 +4,8 @@ import { findComparisons } from './store.ts'
 import { openDifferences } from './rules.ts'
 
 /**
- * Updates what the account says of the comparisons of its mailboxes: since when it differs from its provider, and when it
- * was last found equal. An account that differs is not live.
+ * Updates the account's summary of the comparisons of its mailboxes: since when it differs from its provider, and when
+ * it was last found equal. An account that differs is not live.
  * @returns how many differences are open
  */
 export async function recordDiffering(unit: UnitOfWork, accountId: string): Promise<number> {

@@ -1,12 +1,15 @@
-/** The number of messages of a mailbox that its provider listed, the number in the index, and what differs. */
+/**
+ * The number of messages of a mailbox that its provider listed, the number in the index, and the numbers of
+ * differences.
+ */
 export interface ComparedCounts {
   listed: number
   indexed: number
-  /** Listed, and not in the index. */
+  /** Messages that were listed and are not in the index. */
   missing: number
-  /** In the index, and not listed. */
+  /** Messages in the index that were not listed. */
   extra: number
-  /** In both, with other flags. */
+  /** Messages in both, with other flags. */
   changed: number
 }
 
@@ -15,7 +18,7 @@ export interface MailboxComparison extends ComparedCounts {
   mailboxId: string
   comparedAt: Date | null
   repaired: number
-  /** After how many hours it was to be compared again, since repairs did not help; 0 if they did. */
+  /** Hours until the next comparison after repairs that did not help; 0 if they did. */
   stuckHours: number
   /**
    * It is not known whether the mailbox is equal: the provider contradicted itself, left questions unanswered, or may have
@@ -38,8 +41,8 @@ export interface ComparisonPlan {
 }
 
 /**
- * What a comparison says beside what it counted. Differences that an earlier one had found, and this one did not, are
- * repaired. While repairs help, the mailbox is compared again at once.
+ * Plans the result of a comparison besides its counts. Differences that an earlier comparison found, and this one did
+ * not, are repaired. While repairs help, the mailbox is compared again at once.
  * @param random from 0 to 1
  */
 export function planComparison(

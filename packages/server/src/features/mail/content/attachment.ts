@@ -32,7 +32,7 @@ export async function listAttachments(
 
 /**
  * Reads an attachment. Its position comes from our own parser, even if the message is not stored, since servers number
- * the parts of malformed messages differently. The provider is asked only for a part that is not listed.
+ * the parts of malformed messages differently. Only a part that is not listed is fetched from the provider.
  */
 export async function openAttachment(
   context: ReadContext,

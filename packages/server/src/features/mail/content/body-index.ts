@@ -10,7 +10,7 @@ import { type ReadContent, recordContents } from '../messages/record-contents.ts
 import { openStored, type StoredContext } from './stored-source.ts'
 
 const BATCH_BODIES = 20
-/** Bodies that one statement looks at; those of accounts that other processes follow are left to these. */
+/** Bodies that one statement looks at; bodies of accounts that other processes follow are left to them. */
 const LOOKED_AT_MAX = 100
 /** Interval of the search for bodies whose indexing failed or whose process died. */
 const LOOK_SECONDS = 60
@@ -18,11 +18,11 @@ const LOOK_SECONDS = 60
 export interface BodyIndexContext extends StoredContext {
   /** Separate from the reader of the API, so that callers do not wait for messages that are being indexed. */
   reader: MessageReader
-  /** Under which id this process owns accounts now; null if it follows none. */
+  /** The id under which this process owns accounts now; null if it follows none. */
   findOwnerId(): string | null
   /** Whether this process follows the account. */
   isFollowed(accountId: string): boolean
-  /** Tells the process that follows the account, if there is one. */
+  /** Wakes the process that follows the account, if there is one. */
   tellOwner(accountId: string): void
 }
 
@@ -139,7 +139,7 @@ export async function readStored(
       ? undefined
       : await context.reader.readWords(account.tenant_id, content)
   } catch (error) {
-    // A thread that ended because of another message says nothing about this one.
+    // A thread may have ended because of another message, so its end is no error of this one.
     if (!(error instanceof ReaderLost))
       context.log.warn({ error, accountId: account.id }, 'A stored message could not be indexed')
     return undefined

@@ -10,18 +10,18 @@ const RETRY_SECONDS_MAX = 3600
 /** New messages whose ids are kept, about 70 KB for an account. Any others are found by a look at all messages. */
 export const ARRIVED_MAX = 1_000
 
-/** Progress of storing the bodies of one account. Kept in memory only: the rows show what is left to store. */
+/** Progress of storing the bodies of one account. Kept in memory only: the rows show which bodies are left to store. */
 export interface Stand {
   version: FullAccount['version']
   /** Ids of messages that were recorded and not looked at yet. They come before all others, the first one first. */
   arrived: string[]
-  /** Whether there were more of those than are kept. */
+  /** Whether more messages arrived than are kept in the list. */
   isBehind: boolean
   /** A walk through all messages. Null after its end, or after a batch that could not be stored. */
   whole: { below: WalkPlace | null } | null
-  /** When it began. */
+  /** Time at which the walk began. */
   wholeAt: number
-  /** When all messages are looked at again after a batch could not be stored. Null if none failed. */
+  /** Time at which all messages are looked at again after a batch could not be stored. Null if none failed. */
   retryAt: number | null
   /** The pause after the next failure. */
   retrySeconds: number
@@ -49,7 +49,7 @@ export function beginStand(before: Stand | null, { version }: FullAccount, now: 
 
 /** Takes down messages that were recorded. */
 export function addArrived(stand: Stand, messageIds: readonly string[]): void {
-  // There may be more: a turn gives back what it could not store.
+  // There may be more: a turn gives back messages that it could not store.
   const room = Math.max(0, ARRIVED_MAX - stand.arrived.length)
   stand.arrived.push(...messageIds.slice(0, room))
   if (messageIds.length > room) stand.isBehind = true
@@ -60,7 +60,7 @@ export function isToLook(stand: Stand, now: number): boolean {
   const isEmpty = stand.arrived.length === 0 && stand.whole === null
   const isStale = stand.whole === null && now - stand.wholeAt > WHOLE_LOOK_MINUTES * 60_000
   const isDue = stand.retryAt !== null && now >= stand.retryAt
-  // After a failure, the look that is due then finds what was not kept.
+  // After a failure, the look that is due then finds the ids that were not kept.
   const isLeft = isEmpty && stand.isBehind && stand.retryAt === null
   if (isStale || isDue || isLeft)
     Object.assign(stand, {

@@ -30,7 +30,7 @@ interface BodyStoringContext extends BatchContext {
   clock: Clock
 }
 
-/** What tells that an account that this process follows has something to store. No method throws. */
+/** Signals that an account which this process follows has something to store. No method throws. */
 export interface FollowedBodies extends AsyncDisposable {
   /** Called with the ids of messages after they are recorded. Returns at once. */
   onRecorded(messageIds: readonly string[]): void
@@ -41,13 +41,13 @@ export interface FollowedBodies extends AsyncDisposable {
 interface Followed {
   readonly owned: Owned
   readonly stop: AbortController
-  /** Null unless the account is known to store every message. */
+  /** Null until it is established that the account stores every message. */
   stand: Stand | null
   /** The last turn. Never rejects. */
   turn: Promise<unknown>
   /** Earlier batches, which are being stored while the next one is fetched. They never reject. */
   storing: Array<Promise<void>>
-  /** When the next turn may begin, by `performance.now()`. */
+  /** Time at which the next turn may begin, by `performance.now()`. */
   restsUntil: number
 }
 
@@ -64,7 +64,7 @@ export class BodyStoring implements AsyncDisposable {
   /** Accounts with messages to store, in the order of asking. */
   readonly #line = new Set<Followed>()
   readonly #running = new Set<Followed>()
-  /** When to look at the accounts with something left to store, by `performance.now()`. */
+  /** Time of the next look at accounts with something left to store, by `performance.now()`. */
   #lookAt = 0
   /** Ends a wait: a turn has ended, or an account has news. */
   readonly #stirred = new Nudge()
@@ -78,8 +78,8 @@ export class BodyStoring implements AsyncDisposable {
   }
 
   /**
-   * Stores the bodies of an account until that is disposed, which waits for what is being stored. What an earlier owner
-   * has left is found.
+   * Stores the bodies of an account until the result is disposed, which waits for messages that are being stored.
+   * Messages that an earlier owner has left are found.
    */
   follow(owned: Owned): FollowedBodies {
     const before = this.#followed.get(owned.id)
@@ -171,7 +171,7 @@ export class BodyStoring implements AsyncDisposable {
       if (followed.stand && isToLook(followed.stand, now)) this.#line.add(followed)
   }
 
-  /** Reads whether accounts store every message, those that were told first. */
+  /** Reads whether accounts store every message, beginning with the accounts that were signalled first. */
   async #readSettings(): Promise<void> {
     const page = [...this.#told].slice(0, SETTINGS_AT_ONCE)
     if (page.length === 0) return
@@ -195,7 +195,7 @@ export class BodyStoring implements AsyncDisposable {
     }
   }
 
-  /** The next is an account of the tenant with the fewest turns; among equals, the one that asked first. */
+  /** The next is an account of the tenant with the fewest turns; among equals, the one that has waited longest. */
   #findNext(): Followed | undefined {
     const turns = new Map<string, number>()
     const turnsOf = ({ owned }: Followed) => turns.get(owned.tenantId) ?? 0
@@ -245,7 +245,7 @@ async function settled({ turn, storing }: Followed): Promise<void> {
   await Promise.all(storing)
 }
 
-/** What a turn came to. */
+/** Result of a turn. */
 interface Outcome {
   /** Whether there is more to store now. */
   hasMore: boolean
@@ -299,7 +299,7 @@ async function storeWalked(turn: Turn): Promise<boolean> {
   const { context, followed, stand, account, room } = turn
   const walk = stand.whole
   if (!walk) return false
-  // A walk that begins would find, and fetch again, what is being stored.
+  // A walk that begins would find, and fetch again, messages that are being stored.
   if (walk.below === null) await Promise.all(followed.storing)
   const { found, end } = await listUnstored(context.db, account.id, walk.below)
   const batch = cutBatch(found, room)
@@ -337,7 +337,7 @@ function lacksRoom(
 
 /**
  * Fetches a batch while earlier ones are stored. Returns false if the provider or the storage is in trouble.
- * @param onTried called with a message when it and all before it were tried, whatever came of them
+ * @param onTried called with a message when it and all before it were tried, with or without success
  */
 async function storeBatch(
   { context, followed, stand, account }: Turn,

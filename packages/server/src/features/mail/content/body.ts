@@ -12,7 +12,7 @@ import type { FullRow } from '../messages/store.ts'
 const PARSED_BYTES_MAX = 50 * 1024 * 1024
 const RETRY_SECONDS = 5
 
-/** What reading messages takes. */
+/** Dependencies of reading messages. */
 export interface ReadContext extends SourceContext {
   /** Reads the MIME of messages, apart from the event loop. */
   reader: MessageReader

@@ -18,7 +18,7 @@ const LOOK_SECONDS = 60
 /** Time for one account before all others had as long. */
 const TURN_SECONDS = 5
 const ACCOUNTS_LISTED_MAX = 100
-/** Seconds until what could not be read is tried again. */
+/** Seconds until unreadable bodies are tried again. */
 const RETRY_SECONDS = 300
 /** A body that could not be read for this long keeps the words that it has in the index. */
 const KEEP_AFTER_SECONDS = 3600
@@ -34,17 +34,20 @@ export interface RewriterContext extends StoredContext {
 /** Progress of one account. Kept in memory only: the stale documents show where to continue. */
 interface Progress {
   below: WalkPlace | null
-  /** The number of stale documents that this walk found, and of those that it wrote. */
+  /** The numbers of stale documents that this walk found, and that it wrote. */
   found: number
   written: number
-  /** When a walk could first write nothing, since no body that is left can be read; null if the last one did write. */
+  /**
+   * Time of the first walk that wrote nothing, since no body that is left can be read; null if the last walk wrote
+   * some.
+   */
   stuckAt: number | null
-  /** When the last walk ended that could write nothing. */
+  /** Time at which the last walk ended that wrote nothing. */
   retriedAt: number | null
 }
 
 /**
- * Rewrites the documents of accounts whose `search_version` is not that of this release, in batches, newest first,
+ * Rewrites the documents of accounts whose `search_version` is not this release's, in batches, newest first,
  * alternating between accounts. Runs in one process of the installation at a time. An account is current after a walk
  * through all of its messages that found no stale document.
  */
@@ -75,20 +78,20 @@ export class DocumentRewriter implements AsyncDisposable {
     const [first] = await listStaleAccounts(db, null, 1)
     if (!first) return this.#progress.clear()
     const startedAt = performance.now()
-    let isTold = false
-    // What is only tried again is not worth a line.
-    const tell = async () => {
-      if (isTold) return
-      isTold = true
+    let isLogged = false
+    // Documents that are merely tried again are not worth a line.
+    const logStart = async () => {
+      if (isLogged) return
+      isLogged = true
       log.info({ count: await countStaleAccounts(db) }, 'Rewriting the search documents of accounts')
     }
     let documents = 0
     for (;;) {
-      const { turns, written } = await this.#giveTurns(tell, signal)
+      const { turns, written } = await this.#giveTurns(logStart, signal)
       documents += written
       if (signal.aborted || turns === 0) break
     }
-    if (!isTold && documents === 0) return
+    if (!isLogged && documents === 0) return
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     const left = await countStaleAccounts(db)
     log.info({ count: documents, seconds }, 'Rewrote search documents')
@@ -97,7 +100,7 @@ export class DocumentRewriter implements AsyncDisposable {
 
   /** Works on each stale account for a while. */
   async #giveTurns(
-    tell: () => Promise<void>,
+    logStart: () => Promise<void>,
     signal: AbortSignal,
   ): Promise<{ turns: number; written: number }> {
     let turns = 0
@@ -111,7 +114,7 @@ export class DocumentRewriter implements AsyncDisposable {
         const progress = this.#progress.get(account.id) ?? beginning()
         if (signal.aborted || this.#isWaiting(progress)) continue
         this.#progress.set(account.id, progress)
-        if (progress.stuckAt === null) await tell()
+        if (progress.stuckAt === null) await logStart()
         turns++
         written += await this.#takeTurn(account, progress, signal)
       }

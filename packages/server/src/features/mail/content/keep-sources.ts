@@ -9,8 +9,8 @@ import { type BatchContext, type FetchedSource, storeTogether } from './store-ba
 export type ArrivedSources = ReadonlyMap<string, Buffer>
 
 /**
- * Stores sources that came with messages, which are indexed by now, if the account keeps all of them and its plan has
- * room. What is not stored here is fetched again by `BodyStoring`. Never rejects.
+ * Stores the sources that came with messages, which are indexed by now, if the account keeps all of them and its plan
+ * has room. `BodyStoring` fetches the other ones again. Never rejects.
  */
 export async function keepSources(
   context: BatchContext,

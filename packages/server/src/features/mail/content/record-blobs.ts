@@ -197,7 +197,7 @@ export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<voi
   })
 }
 
-/** A separate statement, so that it sees what was counted by the transactions that held these rows. */
+/** A separate statement, so that it sees the counts of the transactions that held these rows. */
 async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'bytes'>[]): Promise<void> {
   await sql`
     with freed as (
@@ -214,7 +214,7 @@ async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'byte
   `.execute(tx)
 }
 
-/** Removes stored content without a message, and that of accounts whose `bodyStorage` became `none`. */
+/** Removes stored content without a message, and the content of accounts whose `bodyStorage` became `none`. */
 export async function sweepBlobs(
   db: Db,
   blobs: BlobStore,

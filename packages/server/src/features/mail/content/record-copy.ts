@@ -7,12 +7,12 @@ import type { AccountRow } from '../../../accounts/row.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { StoredContext } from './stored-source.ts'
 
-/*
- * The content of a draft that its provider lost is kept in the database for a while (`kept_until` of its message): so it
- * is durable with the answer that says that it was lost.
+/**
+ * The content of a draft that its provider lost is kept in the database for a while (`kept_until` of its message), so
+ * that it is durable together with the answer that reports the loss.
  */
 
-/** Keeps the content of a message, in place of what was kept of it before. */
+/** Keeps the content of a message, in place of the copy kept before. */
 export async function keepMessageCopy(
   unit: UnitOfWork,
   messageId: string,

@@ -12,7 +12,7 @@ import type { StoredContext } from './stored-source.ts'
 import { type WalkPlace, walkOn } from './walk.ts'
 
 const BATCH_MESSAGES_MAX = 100
-/** Stored bodies whose words are in memory at once. Those of one body take up to 640 KB. */
+/** Stored bodies whose words are in memory at once. The words of one body take up to 640 KB. */
 const BODIES_AT_ONCE = 20
 
 /** A message without a document, or with one of an earlier version. */

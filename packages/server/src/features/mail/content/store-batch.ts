@@ -54,7 +54,7 @@ export async function fetchBatch(
       for (const message of messages) {
         const content = sources.get(message.key)
         left -= content?.length ?? 0
-        // A literal is complete, whatever size was announced. But a message with a size is not empty.
+        // A literal is complete, even if another size was announced. But a message with a size is not empty.
         if (content && (content.length > 0 || !message.size)) found.set(message, content)
       }
     }
@@ -116,7 +116,7 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
   yield content
 }
 
-/** Stores one message as it is read, a piece at a time. `unreachable`: its provider cannot be asked. */
+/** Stores one message as it is read, a piece at a time. `unreachable`: its provider cannot be reached. */
 export async function storeAlone(
   context: BatchContext,
   account: AccountView,

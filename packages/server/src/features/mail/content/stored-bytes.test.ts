@@ -25,7 +25,7 @@ import { keepCopy, type SourceContext } from './stored-source.ts'
 const NEVER = new AbortController().signal
 const PARALLEL = 100
 
-/** Opens accounts with messages to store, and counts what is on the disk and in the tables. */
+/** Opens accounts with messages to store, and counts the bytes on the disk and in the tables. */
 async function openStorage(accountCount: number, messagesEach: number) {
   await using opened = new AsyncDisposableStack()
   const { db } = opened.use(await openTestDatabase())
@@ -51,7 +51,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
     const messages: string[] = []
     for (let one = 0; one < messagesEach; one += 1)
       messages.push(await sampleMessageIn(db, account, mailbox.id))
-    // The types of the JSON columns are those of their only writers.
+    // The JSON columns have the types of their only writers.
     accounts.push({ row: row as AccountRow, messages })
   }
   const owned = opened.move()
@@ -117,7 +117,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   size: fc.integer({ min: 1, max: 5000 }),
 })
 
-/** Performs one action that changes what is stored. */
+/** Performs one action that changes the stored bodies. */
 async function perform(storage: Storage, { what, account, message, size }: Act) {
   const { db, blobs } = storage
   const { row, messages } = storage.accounts[account]!

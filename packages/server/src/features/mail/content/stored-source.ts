@@ -56,7 +56,7 @@ export async function openStored(
   try {
     sealing = accountKeys.blobSealing(account)(messageId)
   } catch (error) {
-    // A key that does not open says nothing about the file.
+    // A key that does not open is no fault of the file.
     warn(error)
     return 'unreadable'
   }

@@ -31,13 +31,13 @@ export interface Owned {
 
 export interface FullAccount {
   id: string
-  /** Changes with what its mail is reached by, whether it is stored included. */
+  /** Changes with the settings by which its mail is reached, including whether bodies are stored. */
   version: string
   /** Whether the first sync is complete. */
   isInitialized: boolean
 }
 
-/** Those of the accounts that are still owned like this, store every message, and are reachable. */
+/** The accounts that still have this owner, store every message, and are reachable. */
 export async function listFullAccounts(db: Db, owned: readonly Owned[]): Promise<FullAccount[]> {
   const { rows } = await sql<FullAccount>`
     select account.id, stamp::text as version, initialized_at is not null as "isInitialized"
@@ -53,7 +53,7 @@ export async function listFullAccounts(db: Db, owned: readonly Owned[]): Promise
   return rows
 }
 
-/** The account, if it is still one of those. */
+/** The account, if it still meets these conditions. */
 export async function findFullAccount(
   db: Db,
   owned: Owned,
@@ -81,7 +81,7 @@ export async function listUnstored(
   return { found: found.map(toUnstored), end }
 }
 
-/** Those of the messages that are to be stored, in the order of the ids. */
+/** The messages that are to be stored, in the order of the ids. */
 export async function listUnstoredOf(
   db: Db,
   accountId: string,

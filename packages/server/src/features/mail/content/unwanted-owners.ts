@@ -5,7 +5,7 @@ import { FIRST_ID } from '../../../kit/ids.ts'
 /** Accounts with stored content that one sweep looks at. The next one goes on behind them. */
 const OWNERS_MAX = 1_000
 
-/** How far the sweeps of this process have come. */
+/** Progress of the sweeps of this process. */
 export interface OwnerWalk {
   afterId: string
 }
@@ -15,8 +15,8 @@ export function beginOwnerWalk(): OwnerWalk {
 }
 
 /**
- * Reads the next accounts that have stored content, and returns those that should store none. It walks the index of stored
- * content, so a sweep reads no more when there are more accounts.
+ * Reads the next accounts that have stored content, and returns the ones that should store none. It walks the index of
+ * stored content, so a sweep reads no more when there are more accounts.
  */
 export async function listUnwantedOwners(db: Db, walk: OwnerWalk): Promise<string[]> {
   const { rows } = await sql<{ id: string; is_unwanted: boolean }>`

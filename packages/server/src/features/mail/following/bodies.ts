@@ -8,7 +8,7 @@ export interface Bodies extends AsyncDisposable {
   keepSources(sources: ReadonlyMap<string, Buffer>): Promise<void>
 }
 
-/** For followers of accounts whose bodies nobody stores. */
+/** For followers of accounts whose bodies are not stored. */
 export const NO_BODIES: Bodies = {
   onRecorded() {},
   wake() {},

@@ -18,7 +18,7 @@ async function openLasting() {
   const inbox = server.create('INBOX', 'inbox')
   for (let nth = 1; nth <= MESSAGES; nth++)
     server.deliver([inbox.key], `message ${nth}`, new Date(1.7e12 + nth))
-  /** What the provider was made to do. */
+  /** Calls that the provider received. */
   const done = { fetched: 0, resets: [] as string[] }
   const connect = (): MailProvider => {
     const { mail } = logMail(server)
@@ -76,7 +76,7 @@ test('most of a mailbox that is gone after an expiry is listed once more, and de
   expect((await readFeed(account.db)).map(({ type }) => type)).not.toContain('message.created')
 })
 
-test('messages that a provider lost for a moment after an expiry are found again when it is asked once more', async () => {
+test('messages that a provider lost for a moment after an expiry are found again by a second look', async () => {
   await using account = await openLasting()
   const { server, done, clock, doubts, look, index, deleted } = account
   const before = await index()

@@ -40,7 +40,7 @@ import {
 type Arrived = ArrivedStep & { cursor: Cursor }
 
 export interface BringOptions {
-  /** Whether to stop before older mail, which is asked for again later. */
+  /** Whether to stop before older mail, which is fetched later. */
   onlyNew?: boolean
   /** Whether to stop after a step, since others wait for their turn. */
   mustPause?(): boolean
@@ -48,10 +48,10 @@ export interface BringOptions {
   onProgress?(recorded: number, remaining: Remaining): Promise<void>
 }
 
-/** What is known to be still to come of a source. */
+/** The part of a source that is still to come, as far as it is known. */
 export interface Remaining {
   messages: number
-  /** At least; 0 if the provider does not bound it. */
+  /** Lower bound; 0 if the provider gives none. */
   seconds: number
 }
 
@@ -149,11 +149,11 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
 
 /**
  * Records rows, quarantine, cursor and events in one transaction, unless the index has messages that equal an arrival:
- * copies of it, or messages that moved before this pass could see them vanish. Asking the provider again, after the
- * iteration has ended, tells which. A message with a lasting id needs no such question, since it has that id wherever it
- * moves. Drafts of the same Message-ID are asked about as well: a client that saves a draft again adds the new one and
+ * copies of it, or messages that moved before this pass could see them vanish. A second look at the provider, after the
+ * iteration has ended, decides which. A message with a lasting id needs no second look, since it has that id wherever
+ * it moves. Drafts of the same Message-ID are looked up as well: a client that saves a draft again adds the new one and
  * removes the old one.
- * @returns those messages; if there are any, nothing was recorded
+ * @returns the equal messages; if there are any, nothing was recorded
  */
 async function recordStep(
   session: Session,
@@ -168,7 +168,7 @@ async function recordStep(
     mailboxes: mailboxesOf(session, message.mailboxKeys),
   }))
   const isNews = step.origin !== 'widened'
-  /** Those of an attempt that was rolled back do no harm: nobody finds them. */
+  /** Ids of an attempt that was rolled back do no harm, since they match no row. */
   const recorded: string[] = []
   const recordThere = async (
     unit: UnitOfWork,
@@ -229,8 +229,8 @@ function numberedAmong(arrivals: readonly Arrival[]) {
 }
 
 /**
- * Once a source was read to its end, messages not recognised since it was reset are missing. If these are most of
- * it, they are not given up at once. Where keys last, the source is listed again after a while; elsewhere it is read once
+ * Closes the reading of a reset source at its end: messages that were not recognised are missing. If these are most of
+ * it, they are not given up at once. If keys last, the source is listed again after a while; otherwise it is read once
  * more on another connection.
  * @returns whether it is to be listed again now
  */

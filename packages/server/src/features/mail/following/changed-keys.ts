@@ -48,7 +48,7 @@ export async function listLastingChanges(
 }
 
 /**
- * Asks the provider about keys that were marked as changed before they were listed, and records what it says. Keys that
+ * Looks up keys at the provider that were marked as changed before they were listed, and records its answer. Keys that
  * were changed again in the meantime are left for the next time.
  */
 export async function lookAgain(
@@ -95,7 +95,9 @@ function stateOf(session: Session, key: MessageKey, { flags, mailboxKeys }: Loca
   return { key, flags, mailboxes: mailboxesOf(session, mailboxKeys) }
 }
 
-/** The provider was asked about the whole account. Contents that drafts have by now are fetched, if they were not read. */
+/**
+ * The whole account was looked up at the provider. Contents that drafts have by now are fetched, if they were not read.
+ */
 async function recordGone(
   unit: UnitOfWork,
   account: MailAccount,

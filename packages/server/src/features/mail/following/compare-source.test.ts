@@ -10,7 +10,7 @@ import { recordChangedKeys } from '../messages/record-changed-keys.ts'
 import type { MailProvider, SourceStep } from '../../../providers/mail.ts'
 import { compareSource } from './compare-source.ts'
 
-test('a message that the interface changed meanwhile is not missing, whatever a comparison has read', async () => {
+test('a message that the interface changed meanwhile does not go missing by a comparison', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const owned = await ownAccount(db)

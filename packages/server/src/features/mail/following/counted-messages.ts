@@ -3,8 +3,9 @@ import type { ChangedKey } from '../messages/record-changed-keys.ts'
 import type { KnownMessages } from '../../../providers/mail.ts'
 
 /**
- * The messages that the cursor of a source counts: the index as it was before the interface changed it. So what the
- * interface removed is reported as gone once, and what it added as arrived once; neither changes anything.
+ * The messages that the cursor of a source counts: the index as it was before the interface changed it. So messages
+ * that the interface removed are reported as gone once, and messages that it added as arrived once; neither changes
+ * anything.
  */
 export function withoutChanges(known: KnownMessages, changed: readonly ChangedKey[]): KnownMessages {
   const added = new Set(uidsOf(changed.filter(({ isAdded }) => isAdded).map(({ key }) => key)))

@@ -75,7 +75,7 @@ describe('a pass over mailboxes that are deleted meanwhile', () => {
     expect([deleted.length, new Set(deleted).size]).toEqual([4_500, 4_500])
   })
 
-  test('keeps the id of a message that left a deleted mailbox, before a pass looks for those that did not', async () => {
+  test('keeps the id of a message that left a deleted mailbox, before a pass looks for the ones that stayed', async () => {
     await using indexed = await openIndexed(mail => mail.deliver('Work', 'content 1', new Date(1.7e12)))
     const { db, server, world, owned } = indexed
     const [before] = await readIndex(db)

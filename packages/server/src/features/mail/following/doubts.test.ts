@@ -14,7 +14,7 @@ describe('Doubts', () => {
     expect(new Doubts().believes('claim', lost, all)).toBe(isBelieved)
   })
 
-  test('a large loss is believed once it was said for 20 seconds without a break', () => {
+  test('a large loss is believed once the server has claimed it for 20 seconds without a break', () => {
     const { doubts, loses } = openDoubts()
     expect([loses(900, 0), loses(900, 16 * SECOND)]).toEqual([false, false])
     expect(loses(0, 18 * SECOND)).toBe(true)
@@ -27,7 +27,7 @@ describe('Doubts', () => {
     expect(loses(900, 44 * SECOND)).toBe(false)
   })
 
-  test('the server is to be asked once more when the time of a doubt is over', () => {
+  test('a second listing is due when the time of a doubt is over', () => {
     const { doubts, loses, mustAsk } = openDoubts()
     expect([mustAsk(0), loses(900, 0), mustAsk(19 * SECOND)]).toEqual([false, false, false])
     expect([mustAsk(20 * SECOND), mustAsk(21 * SECOND)]).toEqual([true, false])
@@ -35,7 +35,7 @@ describe('Doubts', () => {
     expect([loses(900, 30 * SECOND), mustAsk(50 * SECOND)]).toEqual([false, true])
   })
 
-  test('a doubt about a source that is not listed any more is forgotten, and no other', () => {
+  test('a doubt about a source that is no longer listed is forgotten, and no other', () => {
     const doubts = new Doubts()
     for (const source of ['Work', 'Old work', 'INBOX']) doubts.believes(`comparing ${source}`, 900, 1_000)
     doubts.forgetUnlisted(new Set(['Old work', 'INBOX']))
@@ -43,7 +43,7 @@ describe('Doubts', () => {
   })
 })
 
-/** Doubts whose time a test says. */
+/** Doubts with a clock that the test sets. */
 function openDoubts() {
   const clock = { at: 0 }
   const doubts = new Doubts(() => clock.at)

@@ -1,15 +1,15 @@
 const SUSPICIOUS_LOSS = 100
-/** The server is asked again after this time, which is no longer than it takes to tell a move from a deletion. */
+/** The second listing follows after this time, which is no longer than it takes to tell a move from a deletion. */
 export const SECOND_LOOK_SECONDS = 20
 
 /**
- * Losses so large that the server may be mistaken, as one whose storage is away for a moment: more than a hundred
- * messages, and more than half of what there was, are believed to be gone when the server still says so 20 seconds
+ * Losses so large that the server may be mistaken, for instance because its storage is away for a moment. A loss of
+ * more than a hundred messages that is also more than half of all is believed if the server still claims it 20 seconds
  * later. Lives as long as the account is owned.
  */
 export class Doubts {
   readonly #since = new Map<string, number>()
-  /** Claims about which the server was asked once more after their time. */
+  /** Claims that were checked with the server once more after their time. */
   readonly #asked = new Set<string>()
   readonly #now: () => number
 
@@ -26,7 +26,7 @@ export class Doubts {
     return true
   }
 
-  /** Whether it is time to ask once more about a claim that only a second listing can confirm. True once. */
+  /** Whether it is time to check a claim that only a second listing can confirm. True once. */
   mustAsk(claim: string): boolean {
     if (!this.#isOver(claim) || this.#asked.has(claim)) return false
     this.#asked.add(claim)

@@ -7,9 +7,10 @@ import { loadLockedMailAccount } from '../messages/record-account.ts'
 import type { MailAccount } from '../messages/rules.ts'
 
 /**
- * Checks within the transaction that the mail of the account is still owned, and holds the answer true until the commit:
- * whoever would take the account over waits for this transaction. A process that slept through its lease cannot commit.
- * @param reading statements that are sent with it, and see what it holds
+ * Checks within the transaction that the mail of the account is still owned, and keeps it so until the commit: a
+ * process that would take the account over waits for this transaction. A process that slept through its lease cannot
+ * commit.
+ * @param reading statements that are sent with it, and read under its lock
  * @throws FenceLost
  */
 export async function fenceAccount<const Reading extends ReadonlyArray<RawBuilder<unknown>>>(

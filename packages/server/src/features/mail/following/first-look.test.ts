@@ -41,7 +41,7 @@ async function openWithNewMailbox() {
     server,
     world,
     owned,
-    /** Adds a message as an operation does. @returns what commits that */
+    /** Adds a message as an operation does. @returns the function that commits it */
     add() {
       const uid = server.deliver('New', 'content', new Date(1.7e12))
       const mailbox = server.get('New')

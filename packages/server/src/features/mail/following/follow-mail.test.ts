@@ -15,9 +15,9 @@ import type { RenewalPace } from '../../../sync/renewal.ts'
 import { Place, Turns } from '../../../sync/turns.ts'
 import { openMailFollower } from './follower.ts'
 
-/** So rare that within a test only what is asked for or pushed causes a pass. */
+/** So rare that within a test only requests and pushes cause a pass. */
 const POLL_SECONDS = 600
-/** A connection is renewed only if that is asked for, and then at once. */
+/** A connection is renewed only on request, and then at once. */
 const WHEN_ASKED: RenewalPace = { everySeconds: 1e6, soonestSeconds: 0 }
 const PERMIT: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
@@ -108,7 +108,7 @@ test('an inbox whose history turns out to have expired is read again at once', a
   await hasIndexed('after the expiry')
 })
 
-test('an account with a gap is not live, and says what it lacks until that is made up for', async () => {
+test('an account with a gap is not live, and its detail shows the gap until it is filled', async () => {
   await using followed = await openFollowed()
   const { server, deliver, start, says, hasIndexed, runtime } = followed
   const keeper = start()
@@ -140,7 +140,7 @@ test.each([
     await using followed = await openFollowed(mail => ({
       async *arrivals(...given) {
         for await (const step of mail.arrivals(...given)) {
-          // One page of 7, and none more, however often it is asked for.
+          // One page of 7, and no other, however often it is requested.
           if (state.isSpent && state.pages++ > 0) throw new ProviderFailure('throttled', 'Spent.', failure)
           yield step
         }
@@ -230,7 +230,7 @@ test('an account without an inbox is read to its end although something was push
   expect(await count()).toBe(50)
 })
 
-test('what is pushed while older mail is read comes before the rest of that', async () => {
+test('mail that is pushed while older mail is read comes before the rest of the older mail', async () => {
   const state = { steps: 0, readAt: Infinity }
   const { promise: begun, resolve: onBegun } = Promise.withResolvers<void>()
   const { promise: pushed, resolve: onPushed } = Promise.withResolvers<void>()
@@ -263,7 +263,7 @@ test('what is pushed while older mail is read comes before the rest of that', as
   expect(await count()).toBe(51)
 })
 
-test('what is pushed while an account waits for its turn to read older mail is read at once', async () => {
+test('mail that is pushed while an account waits for its turn to read older mail is read at once', async () => {
   const state = { isCompared: false }
   const turns = new Turns(1)
   const held = await turns.take(new Place('another tenant'), 0, new AbortController().signal)

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000
 const FRUITLESS_PAUSE_MS = 5_000
 /** Neither the clock nor news of other mailboxes cause a pass more often than this. */
 const PASS_INTERVAL_SECONDS_MIN = 1
-/** How many times longer than a pass the time until the next one is at least, which matters in large accounts. */
+/** The least ratio of the time until the next pass to the time of a pass, which matters in large accounts. */
 const PAUSE_FACTOR = 9
 
 type Given = Awaited<ReturnType<Follow>>
@@ -62,7 +62,7 @@ async function followUntilGivenUp(options: FollowMailOptions): Promise<Given> {
   }
 }
 
-/** What is kept of a pass while its account is watched. Thousands of idle accounts keep it, so it is little. */
+/** The part of a pass that is kept while its account is watched. Thousands of idle accounts keep it, so it is small. */
 interface Passed {
   session: Session
   hasMore: boolean
@@ -73,7 +73,7 @@ interface Passed {
   soonestSeconds: number
 }
 
-/** Runs one pass, then compares what is due. @returns null if somebody asked for the sync to begin again */
+/** Runs one pass, then compares the sources that are due. @returns null if a restart of the sync was requested */
 async function passAndVerify(options: FollowMailOptions): Promise<Passed | null> {
   const { stall, verification, onProgress } = options
   // This clears the request for a restart, so the engine does not see it: it is handled here.
@@ -183,7 +183,7 @@ const borrow = (turn: Turn): Turn => ({
   [Symbol.dispose]() {},
 })
 
-/** A forecast that is nearer says nothing. */
+/** A nearer forecast is too uncertain to show. */
 const FORECAST_SECONDS_MIN = 60
 
 function describeRemaining({ messages, seconds }: Remaining): string {
@@ -214,8 +214,8 @@ async function verify(
 
 /**
  * The time after which all mailboxes are looked at again.
- * @param mayWait whether the last pass found nothing new. If it did, what happened while it went from mailbox to mailbox
- *   may not have been reported.
+ * @param mayWait whether the last pass found nothing new. If it did, changes while it went from mailbox to mailbox may
+ *   not have been reported.
  */
 function untilPassSeconds(
   { doubts }: Session,

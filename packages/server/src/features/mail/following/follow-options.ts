@@ -36,7 +36,7 @@ export interface FollowMailOptions {
   pollSeconds: number
   log: Logger
   onProgress(): void
-  /** Called with the time from a notice until what it announced was committed. */
+  /** Called with the time from a notice to the commit of the announced change. */
   observeNotice(seconds: number): void
   bodies: Bodies
 }

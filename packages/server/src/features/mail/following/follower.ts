@@ -18,7 +18,7 @@ import { mailWeight } from './weight.ts'
 export interface MailFollowerOptions {
   db: Db
   log: Logger
-  /** Called for each account that this process begins to follow; by default nobody stores bodies. */
+  /** Called for each account that this process begins to follow; by default no bodies are stored. */
   storeBodies?(owned: OwnedAccount): Bodies
 }
 
@@ -53,7 +53,7 @@ export function openMailFollower({
         follow({ connected, ...following }) {
           const { mail } = connected
           if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
-          // Whoever changes the settings asks for a new connection, so no change of them is missed.
+          // Each change of the settings requests a new connection, so none is missed.
           bodies.wake()
           const shared = { db, statistics, observeNotice }
           return followMail({ ...following, ...remembered, ...shared, bodies, provider: mail })

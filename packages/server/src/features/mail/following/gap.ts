@@ -2,7 +2,7 @@ import type { FollowedSource } from '../messages/rules.ts'
 import type { Session } from './session.ts'
 import { listCursors } from './source-store.ts'
 
-/** What complete sources are known to lack for now, for people; null if nothing. */
+/** Describes, for people, the mail that complete sources are known to lack for now; null if they lack none. */
 export async function findGap(session: Session, sources: readonly FollowedSource[]): Promise<string | null> {
   const { db, owned, provider } = session
   if (!provider.gapOf) return null

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LookTimes } from './look-times.ts'
 
-test('holds what is missing until a look that began a minute ago lacked it, too', () => {
+test('holds missing messages until a look that began a minute ago lacked them, too', () => {
   const looks = new LookTimes()
   expect(looks.findHeld(0)).toBe(0)
   looks.began(7, 1_000)

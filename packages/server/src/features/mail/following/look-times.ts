@@ -18,7 +18,7 @@ export class LookTimes {
   /** The latest look that began so long ago that messages missing since before it are lost; 0 if there is none. */
   findHeld(now = performance.now()): number {
     const index = this.#begun.findLastIndex(({ at }) => now - at >= HOLD_MS)
-    // Older looks are never asked for again, so few are kept.
+    // Older looks are never needed again, so few are kept.
     if (index > 0) this.#begun = this.#begun.slice(index)
     return index < 0 ? 0 : (this.#begun[0]?.look ?? 0)
   }

@@ -134,9 +134,9 @@ function urgency({ mailboxes }: RemoteSource): number {
 }
 
 /**
- * Deletes what is missing and turned up nowhere, and the mailboxes that vanished with it.
- * @param look messages that were missing before this look are deleted. `held` if that is not certain: then only those
- *   that have been missing for a minute. `none` if they may be where nothing was read yet
+ * Deletes missing messages that turned up nowhere, and the mailboxes that vanished with them.
+ * @param look messages that were missing before this look are deleted. `held` if that is not certain: then only the
+ *   ones that have been missing for a minute. `none` if they may be in a part that was not read yet
  */
 export async function settleMissing(
   session: Session,
@@ -169,8 +169,8 @@ async function settleVanished(session: Session, vanished: readonly IndexedMailbo
 }
 
 /**
- * Asks the provider about missing messages with lasting ids: those that it has elsewhere are placed there, those that it
- * does not have are deleted. About the others, the next pass asks again.
+ * Looks up missing messages with lasting ids at the provider: messages that it has elsewhere are placed there, and
+ * messages that it lacks are deleted. The next pass looks up the others again.
  * @param isCertain whether nothing is left to be read that may bring other contents of drafts
  */
 async function locateMissing(session: Session, { isCertain }: { isCertain: boolean }): Promise<void> {

@@ -6,7 +6,7 @@ import { FenceLost, isOwned, type OwnedAccount } from '../../../accounts/halves/
 import { takingWanted, type Wanted, wantedColumns } from '../../../accounts/halves/wanted.ts'
 import { isDue } from './quarantine.ts'
 
-/** What earlier passes have left to do. */
+/** Work that earlier passes have left. */
 export interface Unfinished {
   /**
    * Sources that hold a message which is due for another try, messages that wait to be recognised, or changed keys.
@@ -18,7 +18,7 @@ export interface Unfinished {
   unreadable: number
 }
 
-/** What the index holds when a pass begins. */
+/** State of the index when a pass begins. */
 export interface PassStart {
   mailboxes: IndexedMailbox[]
   unfinished: Unfinished
@@ -30,7 +30,7 @@ type UnfinishedRow = Omit<Unfinished, 'sources'> & { sources: string[] }
 type StartRow = Wanted & UnfinishedRow & IndexedMailbox & { account_id: string | null }
 
 /**
- * Does what `takeWanted` does and reads the start of the pass: in one statement, since most passes find nothing new and
+ * Combines `takeWanted` with reading the start of the pass in one statement, since most passes find nothing new and
  * need no other.
  * @throws FenceLost
  */

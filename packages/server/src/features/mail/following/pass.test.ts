@@ -33,7 +33,7 @@ import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 const held = (content: string, mailboxIds: readonly string[]) =>
   `${content} in ${mailboxIds.toSorted().join()}`
 
-/** Folds the feed over what the index held when the account was initialized. */
+/** Folds the feed over the state of the index when the account was initialized. */
 function fold(initial: readonly IndexedMessage[], feed: readonly FeedEvent[]): string[] {
   const messages = new Map(initial.map(({ id, content, mailboxIds }) => [id, held(content, mailboxIds)]))
   for (const { type, data } of feed) {
@@ -63,7 +63,7 @@ async function passDisturbed(db: Db, owned: OwnedAccount, world: MailWorld): Pro
   }
 }
 
-/** The index equals the world, and so does what a reader of the feed has made of it. */
+/** The index equals the world, and so does the copy that a reader of the feed has made. */
 async function expectTrue(db: Db, world: MailWorld, initial: readonly IndexedMessage[]): Promise<void> {
   expect(await readPlaces(db)).toEqual(world.truth())
   expect(await listUnfollowed(db)).toEqual([])
@@ -72,7 +72,7 @@ async function expectTrue(db: Db, world: MailWorld, initial: readonly IndexedMes
   expect(fold(initial, feed)).toEqual(
     index.map(({ content, mailboxIds }) => held(content, mailboxIds)).toSorted(),
   )
-  // Contents are unique, so whatever moved or was renumbered keeps its id: nothing is created or deleted twice.
+  // Contents are unique, so each message that moved or was renumbered keeps its id: none is created or deleted twice.
   const announced = feed.flatMap(({ type, data }) =>
     data.message ? [`${type} ${data.message.subject}`] : [],
   )
@@ -145,7 +145,7 @@ describe('runPass', () => {
       await passUntilCaughtUp(db, owned, world)
       const initial = await readIndex(db)
       const hand = new InterfaceHand(db, owned, world.hand, random)
-      // In every second run nobody else changes anything, so that announcements can be counted.
+      // In every second run there are no other changes, so that announcements can be counted.
       const hasOthers = seed % 2 === 0
 
       world.onAwait(async () => {
@@ -191,7 +191,7 @@ describe('runPass', () => {
     expect((await readIndex(db)).find(({ id }) => id === messageId)?.mailboxIds).toEqual([targetId])
   })
 
-  test('holds the messages of one step at a time: each is indexed before the next ones are asked for', async () => {
+  test('holds the messages of one step at a time: each is indexed before the next ones are fetched', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const server = new MemoryServer()

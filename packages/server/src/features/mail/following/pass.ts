@@ -21,7 +21,7 @@ import { findUnfinished, type PassStart, readStart, type Unfinished } from './pa
 import { listCursors } from './source-store.ts'
 import type { Turn } from '../../../sync/turns.ts'
 
-/** How long an account reads older mail before it looks for new mail again and lets others have their turn. */
+/** Time for which an account reads older mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
 /** After this many looks at an account that others keep changing, missing messages are left to a later pass. */
 const LOOKS_MAX = 4
@@ -37,28 +37,28 @@ export interface PassOptions {
   onBackfill(brought: number, remaining: Remaining): Promise<void>
   /** Whether the provider has pushed that something happened. Older mail then waits until that is read. */
   isNoticed(): boolean
-  /** Reads what was pushed, of this source, if there is one. @returns false if only another pass can */
+  /** Reads the changes that were pushed, of this source, if there is one. @returns false if only another pass can */
   readNoticed(inbox: FollowedSource | null): Promise<boolean>
 }
 
 export interface PassOutcome {
   /** Whether older mail is still to come. */
   hasMore: boolean
-  /** The time after which it can be asked for; null: at once. */
+  /** The pause before older mail may be requested; null if it may be at once. */
   pause: Pause | null
   /** Whether nothing had happened since the last pass, and nothing is left to do. */
   isQuiet: boolean
-  /** What is watched until the next pass. */
+  /** The inbox, which is watched until the next pass. */
   inbox: FollowedSource | null
-  /** How many messages could not be read so far. */
+  /** Number of messages that could not be read so far. */
   unreadable: number
   sources: readonly RemoteSource[]
 }
 
 /**
- * Makes one pass over an account. Its order keeps the identity of messages: first, in every mailbox, it learns what
- * became of the indexed messages; then what arrived anywhere, so that a message that is missing in one place and found
- * in another has moved; what is still missing then is lost. Older mail that the index lacks comes last, in slices.
+ * Makes one pass over an account. Its order keeps the identity of messages: first it looks at the indexed messages of
+ * every mailbox; then at arrivals anywhere, so that a message that is missing in one place and found in another has
+ * moved; messages that are still missing then are lost. Older mail that the index lacks comes last, in slices.
  */
 export async function runPass(
   session: Session,
@@ -110,14 +110,14 @@ function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: U
   return { hasMore, pause: null, isQuiet: false, inbox: inboxOf(sources), unreadable, sources }
 }
 
-/** Without what the provider said of its mailboxes: it is kept for as long as the account is watched. */
+/** Leaves out the provider's own mailboxes, since the result is kept for as long as the account is watched. */
 function inboxOf(sources: readonly RemoteSource[]): FollowedSource | null {
   const inbox = sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox'))
   return inbox ? { source: inbox.source, mailboxes: inbox.mailboxes } : null
 }
 
 /**
- * Compares sources and brings what is new in them. Keys that the interface had changed before are looked at last: from
+ * Compares sources and brings their new messages. Keys that the interface had changed before are looked at last: from
  * then on the cursors count them.
  */
 async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
@@ -193,7 +193,7 @@ async function takeTurn(inbox: FollowedSource | null, options: PassOptions): Pro
   }
 }
 
-/** Reads older mail for a while, and in between what is pushed. @returns whether all of it was read */
+/** Reads older mail for a while, and pushed changes in between. @returns whether all older mail was read */
 async function bringSlice(
   session: Session,
   incomplete: readonly FollowedSource[],

@@ -6,7 +6,7 @@ const ASKED_SECONDS_MAX = 120
 /** The least that is waited after a refusal, also if it names no time. */
 const ASKED_SECONDS_MIN = 2
 
-/** A time in which less may be asked of a provider, or nothing, while its connection stays good. That is no failure. */
+/** A period of reduced or no quota, while the connection to the provider stays good. It is no failure. */
 export interface Pause {
   seconds: number
   /** For people. */

@@ -16,8 +16,8 @@ export const RETRIES_AT_ONCE = 100
 export const isDue = sql<boolean>`(next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION})`
 
 /**
- * How far a source is recorded, and its messages that could not be read: those to leave alone for now, and those due for
- * another try. One statement, since new mail waits for it.
+ * Loads how far a source is recorded, and its unreadable messages: the ones to leave alone for now, and the ones due
+ * for another try. One statement, since new mail waits for it.
  */
 export async function loadFollowed(
   db: Kysely<Tables>,
@@ -67,7 +67,7 @@ export async function quarantine(
   `.execute(unit.sql)
 }
 
-/** Lets the next pass fetch messages that the index lacks. Those that could not be read keep their times. */
+/** Lets the next pass fetch messages that the index lacks. Unreadable messages keep their times. */
 export async function requestFetch(
   unit: UnitOfWork,
   accountId: string,

@@ -73,7 +73,7 @@ test('a page of which the database refuses a message brings everything else', as
   expect(await history.cursor()).toEqual({ at: 1_000 })
 })
 
-test('a page waits for no message that the interface changed if it only tells its state', async () => {
+test('a page does not wait for a message that the interface changed if it has only its state', async () => {
   await using history = await openHistory()
   await history.change(history.messages[0]!.id)
   const changes = history.messages.map(({ id }) => ({ key: id, flags: readFlags, mailboxKeys: null }))

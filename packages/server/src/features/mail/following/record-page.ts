@@ -35,7 +35,7 @@ type Parts = PageStep['steps']
  * @throws ChangedMeanwhile if a message arrived or is gone that the interface changed, and may be older than the change
  */
 export async function recordPage(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
-  /** Those of an attempt that was rolled back do no harm: nobody finds them. */
+  /** Ids of an attempt that was rolled back do no harm, since they match no row. */
   const recorded: string[] = []
   try {
     await recordParts(session, followed, page, recorded)
@@ -68,9 +68,9 @@ async function recordParts(
 }
 
 /**
- * Records what arrived with a page piece by piece.
+ * Records the arrivals of a page piece by piece.
  * @param recorded takes the ids of the messages that are recorded
- * @returns the rest of the page, with what the database refused
+ * @returns the rest of the page, with the arrivals that the database refused
  */
 async function withoutArrivals(
   session: Session,
@@ -101,8 +101,8 @@ async function withoutArrivals(
 }
 
 /**
- * A page that only tells the state of a message that the interface changed is recorded without it, since the message is
- * looked at again.
+ * If a page has only the state of a message that the interface changed, it is recorded without that state, since the
+ * message is looked up again.
  * @param changed the keys that the interface changed
  * @throws ChangedMeanwhile
  */

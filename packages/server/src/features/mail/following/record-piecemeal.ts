@@ -6,7 +6,9 @@ import { type Session, underFence } from './session.ts'
 
 type Recording = (unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) => Promise<void>
 
-/** Records arrivals by halves, so that only messages that the database refuses are left out. @returns those */
+/**
+ * Records arrivals by halves, so that only messages that the database refuses are left out. @returns the refused ones
+ */
 export async function recordPiecemeal(
   session: Session,
   arrivals: readonly Arrival[],

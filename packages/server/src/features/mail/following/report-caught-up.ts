@@ -3,7 +3,7 @@ import { findGap } from './gap.ts'
 import type { PassOutcome } from './pass.ts'
 import type { Session } from './session.ts'
 
-/** Reports an account whose mail was read to its end, with how it is watched and what it lacks. */
+/** Reports an account whose mail was read to its end, with the way in which it is watched and its gap. */
 export async function reportCaughtUp(
   session: Session,
   { sources, unreadable }: Pick<PassOutcome, 'sources' | 'unreadable'>,

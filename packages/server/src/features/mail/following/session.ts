@@ -114,7 +114,7 @@ export async function followOptions(session: Session, followed: FollowedSource):
   const { provider, since, db, owned } = session
   const { cursor, skip, retry } = await loadFollowed(db, owned.id, followed.source)
   return {
-    // Arrivals from before the window are left out, so the cursor must not say that they were handed over.
+    // Arrivals from before the window are left out, so the cursor must not count them as handed over.
     cursor: cursor && since ? provider.narrow(cursor, since) : cursor,
     known: async () => {
       const known = await loadKnown(db, followed.mailboxes)

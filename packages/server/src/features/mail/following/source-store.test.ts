@@ -4,7 +4,7 @@ import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleMessageIn, sampleTenant } from '../../../../test/sample-rows.ts'
 import { listMissing } from './source-store.ts'
 
-test('missing messages are listed by their lasting ids, without those that have none', async () => {
+test('missing messages are listed by their lasting ids, without messages that have none', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const tenant = await sampleTenant(db)

@@ -92,7 +92,7 @@ export async function clearSuspicion(
 // One row of two arrays: a million messages are two buffers of 4 MB and 1 MB, not a million row objects.
 const KNOWN_CHUNK = 20_000
 
-/** Reads what the index holds of a source whose keys are numbers, ascending by UID. Takes 5 bytes for each message. */
+/** Reads the indexed messages of a source whose keys are numbers, ascending by UID. Takes 5 bytes for each message. */
 export async function loadKnown(
   db: Kysely<Tables>,
   [mailbox]: readonly PlacedMailbox[],
@@ -149,7 +149,10 @@ interface MoveCandidateRow {
 
 const known = sql`${knownColumn(sql`false`)} as known`
 
-/** Finds indexed messages that equal one of these, with their places, but for those that are where an arrival is. */
+/**
+ * Finds indexed messages that equal one of these, with their locations, except for messages at the location of an
+ * arrival.
+ */
 export function findingMoveCandidates(
   accountId: string,
   mailboxId: string | null,

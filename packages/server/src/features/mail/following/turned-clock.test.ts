@@ -12,7 +12,7 @@ import { MemoryServer, memoryMail } from '../../../../test/memory-mail.ts'
 import { openTurnedClock } from '../../../../test/turned-clock.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 
-test('a pass deletes what is missing although the clock of the database was set back meanwhile', async () => {
+test('a pass deletes missing messages although the clock of the database was set back meanwhile', async () => {
   await using clock = await openTurnedClock()
   const { db } = clock
   const server = new MemoryServer()

@@ -11,7 +11,7 @@ import { findCursor } from './source-store.ts'
 
 /** Changes of flags come in series: they are compared at once, and then at most this often. */
 const COMPARE_INTERVAL_MS = 200
-/** A push does not say what has happened. */
+/** A push without details stands for any change. */
 const ANYTHING: Notice = { arrived: true, changed: true, gone: false }
 
 interface Watching {
@@ -23,7 +23,7 @@ interface Watching {
   notice: Nudge
   /** The usual time between two passes. */
   pollSeconds: number
-  /** Called with the time from a notice until what it announced was committed. */
+  /** Called with the time from a notice to the commit of the announced change. */
   observeNotice(seconds: number): void
 }
 
@@ -37,7 +37,7 @@ export interface WatchedInbox {
   soonestSeconds: number
 }
 
-/** Reads at once what the watched inbox reports, until a pass over all mailboxes is due. */
+/** Reads changes at once that the watched inbox reports, until a pass over all mailboxes is due. */
 export async function watchInbox(
   session: Session,
   { inbox, isComplete, untilPassSeconds, soonestSeconds }: WatchedInbox,
@@ -67,7 +67,7 @@ export async function watchInbox(
     }
     stall.signal.throwIfAborted()
     if (notice.elsewhere) dueAt = Math.min(dueAt, soonestAt)
-    // What else happened meanwhile may not have been reported, so the next pass is not left to its long interval.
+    // Other changes of the meantime may not have been reported, so the next pass does not wait for its long interval.
     else if (session.provider.watchesAll && (notice.arrived || notice.changed))
       dueAt = Math.min(dueAt, performance.now() + pollSeconds * 1_000)
     // A message that left the inbox may be in any mailbox, so all are looked at.
@@ -78,7 +78,7 @@ export async function watchInbox(
   }
 }
 
-/** Waits for what the provider reports, over the connection or by a push. */
+/** Waits for a report of the provider, over the connection or by a push. */
 async function awaitNotice(
   { provider }: Session,
   { source }: FollowedSource,
@@ -94,7 +94,7 @@ async function awaitNotice(
   return ANYTHING
 }
 
-/** Reads what the provider has pushed. @returns false if only a pass can */
+/** Reads the changes that the provider has pushed. @returns false if only a pass can */
 export async function readPushed(
   session: Session,
   inbox: FollowedSource | null,

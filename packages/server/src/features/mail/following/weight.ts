@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-/** An account with as many messages makes as much work as two empty ones. */
+/** Number of messages with which an account makes as much work as two empty ones. */
 const MESSAGES_OF_WEIGHT_2 = 10_000
 
 /** The work that the mail of a row of `account` makes: 1 if it is empty, 2 with 10,000 messages, 7.7 with a million. */

@@ -7,7 +7,7 @@ import { refuse } from '../../../calls/refuse.ts'
 import { findOwnSignatures } from '../mail-settings/store.ts'
 import { findIdentityByAddress } from './store.ts'
 
-/** What From of a message shows, and what signs it. */
+/** The sender that From of a message shows, and the signature. */
 export interface Sender {
   identityId: string
   /** As the identity has it: the domain may be written in any script. */
@@ -19,7 +19,7 @@ export interface Sender {
 /**
  * The identity that a message is sent from; without `from`, the account's own address. A name in `from` is shown in
  * place of the identity's. Refuses any other address: `from_not_allowed`. Call `refreshIdentities` before.
- * @param ownSignature that of the account's own address, where it is known
+ * @param ownSignature the signature of the account's own address, if it was read
  */
 export async function requireSender(
   db: Db,
@@ -40,7 +40,7 @@ export async function requireSender(
   return { identityId, address, name: from.name || name, signature: signature ?? provider_signature }
 }
 
-/** What signs messages from the account's own address. */
+/** The signature of messages from the account's own address. */
 async function findSignature(db: Db, accountId: string): Promise<Signature | null> {
   const { signature, providerSignature } = await findOwnSignatures(db, accountId)
   return signature ?? providerSignature

@@ -61,7 +61,7 @@ describe('the direction of indexed messages', () => {
     const app = await newTenant()
     const senders = [ALIAS, 'SALES@Example.com', 'sales+x@example.com', 'eve@evil.test', null]
     const mailbox = await openMailbox(app, ['Ada@example.com', ...senders, 'info@bücher.example'])
-    // What an index that was written by sync would say from the start.
+    // The sync would have written these directions from the start.
     await sql`
       update message set direction = 'outbound'
       where account_id = ${mailbox.id} and subject in ('Ada@example.com', 'in Sent')`.execute(app.db)
@@ -154,7 +154,7 @@ describe('the direction of indexed messages', () => {
     })
     expect(await listJobs()).toEqual([jobOf(mailbox), jobOf(beside)])
 
-    // What runs already may have passed a message, and what failed waits for its next attempt.
+    // A job that runs may already have passed a message, and a failed one waits for its next attempt.
     const { rows } = await sql<{ id: string }>`select id from instance`.execute(app.db)
     await sql`update job set claimed_by = ${rows[0]!.id} where payload = ${jobOf(mailbox).payload}`.execute(
       app.db,

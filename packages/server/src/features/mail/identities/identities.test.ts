@@ -155,7 +155,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
     [{ address: 'a@example.com', source: 'primary' }, ['source']],
   ]
   const cases = wrong.map(([body, path]) => ({ body, path, shown: JSON.stringify(body).slice(0, 60) }))
-  test.each(cases)('refuses $shown by the path of what is wrong', async ({ body, path }) => {
+  test.each(cases)('refuses $shown by the path of the wrong field', async ({ body, path }) => {
     const app = await newTenant()
     const { list, create } = await openIdentities(app)
     const answer = await create(body)
@@ -194,7 +194,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
     expect((await create({ address: 'alias-1@example.com' })).body.code).toBe('identity_exists')
   })
 
-  test('adds an address once, however often it is asked for at once', async () => {
+  test('adds an address once, even if several requests add it at the same time', async () => {
     const app = await newTenant()
     const { list, create } = await openIdentities(app)
     const answers = await Promise.all(
@@ -204,7 +204,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
     expect(await list()).toHaveLength(2)
   })
 
-  test('bounds what all signatures of an account take', async () => {
+  test('bounds the size of all signatures of an account together', async () => {
     const app = await newTenant()
     const { path, list, create, accountId } = await openIdentities(app)
     const large = { html: 'é'.repeat(100_000), text: 'é'.repeat(100_000) }
@@ -246,7 +246,7 @@ describe('POST /v1/accounts/{accountId}/identities', () => {
 })
 
 describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
-  test('changes what is present, and replaces a signature as a whole', async () => {
+  test('changes the given fields, and replaces a signature as a whole', async () => {
     const app = await newTenant()
     const { path, list, create } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com', name: 'Sales' })
@@ -290,7 +290,7 @@ describe('PATCH /v1/accounts/{accountId}/identities/{identityId}', () => {
     [{ name: 'a\tb' }, ['name']],
     [{ name: 7 }, ['name']],
     [{ signature: { html: 1 } }, ['signature', 'html']],
-  ])('refuses %j by the path of what is wrong', async (body, issue) => {
+  ])('refuses %j by the path of the wrong field', async (body, issue) => {
     const app = await newTenant()
     const { path, create } = await openIdentities(app)
     const { body: sales } = await create({ address: 'sales@example.com' })

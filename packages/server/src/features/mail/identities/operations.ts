@@ -104,7 +104,7 @@ const changeOperations = {
   }),
 }
 
-/** Holds the mail of the account, so that what is counted and read of its identities stays true until the commit. */
+/** Locks the mail of the account, so that counts and reads of its identities stay true until the commit. */
 async function requireLocked(unit: UnitOfWork, accountId: string): Promise<AccountView> {
   return (await lockHalf(unit, accountId, 'mail')) ?? refuse('account_not_found')
 }

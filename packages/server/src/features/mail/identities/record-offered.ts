@@ -9,7 +9,7 @@ import type { OfferedIdentity } from '../../../providers/identities.ts'
 import { directionsJob } from '../messages/record-directions.ts'
 
 /**
- * Records the addresses that the provider offers a locked account. What was set here of one that it offers no more is
+ * Records the addresses that the provider offers a locked account. Settings of an address that it no longer offers are
  * kept, in case it comes back.
  */
 export async function recordOffered(
@@ -68,11 +68,11 @@ async function recordRead(unit: UnitOfWork, accountId: string, own: Signature | 
 
 /** A list that is older than this is read again. */
 const FRESH_HOURS = 24
-/** It is asked for at most this often. */
+/** The list is requested at most this often. */
 const ASKED_SECONDS_MIN = 60
 
 /**
- * Notes that the provider's list is about to be asked for. False if the list is fresh, or was asked for a moment ago.
+ * Records that the provider's list is about to be requested. False if the list is fresh, or was requested a moment ago.
  * @param isWanted whether a fresh list is read again as well
  */
 export async function recordAsked(

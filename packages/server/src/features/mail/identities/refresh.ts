@@ -10,7 +10,7 @@ import { lockHalf } from '../../../accounts/halves/lock.ts'
 import { abilitiesOf } from '../../../providers/abilities.ts'
 import { recordAsked, recordOffered } from './record-offered.ts'
 
-/** What reading the provider's addresses takes. */
+/** Dependencies of reading the provider's addresses. */
 export interface RefreshServices {
   db: Db
   connections: Connections
@@ -19,8 +19,8 @@ export interface RefreshServices {
 type Refreshed = Pick<AccountRow, 'id' | 'tenant_id' | 'stamp' | 'provider' | 'status'>
 
 /**
- * Reads the addresses that the provider offers, if those that are stored are a day old. If the provider cannot be asked,
- * what is stored stays.
+ * Reads the addresses that the provider offers, if the stored ones are a day old. If the provider cannot be reached,
+ * the stored ones stay.
  * @param isWanted whether fresh ones are read again as well, at most once a minute
  * @returns whether they were read
  */
@@ -45,7 +45,7 @@ export async function refreshIdentities(
   return true
 }
 
-/** Null if the provider cannot be asked now. An account that may not read them has none but its own. */
+/** Null if the provider cannot be reached now. An account that may not read them has only its own. */
 async function ask(connections: Connections, account: Refreshed): Promise<OfferedIdentity[] | null> {
   try {
     return await connections.use(reachedAs(account), 'identities', provider => provider.list(), {

@@ -53,7 +53,7 @@ export interface OwnAddressRow {
 }
 
 /**
- * What `ownAddressesOf` needs, in a statement over `account`.
+ * The columns that `ownAddressesOf` needs, in a statement over `account`.
  *
  * A transaction that records messages locks the half of mail in an earlier statement. A change of identities holds that
  * half, so addresses that were read under the lock are still right at the commit.
@@ -62,12 +62,12 @@ export const ownAddressColumns = sql`
   account.email, array(
     select compared_address from identity where account_id = account.id and is_offered) as identity_addresses`
 
-/** The addresses that make a message outbound, as they are compared: the account's and those of its identities. */
+/** The addresses that make a message outbound, as they are compared: the account's own and its identities'. */
 export function ownAddressesOf({ email, identity_addresses }: OwnAddressRow): Set<string> {
   return new Set([comparedAddress(email), ...identity_addresses])
 }
 
-/** The same, of an account that nobody holds. */
+/** The same, of an account that is not locked. */
 export async function listOwnAddresses(db: Db, account: { id: string; email: string }): Promise<Set<string>> {
   const { rows } = await sql<OwnAddressRow>`
     select ${ownAddressColumns} from account where id = ${account.id}

@@ -5,7 +5,7 @@ import { useTestApp } from '../../../../test/use-app.ts'
 const { newTenant } = useTestApp()
 
 describe('the mail settings of an account', () => {
-  test('start without signing, and keep what is set', async () => {
+  test('start without signing, and keep their values', async () => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { status: 'paused' })
     const beside = await sampleAccount(app.db, app.tenantId)
@@ -36,7 +36,7 @@ describe('the mail settings of an account', () => {
     [{ signByDefault: 'true' }, ['signByDefault']],
     [{ signature: null }, ['signature']],
     [[], []],
-  ])('refuse %j by the path of what is wrong', async (body, issue) => {
+  ])('refuse %j by the path of the wrong field', async (body, issue) => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)
     expect(await app.patch(`/v1/accounts/${id}/mail-settings`, body)).toMatchObject({
@@ -45,7 +45,7 @@ describe('the mail settings of an account', () => {
     })
   })
 
-  test('are those of the tenant’s own accounts only', async () => {
+  test('belong only to the tenant’s own accounts', async () => {
     const app = await newTenant()
     const stranger = await app.createTenant()
     const { id } = await sampleAccount(app.db, app.tenantId)

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
-/** The mail settings of an account, by default those that every account begins with. */
+/** The mail settings of an account; the defaults until they are set. */
 export async function findMailSettings(db: Db, accountId: string): Promise<MailSettings> {
   const { rows } = await sql<{ sign_by_default: boolean }>`
     select sign_by_default from mail_settings where account_id = ${accountId}
@@ -32,7 +32,7 @@ export interface OwnSignatures {
   signature: Signature | null
   /** As it was set at the provider. */
   providerSignature: Signature | null
-  /** When the addresses and signatures of the provider were read; null if they were not. */
+  /** Time at which the addresses and signatures of the provider were read; null if they were not. */
   readAt: Date | null
 }
 

@@ -8,8 +8,8 @@ import { recordCreatedMailbox } from './record-changes.ts'
 import { findMailboxByRole, listProviderMailboxes, type ProviderMailbox, requireMailboxes } from './store.ts'
 
 /**
- * Mailboxes by id that a change of messages names: those, and if they are labels, all of the account. Refuses with
- * `unknown_mailbox`.
+ * Finds the mailboxes that a change of messages names, by id; if one is a label, all mailboxes of the account. Refuses
+ * with `unknown_mailbox`.
  */
 export async function requireNamed(
   { db }: { db: Db },
@@ -24,7 +24,7 @@ export async function requireNamed(
   ])
 }
 
-/** What is needed to create a mailbox that is missing. */
+/** Dependencies of creating a missing mailbox. */
 export interface NeedingContext {
   db: Db
   connections: Connections

@@ -98,7 +98,7 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
   }
 }
 
-/** What the provider says of mailboxes that the index has. */
+/** The provider's new names of mailboxes that the index has. */
 function renamingsOf(all: readonly ProviderMailbox[], renamed: readonly RenamedMailbox[]): MailboxRenaming[] {
   const ids = new Map(all.map(row => [row.provider_key, row.id]))
   return renamed.flatMap(({ formerKey, mailbox }) => {

@@ -7,8 +7,8 @@ import { announceDeletedMailbox, recordMailboxes, stopFollowing } from './record
 import type { IndexedMailbox } from './rules.ts'
 import { listIndexedMailboxes } from './store.ts'
 
-// What the interface has changed at the provider is recorded here, in one transaction under `lockMailAccount`. What the
-// sync has recorded in the meantime stays, and the next list of the provider settles it.
+// Changes that the interface made at the provider are recorded here, in one transaction under `lockMailAccount`.
+// Records of the sync from the meantime stay, and the provider's next list settles them.
 
 /** Stands in a key for a mailbox that was deleted, so that another one may have its name. */
 const DELETED = '\u0001deleted '
@@ -37,8 +37,8 @@ export interface MailboxRenaming {
 }
 
 /**
- * Records mailboxes whose name or parent changed, parents before children, and announces those that read otherwise now.
- * One that has neither its former key nor the new one was renamed by another client again, and is left alone.
+ * Records mailboxes whose name or parent changed, parents before children, and announces the ones that differ. A
+ * mailbox that has neither its former key nor the new one was renamed by another client again, and is left alone.
  */
 export async function recordRenamedMailboxes(
   unit: UnitOfWork,
@@ -51,7 +51,7 @@ export async function recordRenamedMailboxes(
   const kept = renamings.flatMap(({ mailboxId, formerKey, mailbox }) => {
     const held = byId.get(mailboxId)
     const isAsKnown = held && (held.provider_key === formerKey || held.provider_key === mailbox.key)
-    // Counts are those of the last list.
+    // Counts come from the last list.
     const { total_count: totalCount = null, unread_count: unreadCount = null } = held ?? {}
     return isAsKnown ? [{ indexed: held, remote: { ...mailbox, totalCount, unreadCount } }] : []
   })

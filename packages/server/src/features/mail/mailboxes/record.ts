@@ -21,7 +21,7 @@ import {
 const MOVING = '\u0001'
 
 /**
- * Records the provider's mailboxes and announces what changed. Mailboxes that vanished stay until their messages are
+ * Records the provider's mailboxes and announces the changes. Mailboxes that vanished stay until their messages are
  * found elsewhere or lost (`recordUnfiled`, `recordUnlabelled`); then `recordVanishedMailboxes` takes them out.
  */
 export async function recordMailboxes(
@@ -100,7 +100,7 @@ export async function recordVanishedMailboxes(
     order by path desc for update
   `.execute(unit.sql)
   await sql`delete from mailbox where id = any(${rows.map(({ id }) => id)}::uuid[])`.execute(unit.sql)
-  // What the interface deleted was announced then.
+  // Mailboxes that the interface deleted were announced at that time.
   for (const row of account.isInitialized ? rows.filter(({ is_deleted }) => !is_deleted) : [])
     announceDeletedMailbox(unit, account, row)
   return vanished.length - rows.length
@@ -173,8 +173,8 @@ async function updateMailboxes(
 }
 
 /**
- * A renamed mailbox is followed on from where it stood, and what could not be read in it is tried again there. What was
- * noted of one that can hold no messages any more is forgotten.
+ * Follows a renamed mailbox on from its former cursor. Its unreadable messages, which are tried again there, and its
+ * changed keys move with it; both are deleted for a mailbox that can no longer hold messages.
  */
 async function moveSources(unit: UnitOfWork, account: MailAccount, plan: MailboxPlan): Promise<void> {
   const moved = plan.kept.flatMap(({ indexed: { source: from, cursor }, remote: { source: to } }) =>
@@ -208,7 +208,7 @@ async function moveSources(unit: UnitOfWork, account: MailAccount, plan: Mailbox
   }
 }
 
-/** Forgets what was followed and noted of the sources of mailboxes that are no more. */
+/** Deletes the cursors, quarantine and changed keys of the sources of mailboxes that are gone. */
 export async function stopFollowing(
   unit: UnitOfWork,
   account: MailAccount,
@@ -236,8 +236,8 @@ export interface HeldPosition {
 }
 
 /**
- * The messages of folders that are no more are missing: they may turn up elsewhere. Marks up to `limit` of them; those
- * that are missing already stay as they are.
+ * Marks up to `limit` messages of folders that are gone as missing: they may turn up elsewhere. Messages that are
+ * missing already stay as they are.
  * @returns where to continue; null at the end
  */
 export async function recordUnfiled(

@@ -1,7 +1,7 @@
 import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
 import type { Cursor, RemoteMailbox } from '../../../providers/mail.ts'
 
-/** The largest count that a column holds. No mailbox has as many messages, though a server may say so. */
+/** The largest count that a column holds. No mailbox has as many messages, though a server may claim so. */
 const COUNT_MAX = 2 ** 31 - 1
 
 /** A mailbox as the index has it. */
@@ -26,13 +26,13 @@ export interface MailboxPlan {
   kept: Array<{ indexed: IndexedMailbox; remote: RemoteMailbox }>
   created: RemoteMailbox[]
   vanished: IndexedMailbox[]
-  /** Mailboxes that the plan says nothing of; none if it is of all of them. They may be parents of others. */
+  /** Mailboxes that the plan does not cover; none if it covers all of them. They may be parents of others. */
   others?: readonly IndexedMailbox[]
 }
 
 /**
- * Matches the provider's mailboxes with those of the index: by the provider's lasting id, else by key, else by what
- * `isRenamed` is sure of. A match must be the only one on both sides.
+ * Matches the provider's mailboxes with the index's: by the provider's lasting id, else by key, else by a rename of
+ * which `isRenamed` is sure. A match must be the only one on both sides.
  */
 export function planMailboxes(
   indexed: readonly IndexedMailbox[],
@@ -95,7 +95,7 @@ export function changedMailboxFields(
   return changed
 }
 
-/** The columns that say what the provider says. */
+/** The columns that mirror the provider. */
 export function toColumns(remote: RemoteMailbox) {
   return {
     provider_key: remote.key,
@@ -130,7 +130,7 @@ export function rowDiffers(indexed: IndexedMailbox, next: ReturnType<typeof toCo
   )
 }
 
-/** Whether the index says of every mailbox what the provider says, so that there is nothing to record. */
+/** Whether every mailbox of the index equals the provider's, so that there is nothing to record. */
 export function isSettled({ kept, created, vanished }: MailboxPlan): boolean {
   if (created.length > 0 || vanished.length > 0) return false
   const ids = new Map(kept.map(({ indexed, remote }) => [remote.key, indexed.id]))

@@ -34,7 +34,7 @@ const providerColumns = sql.raw('provider_key, source')
 
 /** Every mailbox of the account, parents before children. */
 export async function listMailboxes(db: Db, accountId: string): Promise<MailboxRow[]> {
-  // Under the C collation `a/b` sorts after `a` and before `a0`, whatever the names are made of.
+  // Under the C collation `a/b` sorts after `a` and before `a0`, for any names.
   const { rows } = await sql<MailboxRow>`
     select ${mailboxColumns} from mailbox where account_id = ${accountId} and not is_deleted
     order by path collate "C", id
@@ -42,7 +42,7 @@ export async function listMailboxes(db: Db, accountId: string): Promise<MailboxR
   return rows
 }
 
-/** The mailboxes of the account, as what is recorded of messages names them. */
+/** The mailboxes of the account, in the form in which records of messages name them. */
 export async function listPlacedMailboxes(db: Db, accountId: string): Promise<PlacedMailbox[]> {
   const { rows } = await sql<{ id: string; key: string; role: string }>`
     select id, provider_key as key, role from mailbox where account_id = ${accountId} and not is_deleted
@@ -96,7 +96,7 @@ export async function findMailboxByRole(
   return rows[0] ?? null
 }
 
-/** The mailbox's id where it is the account's, else null; for use inside a statement, which then finds nothing. */
+/** The mailbox's id if it belongs to the account, else null; for use inside a statement, which then finds nothing. */
 export function ownMailbox(accountId: string, mailboxId: string): RawBuilder<string | null> {
   return sql`(select id from mailbox where id = ${mailboxId} and account_id = ${accountId})`
 }

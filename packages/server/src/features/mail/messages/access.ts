@@ -20,7 +20,7 @@ export interface ChangeableMessage {
   is_renumbered: boolean
 }
 
-/** A message that is to be changed, its account, and where the provider has it; null while that is not known. */
+/** A message that is to be changed, its account, and its location at the provider, which is null while unknown. */
 export interface Changeable {
   account: ReachedRow & Pick<AccountRow, 'status'>
   message: ChangeableMessage

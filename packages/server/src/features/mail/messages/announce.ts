@@ -69,7 +69,7 @@ export async function announceDeleted(
   }
 }
 
-/** Announces what a message was found to be. */
+/** Announces the classification of a message. */
 export async function announceClassified(
   unit: UnitOfWork,
   account: Pick<MailAccount, 'id'>,

@@ -70,7 +70,7 @@ export function messageChangeOperations({ connections }: { connections: Connecti
   }
 }
 
-/** Refuses a message of which it is not known where the provider has it. */
+/** Refuses a message whose location at the provider is unknown. */
 async function refuseUnlocated(
   context: RequestContext,
   account: ReachedRow,

@@ -18,9 +18,9 @@ const FOLDER_ROLES: ReadonlySet<string> = new Set(['inbox', 'trash', 'junk', 'cu
 const FIXED_ROLES: ReadonlySet<string> = new Set(['sent', 'drafts', 'all'])
 
 /**
- * Plans what is to be asked of the provider: flags first, then labels, then the move. A message that is in `mailboxId`
- * alone is not moved. Refuses mailboxes that cannot be used so.
- * @param mailboxes those that the change names, by id; with labels, all of the account
+ * Plans the changes at the provider: flags first, then labels, then the move. A message that is in `mailboxId` alone is
+ * not moved. Refuses mailboxes that do not allow the change.
+ * @param mailboxes the mailboxes that the change names, by id; for an account with labels, all of its mailboxes
  */
 export function planChange(
   message: { mailbox_ids: readonly string[] },
@@ -65,8 +65,9 @@ export function isMovedTo(
 }
 
 /**
- * What puts a message into the trash. Labels of the user stay on it, so that it has them again when it is taken out.
- * @param mailboxes all of the account
+ * The change that puts a message into the trash. The user's labels stay on it, so that it still has them if it is taken
+ * out.
+ * @param mailboxes all mailboxes of the account
  */
 export function planTrashing(trash: ProviderMailbox, mailboxes: readonly ProviderMailbox[]): ProviderChange {
   if (trash.kind === 'folder') return { kind: 'move', targetKey: trash.provider_key }

@@ -9,8 +9,8 @@ import { directionsJob, recordDirections } from './record-directions.ts'
 const MESSAGES_PER_TRANSACTION = 500
 
 /**
- * Runs `directionsJob`: goes through all messages of the account in short transactions. Repeating it changes only what
- * is not right yet, so a run that was interrupted begins again at the newest message.
+ * Runs `directionsJob`: goes through all messages of the account in short transactions. A repetition changes only
+ * directions that are still wrong, so an interrupted run begins again at the newest message.
  */
 export function directionsHandler(db: Db): JobHandler {
   return jobHandler(directionsJob, async ({ accountId }, { tenantId, signal }) => {

@@ -19,7 +19,7 @@ export function keyColumns(key: MessageKey | null): KeyColumns {
   return typeof key === 'number' ? { uid: key, remote_id: null } : { uid: null, remote_id: key }
 }
 
-/** The key that the columns of a row hold; null where the message has none now. `uid` may be read as text. */
+/** The key that the columns of a row hold; null if the message has none now. `uid` may be read as text. */
 export function keyOf(row: { uid: number | string | null; remote_id: string | null }): MessageKey | null {
   return row.remote_id ?? (row.uid === null ? null : Number(row.uid))
 }
@@ -34,7 +34,7 @@ export function remoteIdsOf(keys: Iterable<MessageKey>): string[] {
   return [...keys].filter(key => typeof key === 'string')
 }
 
-/** The columns that say where the provider has a message; select them with `locationColumns` from `located`. */
+/** The columns of a message's location at the provider; select them with `locationColumns` from `located`. */
 export interface LocationRow {
   source: string
   cursor: Cursor | null
@@ -62,8 +62,8 @@ export interface MessageLocation extends Location {
 }
 
 /**
- * Where the provider has messages of the account: one entry for each mailbox of each. Those whose location is not known
- * now have none.
+ * Lists the locations of messages at the provider: one for each mailbox of each message. A message whose location is
+ * unknown at the moment has none.
  */
 export async function listMessageLocations(
   db: Db,
@@ -83,8 +83,8 @@ export async function listMessageLocations(
 }
 
 /**
- * Where the provider has messages that bear the mark of a draft, but for one of them: copies that other clients made of
- * the draft, which are messages of their own.
+ * The locations of messages with the mark of a draft, except one: copies that other clients made of the draft, which
+ * are messages of their own.
  */
 export async function listDraftCopies(
   db: Db,
@@ -104,12 +104,12 @@ export function toLocation({ source, cursor, uid, remote_id, known }: LocationRo
   return { source, cursor, key: keyOf({ uid, remote_id })!, known: remote_id === null ? known : null }
 }
 
-/** What the index knows the messages of one source by, under their keys. */
+/** The marks by which the index recognises the messages of one source, by key. */
 export function knownOf(locations: readonly Location[]): Map<MessageKey, KnownMessage> {
   return new Map(locations.flatMap(({ key, known }) => (known ? [[key, known]] : [])))
 }
 
-/** Where the provider has a message; null while that is not known. */
+/** The location of a message at the provider; null while it is unknown. */
 export async function findLocation(db: Db, accountId: string, messageId: string): Promise<Location | null> {
   const { rows } = await sql<LocationRow>`
     select ${locationColumns} from message join ${located}
@@ -128,7 +128,10 @@ export async function isUnderSuspicion(db: Db, accountId: string, source: string
   return rows.length > 0
 }
 
-/** A column with what the index knows a row of `message` by. @param isSuspect whether the numbers of its source are under suspicion */
+/**
+ * A column with the marks by which the index recognises a row of `message`. @param isSuspect whether the numbers of its
+ * source are under suspicion
+ */
 export function knownColumn(isSuspect: RawBuilder<boolean>): RawBuilder<KnownMessage> {
   return sql`json_build_object('internetMessageId', message.internet_message_id, 'identity', message.identity,
     'subject', message.subject, 'sentAtMs', (extract(epoch from message.sent_at) * 1000)::float8, 'isSuspect', ${isSuspect})`

@@ -66,7 +66,7 @@ describe('the pages of GET /v1/accounts/{accountId}/messages', () => {
     }
   })
 
-  test('repeat no message and miss none that was there all the time, whatever comes and goes meanwhile', async () => {
+  test('repeat no message and miss none that was there all the time, while others come and go', async () => {
     const { app, account, mailbox, path } = await openMailApp()
     const random = seeded('pages under change')
     const minute = (nth: number) => new Date(Date.UTC(2026, 0, 1) + Math.floor(nth) * 60_000)

@@ -5,7 +5,7 @@ import type { MessageKey, RemoteAddress, RemoteMessage } from '../../../provider
 import { keyColumns } from './location.ts'
 import { directionOf, isDraftIn, type MailAccount, type PlacedMailbox } from './rules.ts'
 
-/** The columns of `message` that say what the provider says, with their types. */
+/** The columns of `message` that mirror the provider, with their types. */
 const COLUMNS = {
   remote_id: 'text',
   thread_id: 'text',

@@ -140,7 +140,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
     expect(await mail.subjects(`?mailboxId=${mail.archive.toUpperCase()}`)).toEqual(['archived'])
   })
 
-  test('tells an unknown mailbox, one of another account and an empty one apart', async () => {
+  test('answers differently for an unknown mailbox, one of another account and an empty one', async () => {
     const mail = await openMailApp()
     const other = await sampleAccount(mail.app.db, mail.app.tenantId)
     const foreign = await sampleMailbox(mail.app.db, other)
@@ -260,7 +260,7 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
     }
   })
 
-  test('shows only what lies within the sync window, the account’s own before its tenant’s', async () => {
+  test('shows only messages within the sync window, the account’s own before its tenant’s', async () => {
     const mail = await openMailApp({ syncWindowDays: 10 })
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
     await mail.add({ subject: 'recent', receivedAt: daysAgo(9) })

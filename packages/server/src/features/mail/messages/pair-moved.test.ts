@@ -12,7 +12,7 @@ describe('pairUp', () => {
   const unplaced = (id: string, mailbox: string, identity: string, isRenumbered = false) =>
     ({ id, identity, mailbox_ids: [mailbox], is_renumbered: isRenumbered }) as UnplacedMessage
 
-  test('equal messages stay as many as they are', () => {
+  test('keeps the number of equal messages', () => {
     const { found, created } = pairUp(
       [arrival('a', 'x', 1), arrival('a', 'x', 2), arrival('a', 'x', 3)],
       [unplaced('1', 'a', 'x'), unplaced('2', 'a', 'x')],
@@ -37,7 +37,7 @@ describe('pairUp', () => {
     expect(pairUp([arrival('a', 'x', 1)], candidates).found[0]?.unplaced.id).toBe(expected)
   })
 
-  test('what equals nothing is created', () => {
+  test('creates an arrival that equals no missing message', () => {
     expect(pairUp([arrival('a', 'x', 1)], [unplaced('1', 'a', 'y')])).toMatchObject({
       found: [],
       created: [{ message: { key: 1 } }],

@@ -127,7 +127,7 @@ describe('a change of which the provider carries out a part', () => {
     })
   })
 
-  test('is recorded batch by batch, and the sync looks for what a failure has left', async () => {
+  test('is recorded batch by batch, and the sync looks for the messages that a failure has left', async () => {
     await using of = await openThread({ flags: [marked(1), broken] })
     const answer = await of.caller.patch(of.thread, { isRead: true })
     expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })

@@ -56,7 +56,7 @@ export const summaryColumns = sql.raw(SUMMARY_COLUMNS.map(name => `"${name}"`).j
 /** The same, for `select` from `message` beside other tables. */
 export const messageSummaryColumns = sql.raw(SUMMARY_COLUMNS.map(name => `message."${name}"`).join(', '))
 
-/** The summary of a message as the interface shows it. `summaryFields` says the same to PostgreSQL. */
+/** The summary of a message as the interface shows it. `summaryFields` is the same in SQL. */
 export function presentSummary(row: SummaryRow): MessageSummary {
   return {
     id: row.id,
@@ -87,7 +87,10 @@ export function presentEtag({ id, content_version }: { id: string; content_versi
   return `"${id}.${content_version}"`
 }
 
-/** A message with what was read of its source; null where that was too much to read. A part of a body never looks like the whole. */
+/**
+ * A message with the content read from its source; null if that was too large to read. A part of a body never looks
+ * like the whole.
+ */
 export function presentMessage(
   row: SummaryRow & { bcc: Address[]; reply_to: Address[]; classification: Classification | null },
   parsed: ParsedMessage | null,

@@ -9,8 +9,8 @@ import type { MailAccount } from './rules.ts'
 type MailAccountRow = OwnAddressRow & { initialized_at: Date | null; look: number; has_missing: boolean }
 
 /**
- * What recording needs to know of an account, behind a statement that locks the half of its mail. It is a statement of its
- * own, so that it sees what was committed while that one waited.
+ * Reads the facts about an account that recording needs, after a statement that locks its mail half. The reading is a
+ * statement of its own, so that it sees all that was committed while the first one waited.
  * @param locking has a row if the account is to be recorded
  * @param reading further statements for which the half is locked, and which are sent with it
  */
@@ -40,9 +40,9 @@ export async function loadLockedMailAccount<const Reading extends ReadonlyArray<
 }
 
 /**
- * Takes the mail of an account for one change by the interface, or by a job. Until the commit neither the sync nor another
- * change records anything of it, so the transaction must be short: ask the provider before it. Null if the account was
- * deleted.
+ * Takes the mail of an account for one change by the interface, or by a job. Until the commit neither the sync nor
+ * another change records anything of it, so the transaction must be short: call the provider before it. Null if the
+ * account was deleted.
  */
 export async function findLockedMailAccount(
   unit: UnitOfWork,

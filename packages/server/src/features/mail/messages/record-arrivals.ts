@@ -18,10 +18,10 @@ import type { MailAccount } from './rules.ts'
 
 /**
  * Records messages that a source handed over. A message that is missing elsewhere and turns up here moved: it keeps its
- * id and is announced as updated. One that the index holds under its UID already is left alone, so that a repeated step
- * changes nothing; one that it holds under its lasting id is rewritten where it reads otherwise.
+ * id and is announced as updated. A message that the index already holds under its UID is left alone, so that a
+ * repeated step changes nothing; a message that it holds under its lasting id is rewritten if it differs.
  * @param isNews whether new messages are announced; moved ones are in any case
- * @returns the ids of the moved and the new ones
+ * @returns the ids of the moved and the new messages
  */
 export async function recordArrivals(
   unit: UnitOfWork,
@@ -35,7 +35,7 @@ export async function recordArrivals(
   const unplaced = account.hasMissing ? await lockUnplaced(unit, account, marked.others) : []
   const { found, created } = pairUp(marked.others, unplaced)
   const placed = await placeFound(unit, account, found)
-  // Only now: what was found is no longer missing.
+  // Only now, since found messages are no longer missing.
   const saved = await takeSavedContents(unit, account, account.hasMissing ? created : [])
   const replacing = [...keyed.rewritings, ...marked.rewritings, ...saved.rewritings]
 
@@ -55,7 +55,7 @@ export async function recordArrivals(
         account.id,
         added.map(({ message: { references, inReplyTo, mayBeReport } }, index) => ({
           id: ids[index]!,
-          // What it replies to comes last, even if the thread goes by other messages.
+          // The message that it replies to comes last, even if other messages decide the thread.
           references: [...references, ...inReplyTo],
           mayBeReport,
         })),
@@ -66,7 +66,7 @@ export async function recordArrivals(
   return { ids: [...found.map(one => one.unplaced.id), ...replacedIds, ...ids] }
 }
 
-/** Tells the messages that the index lacks from those that it holds under the key of the arrival. */
+/** Separates the messages that the index lacks from the ones that it holds under the key of the arrival. */
 async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonly AnyArrival[]) {
   // The last word on a key counts: a change log may report a message twice.
   const unique = [...new Map(arrivals.map(arrival => [placeOf(arrival), arrival])).values()]
@@ -98,9 +98,9 @@ function placeOf({ message: { key }, mailboxes }: AnyArrival): string {
 }
 
 /**
- * Those that the index lacks. What the interface added has the provider's identity and size only from here on: the
- * interface can but compute the one and count the other. A message of another Message-ID under a known number has been given
- * that number again: the former one is missing.
+ * The arrivals that the index lacks. Only from here on does a message that the interface added have the provider's
+ * identity and size: the interface can only compute the one and count the other. If a known number now has another
+ * Message-ID, the number was reused, and its former message is missing.
  */
 async function withoutNumbered(
   unit: UnitOfWork,
@@ -159,7 +159,7 @@ async function lockUnplaced(
   return rows
 }
 
-/** Puts messages where they were found. @returns the changed fields of each message that reads differently now */
+/** Puts messages where they were found. @returns the changed fields of each message that differs now */
 async function placeFound(
   unit: UnitOfWork,
   account: MailAccount,

@@ -26,14 +26,14 @@ interface Relabelled {
   at: FormerLocation
   /** All flags as they are now; null: as they were. */
   flags: RemoteFlags | null
-  /** All mailboxes that it is in now; null: those it was in. */
+  /** All mailboxes that it is in now; null if they did not change. */
   mailboxKeys: readonly string[] | null
 }
 
 interface Moved extends Removed {
   /** All mailboxes that it is in now. */
   mailboxKeys: readonly string[]
-  /** Null if the provider does not say. */
+  /** Null if the provider does not report it. */
   to: NewLocation | null
 }
 

@@ -33,9 +33,9 @@ export interface MessageAsRead {
 }
 
 /**
- * Records flags as the provider has them after a change, wherever the messages are now, and announces those that read
- * differently. Takes the mail of the account until the commit, as `lockMailAccount` does. In a unit that may assume what was
- * read, a single message is taken to be as it was then.
+ * Records flags as the provider has them after a change, wherever the messages are now, and announces the messages that
+ * differ. Locks the mail of the account until the commit, as `lockMailAccount` does. A unit that may rely on an earlier
+ * read takes a single message to be as it was then.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(
@@ -69,9 +69,9 @@ export async function recordChangedFlags(
 }
 
 /**
- * Records flags of a message without asking what the message is now. If it or its mailbox is no longer as it was read, the
+ * Records flags of a message without reading its present row. If it or its mailbox has changed since it was read, the
  * commit fails with `isUnmet`, and nothing is recorded.
- * @returns the message as it is now; null, and nothing is recorded, if it reads as before
+ * @returns the message as it is now; null, and nothing is recorded, if it did not change
  */
 async function recordAsRead(
   unit: UnitOfWork,
@@ -121,7 +121,7 @@ interface HeldRow extends SummaryRow {
 /** Reads the messages of these that the account still has, locked with it. Refuses an account that was deleted. */
 async function hold(unit: UnitOfWork, accountId: string, ids: readonly string[]): Promise<HeldRow[]> {
   await executeUnawaited(unit.sql, lockingHalf(unit, accountId, 'mail'))
-  // The account alone, where it has none of the messages any more.
+  // The account alone, if it has none of the messages any more.
   const { rows } = await sql<HeldRow | { id: null }>`
     with held as materialized (
       select ${summaryColumns} from message
@@ -159,9 +159,9 @@ interface FlagColumns {
 }
 
 /**
- * Plans how a message reads with its flags of now, and which fields differ then. A message in the mailbox of drafts is a
- * draft whatever its flags are: it stays one.
- * @param flags null: they are as they were
+ * Plans the row of a message with its present flags, and lists the fields that differ. A message in the drafts mailbox
+ * stays a draft whatever its flags are.
+ * @param flags null if they did not change
  */
 export function planFlags(
   { is_read, is_flagged, is_draft, categories }: FlagColumns,

@@ -22,8 +22,8 @@ export interface ChangedKey {
 
 /**
  * Marks keys that the interface changed, or whose messages differ from their provider. From this commit on, ordinary
- * steps of the sync leave them alone, since what they say may be older than the change; then the sync asks the provider
- * about each of them. Sources that are no longer followed are left out.
+ * steps of the sync leave them alone, since their view may be older than the change; then the sync looks each of them
+ * up at the provider. Sources that are no longer followed are left out.
  */
 export async function recordChangedKeys(
   unit: UnitOfWork,
@@ -67,7 +67,7 @@ export function markingChangedKey(
     on conflict (account_id, source, uid, remote_id) do update set mark = gen_random_uuid()`
 }
 
-/** The changed keys of a source, and those of the account that last whatever the source is. */
+/** The changed keys of a source, and the account's changed keys that do not depend on a source. */
 export async function listChangedKeys(db: Db, accountId: string, source: string): Promise<ChangedKey[]> {
   const { rows } = await listingChangedKeys(accountId, source).execute(db)
   return rows.map(row => toChangedKey(row))
@@ -99,7 +99,7 @@ export function toChangedKey(row: ChangedKeyRow): ChangedKey {
   }
 }
 
-/** Forgets keys that were not changed again since they were listed. @returns those */
+/** Deletes the marks of keys that were not changed again since they were listed. @returns these keys */
 export async function settleChangedKeys(
   unit: UnitOfWork,
   accountId: string,

@@ -17,15 +17,15 @@ import {
 } from './record-new-locations.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
-// What the interface has changed at the provider is recorded here, in one transaction under `lockMailAccount`. What the
-// sync has recorded in the meantime stays: it may have seen more than the answer of the provider says.
+// Changes that the interface made at the provider are recorded here, in one transaction under `lockMailAccount`.
+// Records of the sync from the meantime stay: it may have seen later states than the provider's answer describes.
 
 export interface ChangedLabels {
   messageId: string
   at: FormerLocation
   /** All flags as they are now; null: as they were. */
   flags: RemoteFlags | null
-  /** All mailboxes that it is in now; null: those it was in. */
+  /** All mailboxes that it is in now; null if they did not change. */
   mailboxes: readonly PlacedMailbox[] | null
 }
 
@@ -57,14 +57,14 @@ export interface Move {
   from: FormerLocation
   /** All mailboxes that it is in now. */
   mailboxes: readonly PlacedMailbox[]
-  /** Null if the provider does not say: a sync finds the message in its mailbox, and it keeps its id. */
+  /** Null if the provider does not report it: a sync finds the message in its mailbox, and it keeps its id. */
   to: NewLocation | null
 }
 
 /**
- * Records messages that were moved, under the same ids. One that the sync has found elsewhere in the meantime stays
- * there. One whose new mailbox is not known, because it was renamed or deleted in the meantime, stays where it was: the
- * sync finds it, or that it is gone.
+ * Records messages that were moved, under the same ids. A message that the sync has found elsewhere in the meantime
+ * stays there. A message whose new mailbox is unknown, because it was renamed or deleted in the meantime, stays where
+ * it was: the sync finds the message, or finds it gone.
  */
 export async function recordMoves(
   unit: UnitOfWork,
@@ -103,8 +103,8 @@ export async function recordMoves(
 }
 
 /**
- * Deletes messages that were removed at the provider. One that the sync has found elsewhere in the meantime stays.
- * `from` is null if it was not known where the message was.
+ * Deletes messages that were removed at the provider. A message that the sync has found elsewhere in the meantime
+ * stays. `from` is null if its location was unknown.
  */
 export async function recordRemovals(
   unit: UnitOfWork,
@@ -195,7 +195,7 @@ export function addedTo(to: FormerLocation | null) {
   return to ? [{ source: to.source, key: to.key, isAdded: typeof to.key === 'number' }] : []
 }
 
-/** Rewrites messages, and announces those that read differently then. */
+/** Rewrites messages, and announces the ones that differ. */
 export async function announceRewritten(
   unit: UnitOfWork,
   account: MailAccount,

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { announceClassified } from './announce.ts'
 
 /**
- * Keeps and announces what a reply was found to be. The first word counts: a message that has a classification keeps
+ * Records and announces the classification of a reply. The first one counts: a message that has a classification keeps
  * it. @returns whether it is news
  */
 export async function recordClassification(

@@ -21,8 +21,8 @@ interface ChangedRow {
 
 /**
  * Corrects the summaries of messages that were read as a whole: the index is made from their beginnings, which may not
- * reach to their text or show their attachments. A snippet that is there stays as it is. Waits for nobody, since others
- * lock the same rows in another order: a message that is being changed is corrected when it is read again.
+ * reach their text or show their attachments. An existing snippet stays as it is. Waits for no lock, since other
+ * transactions lock the same rows in another order: a message that is being changed is corrected when it is read again.
  */
 export async function recordContents(unit: UnitOfWork, read: readonly ReadContent[]): Promise<void> {
   const wrong = await findWrong(unit, read)

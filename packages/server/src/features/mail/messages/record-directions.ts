@@ -9,8 +9,9 @@ import { linkSends } from './record-sends.ts'
 import { directionOf, type MailAccount } from './rules.ts'
 
 /**
- * The job that makes the directions of an account's messages right. Enqueue it in the transaction that changes what they
- * depend on: the identities of the account, or which of its mailboxes holds sent mail. That transaction holds the half of mail.
+ * The job that makes the directions of an account's messages right. Enqueue it in the transaction that changes the
+ * basis of the directions: the identities of the account, or which of its mailboxes holds sent mail. That transaction
+ * locks the mail half.
  */
 export const directionsJob: JobKind<{ accountId: string }> = {
   name: 'record_directions',
@@ -30,8 +31,8 @@ interface DirectedRow {
 }
 
 /**
- * Sets the directions of up to `limit` messages, the newest first, as `directionOf` decides. The account must be locked:
- * nobody else may record its messages meanwhile.
+ * Sets the directions of up to `limit` messages, the newest first, as `directionOf` decides. The account must be
+ * locked, so that its messages are recorded nowhere else meanwhile.
  * @returns where to continue; null at the end
  */
 export async function recordDirections(

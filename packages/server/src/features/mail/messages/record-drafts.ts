@@ -21,9 +21,9 @@ export interface NewContent {
 }
 
 /**
- * Records that a draft has other content under another key; it keeps its id and its thread. What the sync has recorded
- * of this content, or of a later one, stays. A draft whose mailbox was deleted in the meantime stays as it was: the sync
- * finds where it is, or that it is gone.
+ * Records that a draft has other content under another key; it keeps its id and its thread. Records that the sync has
+ * made of this content, or of a later one, stay. A draft whose mailbox was deleted in the meantime stays as it was: the
+ * sync finds its location, or finds it gone.
  */
 export async function recordReplaced(
   unit: UnitOfWork,
@@ -43,8 +43,8 @@ export async function recordReplaced(
 }
 
 /**
- * Whether the new content is later than what the index has. What the sync has recorded under another lasting key may be
- * later as well: if it is not, the sync will see the new one.
+ * Whether the new content is later than the content in the index. Content that the sync has recorded under another
+ * lasting key counts as later, too: if it is not, the sync will see the new one.
  */
 function isReplaceable(
   row: HeldMessage,

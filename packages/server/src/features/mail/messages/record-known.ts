@@ -16,7 +16,7 @@ import type { MailAccount } from './rules.ts'
 /** A message of the index, locked in the transaction. */
 export interface HeldMessage extends MessageRow {
   id: string
-  /** Where it is, is not known now. */
+  /** Its location is unknown now. */
   is_missing: boolean
   /** Null if it has a lasting id, its UID is not known now, or its mailbox is no more. */
   uid: number | null
@@ -24,18 +24,18 @@ export interface HeldMessage extends MessageRow {
   source: string | null
 }
 
-/** What is to become of an indexed message. */
+/** An indexed message, and the row that is to replace its own. */
 export interface Rewriting {
   held: HeldMessage
   next: MessageRow
   /**
-   * Where it is now: its UID, null if it has a lasting id; `awaited` if a sync has yet to find its UID in its mailbox;
-   * null if that is as it was.
+   * Its location now: its UID, null if it has a lasting id; `awaited` if a sync has yet to find its UID in its mailbox;
+   * null if it did not change.
    */
   location: { uid: number | null } | 'awaited' | null
 }
 
-/** What a message is found by. */
+/** The columns that the search covers. */
 const SEARCHED = new Set<keyof MessageRow>(['subject', 'from', 'to', 'cc', 'bcc', 'snippet', 'received_at'])
 
 const heldColumns = sql`id, ${rowColumns}, missing_look is not null as is_missing, size::float8 as size,
@@ -73,7 +73,7 @@ export async function lockHeldById(
   return new Map(rows.map(row => [row.id, row]))
 }
 
-/** What the provider says of a held message. */
+/** The provider's columns of a held message. */
 export function rowOf({
   id: _id,
   is_missing: _isMissing,
@@ -85,7 +85,7 @@ export function rowOf({
 }
 
 /**
- * Rewrites messages that read otherwise at the provider, where they are now, and what they are found by.
+ * Rewrites messages that differ at the provider, their locations, and their search documents.
  * @returns the changed fields of each
  */
 export async function rewriteHeld(

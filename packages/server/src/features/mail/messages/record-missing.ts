@@ -10,9 +10,9 @@ import type { FollowedSource, MailAccount } from './rules.ts'
 const idsOf = ({ mailboxes }: FollowedSource) => mailboxes.map(({ id }) => id)
 
 /**
- * A message that is gone from where it was is *missing* first: it may turn up in another mailbox, and then it moved.
- * Only what no mailbox has at the end of a pass is deleted. The state lies in the rows, so that a crash forgets nothing.
- * A message under a lasting id that was found in another source meanwhile is not missing.
+ * A message that is gone from its location is *missing* first: it may turn up in another mailbox, and then it moved.
+ * Only a message that no mailbox has at the end of a pass is deleted. The state lies in the rows, so that a crash
+ * forgets nothing. A message under a lasting id that was found in another source meanwhile is not missing.
  */
 export async function markMissing(
   unit: UnitOfWork,
@@ -40,8 +40,8 @@ export async function markMissing(
 }
 
 /**
- * What became of the messages of a source is not known: they wait to be recognised as it is read again. With `void` all
- * their keys are void, too (RFC 9051 section 2.3.1.1).
+ * Marks the messages of a source as unrecognised: their state is unknown until they are recognised as the source is
+ * read again. With `void` all their keys are void, too (RFC 9051 section 2.3.1.1).
  */
 export async function markUnrecognised(
   unit: UnitOfWork,
@@ -72,10 +72,10 @@ export async function markUnrecognised(
 }
 
 /**
- * Makes messages of a source of numbered messages missing that have no number, or no row of their mailbox: no step of the
- * sync would ever find them. They are recognised when their source hands them over, and otherwise deleted.
- * @param ids those without a number, if the source is about to hand over everything that the index lacks of it; null if
- *   not: then all of them wait until the source was read again
+ * Makes messages of a source of numbered messages missing that have no number, or no row of their mailbox: no step of
+ * the sync would ever find them. They are recognised when their source hands them over, or else deleted.
+ * @param ids the messages without a number, if the source is about to hand over everything that the index lacks of it;
+ *   null if not: then all of them wait until the source was read again
  * @returns how many are missing now
  */
 export async function missUnplaced(
@@ -102,7 +102,10 @@ export async function missUnplaced(
   return Number(numAffectedRows)
 }
 
-/** A listing names these lasting ids: those that waited to be recognised are. @returns the ids that the source lacks */
+/**
+ * Records the lasting ids of a listing: messages that waited to be recognised now are. @returns the ids that the index
+ * lacks
+ */
 export async function recordListed(
   unit: UnitOfWork,
   account: MailAccount,
@@ -124,7 +127,7 @@ export async function recordListed(
   return remoteIds.filter(id => !held.has(id))
 }
 
-/** The source was read again to its end: what was not recognised in it is missing. */
+/** Marks the messages of a source as missing that were not recognised when it was read again to its end. */
 export async function missUnrecognised(
   unit: UnitOfWork,
   account: MailAccount,
@@ -141,7 +144,7 @@ export async function missUnrecognised(
 /** The drafts that a provider has while some of its messages are gone. */
 export interface DraftsThere {
   contents: readonly DraftContent[]
-  /** Whether all of these contents were read, but for those in quarantine. */
+  /** Whether all of these contents were read, except for the ones in quarantine. */
   areRead: boolean
 }
 

@@ -39,8 +39,8 @@ export interface NewContents {
 }
 
 /**
- * Arrivals that are contents of drafts which the provider names, whatever the key of their content is. The latest one
- * replaces what the index has.
+ * Takes arrivals that are contents of drafts which the provider names, under any key of the content. The latest one
+ * replaces the content in the index.
  */
 export async function takeKeyedContents(
   unit: UnitOfWork,
@@ -71,9 +71,9 @@ export async function takeKeyedContents(
 }
 
 /**
- * Arrivals that are contents of drafts of ours, by the mark that we gave them. A later content replaces the one that the
- * index has. An earlier one was left behind when a replacement was interrupted: it is not indexed. In both cases a job
- * removes what is left of the old one.
+ * Arrivals that are contents of drafts of ours, by the mark that we gave them. A later content replaces the one that
+ * the index has. An earlier one was left behind when a replacement was interrupted: it is not indexed. In both cases a
+ * job removes the remains of the old one.
  */
 export async function takeMarkedContents(
   unit: UnitOfWork,
@@ -115,7 +115,7 @@ export async function takeMarkedContents(
   return { rewritings: replaced.map(pair => replacing(account, pair)), others: [...others] }
 }
 
-/** The draft first, then copies of what it was: those have its generation at most, and were made after it. */
+/** The draft first, then copies of its former contents: copies have at most its generation, and were made after it. */
 function byGeneration(a: HeldMessage, b: HeldMessage): number {
   return (b.draft_generation ?? 0) - (a.draft_generation ?? 0) || (a.id < b.id ? -1 : 1)
 }
@@ -156,8 +156,8 @@ export async function takeSavedContents(
 }
 
 /**
- * Another client saved a draft, and the sync met the later content as a message of its own before the former one was
- * gone. Each lost draft takes the place of its latest content, which is deleted again.
+ * Reunites drafts that another client saved: the sync came upon the later content as a separate message before the
+ * former one was gone. Each lost draft takes over the location of its latest content, which is deleted again.
  * @returns ids of the drafts that are not lost
  */
 export async function recordLaterContents(
@@ -246,7 +246,9 @@ async function lockMissingDrafts(
   ]
 }
 
-/** The former locations of replaced drafts: what the sync still says of these keys is older than the replacement. */
+/**
+ * The former locations of replaced drafts: later reports of the sync about these keys are older than the replacement.
+ */
 async function formerKeys(unit: UnitOfWork, rows: readonly HeldMessage[]) {
   const located = rows.filter(({ uid }) => uid !== null)
   if (located.length === 0) return []

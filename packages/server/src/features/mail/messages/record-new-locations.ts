@@ -5,7 +5,7 @@ import { recordDeletions } from './record-deletions.ts'
 import { keyColumns } from './location.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
-/** The location of a message before the provider was asked to change it. */
+/** The location of a message before the change at the provider. */
 export interface FormerLocation {
   source: string
   key: MessageKey

@@ -33,9 +33,10 @@ export async function removeSends(
 }
 
 /**
- * Links messages to the sends that they are copies of, by the key that the provider told of the copy, else by their
- * Message-ID. Only outbound ones are: what comes from outside may have any Message-ID. If the provider has replaced the
- * Message-ID of a copy, answers to it are known by the new one from then on. @returns the ids of those that changed
+ * Links messages to the sends that they are copies of, by the key that the provider reported for the copy, else by
+ * their Message-ID. Only outbound messages are linked: mail from outside may have any Message-ID. If the provider has
+ * replaced the Message-ID of a copy, answers to it are recognised by the new one from then on. @returns the ids of the
+ * changed messages
  */
 export async function linkSends(
   unit: Pick<UnitOfWork, 'sql'>,
@@ -106,7 +107,7 @@ export interface Referring {
   mayBeReport: boolean
 }
 
-/** Notes of inbound messages what may make them answers to sends: the send they refer to, and signs of a report. */
+/** Records the signs that an inbound message answers a send: the send that it refers to, and signs of a report. */
 export async function noteAnswers(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,
@@ -121,7 +122,7 @@ export async function noteAnswers(
   `.execute(unit.sql)
 }
 
-/** Notes which send each inbound message answers: of those that it refers to, the last. */
+/** Records which send each inbound message answers: the last of the sends that it refers to. */
 async function linkAnswers(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,

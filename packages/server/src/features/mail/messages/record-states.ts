@@ -8,7 +8,7 @@ import { toState } from './message-row.ts'
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld, rowOf } from './record-known.ts'
 import { type FollowedSource, isDraftIn, type MailAccount, type PlacedMailbox } from './rules.ts'
 
-/** What became of a message. Null: flags, or mailboxes, are as they were. */
+/** New state of a message. Flags or mailboxes are null if they did not change. */
 export interface StateChange {
   key: MessageKey
   flags: RemoteFlags | null

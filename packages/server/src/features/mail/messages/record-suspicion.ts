@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 
 /**
- * Notes that the provider may have given numbers of the account's messages a second time, as a mail server does that comes
- * back from a backup. Every source of the account is then compared, and until then messages are asked about before anything
- * is done to them.
+ * Records that the provider may have reused numbers of the account's messages, as a mail server does after it was
+ * restored from a backup. Every source of the account is then compared, and until then messages are looked up before
+ * anything is done to them.
  */
 export async function recordSuspicion(unit: UnitOfWork, accountId: string): Promise<void> {
   const suspecting = sql`

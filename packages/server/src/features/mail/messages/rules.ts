@@ -2,20 +2,22 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
 import type { RemoteAddress } from '../../../providers/mail.ts'
 
-/** What recording needs to know of an account, read under the fence of the transaction. */
+/** Facts about an account that recording needs, read under the fence of the transaction. */
 export interface MailAccount {
   id: string
   tenantId: string
-  /** The account's address and those of its identities, as `comparedAddress` writes them: mail from them is outbound. */
+  /**
+   * The addresses of the account and of its identities, as `comparedAddress` writes them: mail from them is outbound.
+   */
   addresses: ReadonlySet<string>
   /** Nothing is announced before the first sync is complete. */
   isInitialized: boolean
   /**
-   * Whether some message may be missing from where it was, so that an arrival may be one that moved. Those of a mailbox
-   * that the interface deleted are.
+   * Whether some message may be missing from its location, so that an arrival may be a message that moved. The messages
+   * of a mailbox that the interface deleted are missing.
    */
   hasMissing: boolean
-  /** The number of the latest look (`beginLook`): what is found missing now was still there before it, or unknown. */
+  /** The number of the latest look (`beginLook`): a message found missing now was still there before it, or unknown. */
   look: number
 }
 

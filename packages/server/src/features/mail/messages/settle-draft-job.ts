@@ -8,7 +8,7 @@ import { findAccountView } from '../../../accounts/store.ts'
 import { listDraftCopies } from './location.ts'
 import { settleDraftJob } from './record-new-contents.ts'
 
-/** Runs `settleDraftJob`. What it removes is in no index. */
+/** Runs `settleDraftJob`. The messages that it removes are in no index. */
 export function settleDraftHandler({ db, connections }: { db: Db; connections: Connections }): JobHandler {
   return jobHandler(settleDraftJob, async ({ accountId, mailboxId, ...draft }, { tenantId, signal }) => {
     const account = await findAccountView(db, tenantId, accountId)

@@ -7,11 +7,11 @@ import { ownMailbox } from '../mailboxes/store.ts'
 import { type SummaryRow, summaryColumns, summaryFields } from './present.ts'
 import { windowStart } from './sync-window.ts'
 
-/** A message with what its summary leaves out. */
+/** A message with the columns that its summary leaves out. */
 export interface FullRow extends SummaryRow {
   bcc: Address[]
   reply_to: Address[]
-  /** Bytes, as the provider counts them; null where it does not say. */
+  /** Bytes, as the provider counts them; null if it reports none. */
   size: number | null
   /** Its mailbox is being read again, so its location is not known yet. */
   is_renumbered: boolean
@@ -29,7 +29,7 @@ export interface FullRow extends SummaryRow {
   classification: Classification | null
 }
 
-/** A message of the account; null where the index has none of this id. */
+/** A message of the account; null if the index has none of this id. */
 export async function findMessage(db: Db, accountId: string, id: string): Promise<FullRow | null> {
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
@@ -55,7 +55,7 @@ export async function listContentKeys(
   return rows.map(row => row.remote_id)
 }
 
-/** Those of the provider's ids of drafts whose draft the index has. */
+/** Lists which of the provider's draft ids the index has. */
 export async function listHeldDrafts(
   db: Db,
   accountId: string,
@@ -77,12 +77,12 @@ export async function holdsAny(db: Db, accountId: string, remoteIds: readonly st
   return rows[0]?.holds ?? false
 }
 
-/** What a list of messages is narrowed to. */
+/** Filters of a list of messages. */
 export interface MessageFilters {
   mailboxId?: string | undefined
   /** Part of the sender's name or address. */
   from?: string | undefined
-  /** Part of the name or address of somebody in To, Cc or Bcc. */
+  /** Part of a name or address in To, Cc or Bcc. */
   to?: string | undefined
   unread?: boolean | undefined
   flagged?: boolean | undefined
@@ -96,7 +96,7 @@ export interface MessageFilters {
 
 /**
  * Lists the messages of an account within its sync window, newest first, as the JSON texts of their summaries: at least
- * one more than `limit` where there are more. None of an account that is not a live one of the tenant.
+ * one more than `limit` if there are more. None if the account is not a live account of the tenant.
  */
 export async function listSummaries(
   db: Db,
@@ -143,8 +143,8 @@ function walkAccount(accountId: string): Walk {
 }
 
 /**
- * OFFSET 0 keeps the walk through the mailbox the outer loop, whatever the planner thinks of the filters. A mailbox of
- * another account is not walked at all.
+ * OFFSET 0 keeps the walk through the mailbox the outer loop, for any estimate of the filters. A mailbox of another
+ * account is not walked at all.
  */
 function walkMailbox(accountId: string, mailboxId: string): Walk {
   return {

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 
 /**
- * The instant at which the sync window of the account begins: `-infinity` where it keeps the full history. The index
- * holds older messages for as long as no pass has taken them out. With `tenantId`, it is null for an account that is
- * not a live one of this tenant, so that nothing lies within.
+ * The instant at which the sync window of the account begins: `-infinity` if it keeps the full history. The index holds
+ * older messages for as long as no pass has taken them out. With `tenantId`, it is null for an account that is not a
+ * live one of this tenant, so that nothing lies within.
  */
 export function windowStart(accountId: string, tenantId?: string): RawBuilder<Date> {
   const isOwn =

@@ -23,7 +23,7 @@ function band(found: number[], tookMs: number, end: number | null): BandResult {
 }
 
 /**
- * Fills a page from the given answers to its statements, in order; null is a timeout. The clock stands still by
+ * Fills a page from the given answers to its statements, in order; null is a timeout. The clock does not move by
  * default.
  */
 async function fill(
@@ -114,7 +114,7 @@ describe('the rest of a band', () => {
   test.each([
     ['walked if listing takes too long', LATER, ['list 10000', 'walk 10000']],
     ['listed if walking takes too long', LATER_WALK, ['walk 10000', 'list 10000']],
-  ])('is %s, with as many looks', async (_, options, asked) => {
+  ])('is %s, with the same number of looks', async (_, options, asked) => {
     expect(await fill([null, band([3], USUAL, null)], options)).toEqual({ asked, results: ['3'], next: null })
     expect(await fill([null, null], options)).toEqual({ asked, results: null, next: null })
   })

@@ -9,7 +9,8 @@ import type { Found } from './search-page.ts'
 import { type Band, searchBand } from './store.ts'
 
 /**
- * The newest matches that are ranked together, then the next as many: a common word costs no more in a larger account.
+ * Number of the newest matches that are ranked together, then of the next ones: a common word costs no more in a larger
+ * account.
  */
 const BAND_MESSAGES = 5000
 /** A query of many words ranks fewer messages at once, since each costs more. */
@@ -73,7 +74,7 @@ function writePosition({ band: { above, end, behind }, isWalk }: IndexPosition):
   return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
 }
 
-/** Written by `writePosition`; nobody else can have sealed it. */
+/** Written by `writePosition`; it is sealed, so it can have no other source. */
 function readPosition(place: readonly string[]): IndexPosition {
   const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
     place

@@ -70,12 +70,12 @@ function toPosition({ receivedAt, placeId, key }: SearchPosition) {
   return { source: 'provider' as const, place: [receivedAt.toISOString(), placeId, JSON.stringify(key)] }
 }
 
-/** Written by `toPosition`; nobody else can have sealed it. */
+/** Written by `toPosition`; it is sealed, so it can have no other source. */
 function readPlace([receivedAt = '', placeId = '', key = '']: readonly string[]): SearchPosition {
   return { receivedAt: new Date(receivedAt), placeId, key: JSON.parse(key) as MessageKey }
 }
 
-/** Presents a found message as the index will present it, except for what only the index knows. */
+/** Presents a found message as the index will present it, except for the fields that need the index. */
 function presentFound(
   account: Pick<MailAccount, 'addresses'>,
   { id, role }: SearchedMailbox,

@@ -33,7 +33,7 @@ export async function listSearched(
   return rows
 }
 
-/** When the indexed messages of a mailbox were received. */
+/** The times at which the indexed messages of a mailbox were received. */
 export async function findReceived(
   db: Db,
   mailboxId: string,

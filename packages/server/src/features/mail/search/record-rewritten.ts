@@ -27,8 +27,8 @@ export async function recordMissingDocuments(db: Db, messageIds: readonly string
 }
 
 /**
- * Rewrites existing documents as `recordDocuments` and `recordBodies` would write them today. Leaves out those that
- * another transaction locks, and those whose body was stored or deleted since it was read. @returns how many were
+ * Rewrites existing documents as `recordDocuments` and `recordBodies` would write them today. Leaves out documents that
+ * another transaction locks, and documents whose body was stored or deleted since it was read. @returns how many were
  * written
  */
 export async function rewriteDocuments(
@@ -74,7 +74,7 @@ export async function rewriteDocuments(
 }
 
 /**
- * Reads the snippets under the locks: whatever corrects a snippet locks the document first. Leaves out deleted
+ * Reads the snippets under the locks: each correction of a snippet locks the document first. Leaves out deleted
  * messages.
  */
 async function readSnippets(

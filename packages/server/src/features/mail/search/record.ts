@@ -105,7 +105,9 @@ export async function recordSnippets(
   `.execute(unit.sql)
 }
 
-/** Adds the words of snippets that were empty to documents, except those that hold the words of a stored body. */
+/**
+ * Adds the words of snippets that were empty to documents, except to documents that hold the words of a stored body.
+ */
 export async function recordFilledSnippets(
   unit: Pick<UnitOfWork, 'sql'>,
   messages: ReadonlyArray<{ id: string; snippet: string }>,

@@ -441,7 +441,7 @@ async function openModest(app: TestApp) {
   }
 }
 
-/** The message of a refusal, but for that of a search that ran and took too long. */
+/** The message of a refusal, except for a search that ran and took too long. */
 function whyRefused({ status, body }: { status: number; body: unknown }): string | null {
   const { message = '' } = body as { message?: string }
   return status === 200 || message.includes('took too long') ? null : `${status} ${message}`

@@ -18,7 +18,7 @@ const PROVIDER_SECONDS = 30
 /** If the index can answer instead, the wait for the provider is shorter. */
 const AUTO_SECONDS = 10
 
-/** What searches take besides the database. */
+/** Dependencies of searches besides the database. */
 export interface SearchServices {
   connections: Connections
   /** Searches of the index: each may keep a processor busy, so few run at once, and tenants take turns. */
@@ -38,7 +38,7 @@ async function countProviderSearch(
   if (!isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: resetSeconds })
 }
 
-/** Returns a page from the provider. Refuses if it cannot be asked. */
+/** Returns a page from the provider. Refuses if it cannot be reached. */
 export async function answerFromProvider(
   context: RequestContext,
   services: SearchServices,

@@ -30,7 +30,7 @@ export interface BandSearch {
   band: Band
   /** Maximum number of ranked messages. */
   size: number
-  /** Maximum number of messages that are checked if the index of words cannot tell whether they match. */
+  /** Maximum number of messages that are checked if the index of words cannot decide whether they match. */
   looks: number
   /** Maximum number of results. */
   limit: number
@@ -44,7 +44,7 @@ export interface BandResult {
   tookMs: number
 }
 
-/** A page may need three statements: the index of words, then the list of messages, then fewer of those. */
+/** A page may need three statements: the index of words, then the list of messages, then fewer messages. */
 const TIMEOUT_MS = 1000
 /** Time limit for a band that was read before, since it must be read again. */
 const AGAIN_TIMEOUT_MS = 2000

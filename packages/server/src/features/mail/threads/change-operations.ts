@@ -79,8 +79,8 @@ function isTrashed(mailboxIds: readonly string[], { id, kind }: ProviderMailbox)
 }
 
 /**
- * Finds where the provider has messages of a thread.
- * @returns those of them that it has, and how many cannot be changed because that is not known
+ * Finds the locations of a thread's messages at the provider.
+ * @returns the located messages, and how many cannot be changed because their location is unknown
  */
 async function locateMembers({ db, account }: Changing, members: readonly ThreadMember[]) {
   const ids = [...new Set(members.map(({ id }) => id))]

@@ -18,7 +18,7 @@ export interface ListedThread {
  * if there are more. With a mailbox: by their latest message there.
  *
  * There is no table of threads. The list walks messages in order and keeps the latest of each thread; one index lookup
- * per message tells whether it is.
+ * per message shows whether it is the latest.
  */
 export async function listThreads(
   db: Db,
@@ -126,8 +126,8 @@ function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder
 const NAME_WITHOUT_ADDRESS = sql`case when person ->> 'address' = '' then person ->> 'name' end`
 
 /**
- * Everybody in From, To and Cc, in order of first appearance, with a name if any message has one. Addresses are
- * compared without case. Senders of bounces may have a name and no address; those are told apart by their names. Equal
+ * The people in From, To and Cc, in order of first appearance, with a name if any message has one. Addresses are
+ * compared without case. Senders of bounces may have a name and no address; they are compared by their names. Equal
  * fields of several messages are merged before their addresses are read, which is the most expensive part for a long
  * thread.
  */

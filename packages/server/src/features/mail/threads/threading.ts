@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 /**
  * Threads messages by Message-ID, References and In-Reply-To if the provider has no threads of its own. Pure:
- * `planThreads` gets one batch and what the index knows about the ids in it.
+ * `planThreads` gets one batch and the index's records of the ids in it.
  */
 export interface Threadable {
   /** The message's own id in the index; it becomes the id of a thread that it starts. */
@@ -15,7 +15,7 @@ export interface Threadable {
 export interface ThreadPlan {
   /** Thread id of each message of the batch, by message id. */
   threadIds: Map<string, string>
-  /** References that the index does not know yet. */
+  /** References that the index does not have yet. */
   links: Array<{ reference: string; threadId: string }>
   /** Threads of the index that turn out to be one. The oldest id stays: ids are UUIDv7, so it is the smallest. */
   joins: Array<{ into: string; from: string[] }>

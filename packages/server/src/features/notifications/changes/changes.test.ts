@@ -87,7 +87,7 @@ describe('GET /v1/changes', () => {
     ])
   })
 
-  test('with start=now gives nothing but the cursor of what comes next', async () => {
+  test('with start=now returns no event, only a cursor for the next ones', async () => {
     const app = await newTenant()
     await announce(app, noted(null, 'before'))
     const { items, nextCursor } = await read(app, '?start=now')
@@ -182,7 +182,7 @@ describe('GET /v1/changes', () => {
     expect(notes(await read(app, `?cursor=${nextCursor}`))).toEqual([4])
   })
 
-  test('refuses cursors from before a restore, says what to do, and uses no event id twice', async () => {
+  test('refuses cursors from before a restore, with advice, and uses no event id twice', async () => {
     await using app = await openTestApp()
     await announce(app, noted(null, 1), noted(null, 2))
     const before = await read(app)

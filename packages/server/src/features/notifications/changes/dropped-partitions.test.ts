@@ -37,7 +37,7 @@ async function age(db: Db, upTo: bigint): Promise<void> {
   `.execute(db)
 }
 
-test('a partition that is dropped takes nothing that is retained from those who read and write meanwhile', async () => {
+test('a partition that is dropped takes no retained event from clients that read and write meanwhile', async () => {
   await using opened = new AsyncDisposableStack()
   const { address, db } = opened.use(await openTestDatabase())
   const processes = [openProcess(address, opened), openProcess(address, opened)] as const
@@ -63,7 +63,7 @@ test('a partition that is dropped takes nothing that is retained from those who 
       return { kind, ids, done }
     }),
   )
-  /** Falls behind what is retained, again and again. */
+  /** Falls behind the retained events, again and again. */
   async function readSlowly() {
     const ids: string[] = []
     for (let after = '0'; !isOver(ids.at(-1));) {

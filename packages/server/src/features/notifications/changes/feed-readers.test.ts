@@ -33,7 +33,10 @@ const withoutLock: Commit = (db, tenantId, work) =>
     await work()
   })
 
-/** Writes in two processes while all kinds of readers follow. Returns what is in the table and what each reader got. */
+/**
+ * Writes in two processes while all kinds of readers follow. Returns the events of the table, and the events that each
+ * reader got.
+ */
 async function followWhileWriting(seed: string, commit: Commit, { isTerminating = false } = {}) {
   await using opened = new AsyncDisposableStack()
   const { address, db } = opened.use(await openTestDatabase())
@@ -125,7 +128,7 @@ describe('the change feed of two processes', () => {
   )
 })
 
-test('equal reads of those who wait are one', async () => {
+test('equal reads of waiting clients are one read', async () => {
   await using opened = new AsyncDisposableStack()
   const { address, db } = opened.use(await openTestDatabase())
   const { watch, db: own } = openProcess(address, opened)

@@ -7,7 +7,7 @@ import { type FeedFilter, type FeedPage, readFeed } from './store.ts'
 /** Reads that run at the same time for all who wait in this process. */
 const READS_AT_ONCE = 4
 
-/** One who waits for events. Holds no connection. */
+/** A client that waits for events. Holds no connection. */
 export interface FeedWaiter extends Disposable {
   /** Reads the feed after an event. News that come after the call end the next pause. */
   read(after: string, limit: number): Promise<FeedPage>
@@ -21,8 +21,8 @@ interface Waiting {
 }
 
 /**
- * Lets any number of clients wait for events of their tenants. Equal reads that have not begun are one read: those who
- * have read everything, and wait for the same, share what comes.
+ * Lets any number of clients wait for events of their tenants. Equal reads that have not begun are one read: clients
+ * that have read everything, and wait for the same events, share the next read.
  */
 export class FeedWatch {
   readonly #db: Db

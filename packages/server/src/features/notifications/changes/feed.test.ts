@@ -39,7 +39,7 @@ interface Reading {
 
 /**
  * Writers append batches in transactions with delays and some rollbacks, while pollers follow the feed from its start
- * with pages of any size. Returns what was committed and what each poller read.
+ * with pages of any size. Returns the committed events, and the events that each poller read.
  */
 async function followWhileWriting(db: Db, seed: string, commit: Commit) {
   const tenant = await sampleTenant(db)
@@ -136,7 +136,7 @@ function dawdling(append: typeof appendEvents): Commit {
     })
 }
 
-/** Does what `appendEvents` would do without the tenant's lock. */
+/** Acts like `appendEvents` without the tenant's lock. */
 async function appendWithoutLock(
   tx: Transaction<Tables>,
   tenantId: string,
@@ -164,7 +164,7 @@ describe('the change feed under concurrent writers', () => {
       const { committed, readings, tenantId } = await followWhileWriting(database.db, seed, commit)
       for (const reading of readings) expect(violationsOf(committed, reading)).toEqual(NONE)
 
-      // A reader that starts from any position gets exactly what the others got after it.
+      // A reader that starts from any position gets exactly the events that the others got after it.
       const { ids } = readings[0]!
       const random = seeded(seed).fork('positions')
       for (let round = 0; round < 50; round++) {

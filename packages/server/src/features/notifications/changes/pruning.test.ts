@@ -28,7 +28,7 @@ async function planOf(pool: Pool, run: (db: Db) => Promise<unknown>, mode: 'cust
   return rows.map(row => row['QUERY PLAN'])
 }
 
-test('a page reads no partition before its cursor, whatever plan the server chooses', async () => {
+test('a page reads no partition before its cursor, in any plan that the server may choose', async () => {
   await using database = await openTestDatabase()
   const { db, address } = database
   const { id: tenantId } = await sampleTenant(db)

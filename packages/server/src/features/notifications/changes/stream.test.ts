@@ -146,7 +146,7 @@ describe('a client that does not read', () => {
       const count = await new Promise<number>(resolve => server.getConnections((_, n) => resolve(n)))
       return count === 0
     })
-    // The beginning, what the sockets take, and the page that waits. There are 30 pages.
+    // The beginning, the bytes that the sockets take, and the page that waits. There are 30 pages.
     expect(pieces).toBeLessThan(8)
     socket.destroy()
     await new Promise<void>(resolve => server.close(() => resolve()))

@@ -1,17 +1,17 @@
 import type { FeedWaiter } from './feed-watch.ts'
 import type { FeedItem, FeedPage } from './store.ts'
 
-/** What a client that reads slowly is behind with at most. */
+/** Events that are held for a client that reads slowly, at most. */
 export const STREAM_PAGE_EVENTS = 100
 const PACE: StreamPace = { commentMilliseconds: 15_000, streamMilliseconds: 3_600_000 }
-/** How long a client waits before it connects again. */
+/** Time that a client waits before it connects again. */
 const RECONNECT_MILLISECONDS = 1_000
 
 /** Tests are more impatient. */
 export interface StreamPace {
   /** Between comments, while there is nothing else to send. */
   commentMilliseconds: number
-  /** After this long a stream ends. */
+  /** Time after which a stream ends. */
   streamMilliseconds: number
 }
 

@@ -57,7 +57,7 @@ const countWaiting = async () => {
 }
 
 describe('GET /v1/changes with waitSeconds', () => {
-  test('answers at once what there is', async () => {
+  test('returns existing events at once', async () => {
     const tenant = await openTenant('at once')
     await tenant.announce(noted(1))
     const { body } = await tenant.get<Page>(`/v1/changes?waitSeconds=30&cursor=${tenant.cursor}`)
@@ -79,7 +79,7 @@ describe('GET /v1/changes with waitSeconds', () => {
     }
   })
 
-  test('hears of what another process commits', async () => {
+  test('returns an event that another process commits', async () => {
     const tenant = await openTenant('other process')
     await using other = await openTestApp({
       database: openDatabase({ address: app.database.address, applicationName: 'waxwing other' }),
@@ -91,7 +91,7 @@ describe('GET /v1/changes with waitSeconds', () => {
     await other.database[Symbol.asyncDispose]()
   })
 
-  test('hears of an event of which no process tells', async () => {
+  test('returns an event that no process announced', async () => {
     const tenant = await openTenant('untold')
     const wait = tenant.get<Page>(`/v1/changes?waitSeconds=30&cursor=${tenant.cursor}`)
     await sql`
@@ -101,7 +101,7 @@ describe('GET /v1/changes with waitSeconds', () => {
     expect(notesOf((await wait).body.items)).toEqual([1])
   })
 
-  test('with start=now waits for what comes', async () => {
+  test('with start=now waits for the next events', async () => {
     const tenant = await openTenant('now')
     await tenant.announce(noted(1))
     const wait = tenant.get<Page>('/v1/changes?waitSeconds=30&start=now')
@@ -217,7 +217,7 @@ describe('GET /v1/changes/stream', () => {
     }
   })
 
-  test('sends only what the types and the accounts of the key let through', async () => {
+  test('sends only events that the types and the accounts of the key let through', async () => {
     const tenant = await openTenant('filters')
     const [mine, other] = [
       await sampleAccount(app.db, tenant.tenantId),
@@ -231,7 +231,7 @@ describe('GET /v1/changes/stream', () => {
     expect(notesOf(sentBy(stream).map(({ data }) => data))).toEqual([1, 4])
   })
 
-  test('refuses what is no position', async () => {
+  test('refuses an invalid position', async () => {
     const tenant = await openTenant('refused')
     const ahead = String(10n ** 15n)
     for (const opening of [

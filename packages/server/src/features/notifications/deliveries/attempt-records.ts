@@ -33,8 +33,8 @@ export interface AttemptRecordsOptions {
 }
 
 /**
- * Records the ends of attempts, those that come together with one transaction, until that succeeds. If the database
- * refuses them, they are recorded one by one, so that one of them does not hold up the others.
+ * Records the ends of attempts, and tries until that succeeds. Ends that come together share a transaction. If the
+ * database refuses them, they are recorded one by one, so that one of them does not hold up the others.
  */
 export class AttemptRecords implements AsyncDisposable {
   readonly #options: AttemptRecordsOptions
@@ -51,7 +51,9 @@ export class AttemptRecords implements AsyncDisposable {
     this.#writing ??= this.#writeAll().finally(() => (this.#writing = null))
   }
 
-  /** Tries once more what could not be written. What is lost then is attempted again by the next process. */
+  /**
+   * Tries once more to record the rest. Deliveries whose records are lost then are attempted again by the next process.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#writing
@@ -59,7 +61,7 @@ export class AttemptRecords implements AsyncDisposable {
 
   async #writeAll(): Promise<void> {
     let retry = RETRY_MILLISECONDS
-    // Those that are recorded one by one, and how often the first of them was refused.
+    // The number of results to record one by one, and of refusals of the first of them.
     let single = 0
     let refusals = 0
     for (let first = this.#waiting[0]; first; first = this.#waiting[0]) {
@@ -117,7 +119,7 @@ export class AttemptRecords implements AsyncDisposable {
   }
 }
 
-/** Whether the same transaction may succeed later: the fault is not in what it writes. */
+/** Whether the same transaction may succeed later, since its values are not at fault. */
 function isPassing(error: unknown): boolean {
   return (
     error instanceof DatabaseUnavailable ||

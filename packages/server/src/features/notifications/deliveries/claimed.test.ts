@@ -18,7 +18,7 @@ test.each(WAYS)('gives nothing to be posted that has waited %s', (_, pass) => {
   const lapsing = new AbortController()
   const lease = { lapsed: lapsing.signal } as Lease
   for (const eventId of ['1', '2', '3']) {
-    // What an attempt would need is not read here.
+    // The fields that only an attempt needs are not read here.
     const delivery = { endpointId: 'e', eventId, tenantId: 't' } as ClaimedDelivery
     claimed.add({ lease, delivery, target: {} as EndpointTarget, host: 'example.com' })
   }

@@ -5,7 +5,7 @@ import { AHEAD_MILLISECONDS_MAX } from './limits.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { hostKey, type InFlight } from './plan-attempts.ts'
 
-/** A delivery that this process claimed, with what an attempt of it needs. */
+/** A delivery that this process claimed, with the data that an attempt needs. */
 export interface Claimed {
   lease: Lease
   delivery: ClaimedDelivery
@@ -20,20 +20,22 @@ interface Held extends Claimed {
 }
 
 /**
- * The deliveries that this process has claimed: those that it posts, those that are answered and not recorded yet, and
- * those that were claimed ahead and wait until another of their endpoint is answered.
+ * The deliveries that this process has claimed: deliveries that it posts, deliveries that are answered but not recorded
+ * yet, and deliveries claimed ahead, which wait until another one of their endpoint is answered.
  */
 export class ClaimedDeliveries {
   readonly #held = new Map<string, Held>()
   readonly #posted = new Map<string, number>()
-  /** Those that wait, by endpoint: tests, then events, then replays, each in the order in which they were claimed. */
+  /**
+   * Waiting deliveries, by endpoint: tests, then events, then replays, each in the order in which they were claimed.
+   */
   readonly #waiting = new Map<string, Held[]>()
 
   get all(): ClaimedDelivery[] {
     return Array.from(this.#held.values(), ({ delivery }) => delivery)
   }
 
-  /** How many are posted at the moment. */
+  /** Number of deliveries that are being posted. */
   countPosted(endpointId: string): number {
     return this.#posted.get(endpointId) ?? 0
   }
@@ -61,7 +63,7 @@ export class ClaimedDeliveries {
     this.#waiting.set(endpointId, waiting)
   }
 
-  /** Takes the next of those that wait, to post it. Stale ones are left, to be dropped. */
+  /** Takes the next waiting delivery, to post it. Stale ones are left, to be dropped. */
   take(endpointId: string): Claimed | null {
     const waiting = this.#waiting.get(endpointId) ?? []
     if (isStale(waiting)) return null
@@ -73,7 +75,7 @@ export class ClaimedDeliveries {
     return next
   }
 
-  /** Gives up the claims of those that wait. @returns whether there were any */
+  /** Gives up the claims of the waiting deliveries. @returns whether there were any */
   drop(endpointId: string): boolean {
     const waiting = this.#waiting.get(endpointId) ?? []
     for (const { delivery } of waiting) this.#held.delete(keyOf(delivery))

@@ -19,7 +19,7 @@ export interface ClaimedDelivery {
   body: string
   attempts: number
   tries: number
-  /** How often the row has become a replay. */
+  /** Number of times that the row has become a replay. */
   replays: number
   isTest: boolean
   isReplay: boolean
@@ -32,7 +32,7 @@ export interface ClaimedDelivery {
 export type Busy = ReadonlyArray<{ endpointId: string; eventId: string }>
 
 export interface Claim {
-  /** Endpoints that were locked for it. Those that somebody else holds, or that may not be attempted, are left out. */
+  /** Endpoints that were locked for it, without endpoints that are locked elsewhere, or that may not be attempted. */
   heldIds: ReadonlySet<string>
   deliveries: ClaimedDelivery[]
 }
@@ -40,7 +40,7 @@ export interface Claim {
 /** An endpoint that is locked. */
 interface HeldEndpoint {
   endpointId: string
-  /** How many deliveries may be claimed. */
+  /** Number of deliveries that may be claimed. */
   count: number
   isFailing: boolean
   mayProbe: boolean
@@ -97,8 +97,8 @@ async function holdEndpoints(
 }
 
 /**
- * Makes due what rested while the endpoint was failing, and what was held until a change of the endpoint. What is too
- * much for one statement is left to the next claim.
+ * Makes deliveries due that rested while the endpoint was failing, or that were held until a change of the endpoint.
+ * The next claim takes the rest that is too large for one statement.
  */
 async function releaseDeliveries(tx: Transaction<Tables>, endpointId: string): Promise<void> {
   await sql`
@@ -182,7 +182,7 @@ function probeOf(condition: RawBuilder<unknown>) {
     order by event_id limit 1`
 }
 
-/** What has no content any more is not delivered: its account was purged, or its event is past the retention. */
+/** Deletes deliveries without content: their account was purged, or their event is past the retention. */
 async function deleteGone(tx: Transaction<Tables>, gone: readonly Found[]): Promise<void> {
   const deleting = sql`
     delete from webhook_delivery as delivery using (${busyRows(gone)}) as gone
@@ -234,7 +234,7 @@ async function updateHeld(
   await executeUnawaited(tx, updating)
 }
 
-/** When the first of the deliveries that nobody attempts is due. */
+/** The time at which the first delivery that is not being attempted is due. */
 function nextDueOf(condition: RawBuilder<unknown>) {
   return sql`
     select min(first.due_at) from (values (0), (1), (2)) as each (priority) cross join lateral (

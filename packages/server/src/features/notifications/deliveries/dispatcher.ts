@@ -21,12 +21,14 @@ import { isAcknowledged } from './rules.ts'
 import { Slots } from './slots.ts'
 import type { DueEndpoint } from './plan-attempts.ts'
 
-/** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
+/** The pulse, wakes and due times find due deliveries; this poll is only a safeguard. */
 const POLL_SECONDS = 30
 /** Endpoints in doubt are looked at again after this time. */
 const DOUBT_SECONDS = 1
 const LOOK_INTERVAL_MILLISECONDS = 4
-/** The next look after a claim comes this soon: what is left may be due earlier than what was seen before it. */
+/**
+ * The next look after a claim comes this soon: the rest may be due earlier than the next time that was seen before it.
+ */
 const AFTER_CLAIM_SECONDS = 0.02
 
 const NO_TARGETS: ReadonlyMap<string, EndpointTarget> = new Map()
@@ -48,14 +50,14 @@ export interface DispatcherOptions {
 }
 
 /**
- * Posts what is due to its endpoints. Endpoints are scheduled, not deliveries: each in its turn gives the deliveries
- * that have waited longest. Disposing takes nothing new, and waits for what was posted.
+ * Posts due deliveries to their endpoints. Endpoints are scheduled, not deliveries: each in its turn gives the
+ * deliveries that have waited longest. Disposing takes nothing new, and waits for posted deliveries.
  */
 export class WebhookDispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions
   readonly #records: AttemptRecords
   readonly #loop: WokenLoop
-  /** Claims and records take turns: a claim passes over endpoints that are locked, and needs to know what is recorded. */
+  /** Claims and records take turns: a claim passes over locked endpoints, and depends on the latest records. */
   readonly #turn = openSemaphore({ atOnce: 1, waitingMax: 2 })
   readonly #claimed = new ClaimedDeliveries()
   readonly #attempts = new Set<Promise<void>>()
@@ -90,8 +92,9 @@ export class WebhookDispatcher implements AsyncDisposable {
   }
 
   /**
-   * Says that something may be due. Returns at once and never throws.
-   * @param changedIds endpoints that may have changed, among other ids: what was claimed ahead of them is claimed again
+   * Makes the dispatcher look for due deliveries. Returns at once and never throws.
+   * @param changedIds endpoints that may have changed, among other ids: their deliveries that were claimed ahead are
+   *   claimed again
    */
   wake(changedIds: readonly string[] = []): void {
     for (const id of changedIds) this.#drop(id)
@@ -129,7 +132,7 @@ export class WebhookDispatcher implements AsyncDisposable {
     return Math.min(Math.max(due.seconds ?? poll, 0), poll)
   }
 
-  /** Forgets those that another process dispatches for, and those that are disabled or deleted. */
+  /** Forgets endpoints that another process dispatches for, and endpoints that are disabled or deleted. */
   #forgetDoubted(doubtedIds: readonly string[], listed: readonly { endpointId: string }[]): void {
     const listedIds = new Set(listed.map(({ endpointId }) => endpointId))
     for (const id of doubtedIds) if (!listedIds.has(id)) this.#doubted.delete(id)
@@ -147,12 +150,12 @@ export class WebhookDispatcher implements AsyncDisposable {
     try {
       const claiming = this.#turn.take(async () => {
         const doubtedIds = ids.filter(id => this.#doubted.has(id))
-        // From here on, what is given up or changes nothing raises a new doubt.
+        // From here on, a given-up claim, or one that changes nothing, raises a new doubt.
         for (const id of ids) this.#doubted.delete(id)
-        // Not earlier: what was recorded meanwhile says when it is due again.
+        // Not earlier: a record of the meantime decides when its delivery is due again.
         const busy = this.#claimed.all.filter(({ endpointId }) => wanted.has(endpointId))
         const claim = await claimDeliveries(db, lease, { turns: wanted, busy })
-        // What somebody held was passed over, so the claim has settled nothing.
+        // The claim passed over endpoints that were locked elsewhere, so their doubt remains.
         for (const id of doubtedIds) if (!claim.heldIds.has(id)) this.#doubted.add(id)
         return claim
       })
@@ -215,18 +218,18 @@ export class WebhookDispatcher implements AsyncDisposable {
     const mayWait = this.#slots.noteAnswer(result)
     if (!mayWait) this.#drop(endpointId)
     this.#startWaiting(endpointId)
-    // What is left although more may start is stale, and dropped by the next look.
+    // Deliveries that are left although more may start are stale, and the next look drops them.
     if (this.#slots.countFree(endpointId) > 0 || this.#slots.wantsMore(endpointId)) this.#loop.wake()
   }
 
-  /** Gives up what was claimed ahead of an endpoint. It is due, and claimed again. */
+  /** Gives up deliveries of an endpoint that were claimed ahead. They are due, and are claimed again. */
   #drop(endpointId: string): void {
     if (this.#claiming.has(endpointId)) this.#outdated.add(endpointId)
     if (this.#claimed.drop(endpointId)) this.#doubted.add(endpointId)
   }
 
   #takeIdle(results: readonly AttemptResult[]): string[] {
-    // One in doubt is not given back before its next claim: nobody else would know that it is due.
+    // An endpoint in doubt is not given back before its next claim: no other process could see that it is due.
     const busy = new Set([...this.#claimed.endpointsBeside(results), ...this.#claiming, ...this.#doubted])
     const idle = new Set(
       results.flatMap(({ delivery: { endpointId } }) => (busy.has(endpointId) ? [] : [endpointId])),

@@ -12,11 +12,11 @@ const PUT_OFF_SECONDS = 60
 
 export interface DueEndpoints {
   endpoints: DueEndpoint[]
-  /** Until something else becomes due; null if nothing waits. */
+  /** Seconds until something else becomes due; null if nothing waits. */
   seconds: number | null
   /** Whether more than one tenant has endpoints. */
   hasSeveralTenants: boolean
-  /** Whether some of what waits is still to be given up. */
+  /** Whether some waiting deliveries are still to be given up. */
   hasGivingUp: boolean
   /** Whether more endpoints were due than are looked at together. */
   isCut: boolean
@@ -40,8 +40,8 @@ export function isOwn(lease: Lease) {
 }
 
 /**
- * Endpoints that are due, and those that a process which died has dispatched for. Those that may not be attempted now
- * are put off, so that they do not hide the others.
+ * Lists endpoints that are due, and endpoints that a dead process dispatched for. Endpoints that may not be attempted
+ * now are put off, so that they do not hide the others.
  */
 export async function listDueEndpoints(
   db: Db,

@@ -28,7 +28,7 @@ export async function clearPauses(unit: ChangeUnit, endpointId: string): Promise
   unit.wake(endpointId, 'waxwing_webhook')
 }
 
-/** Takes nothing more from what waits for an endpoint, which is deleted. A sweep deletes its rows. */
+/** Stops the deliveries of a deleted endpoint. A sweep deletes their rows. */
 export async function deleteDeliveries(unit: ChangeUnit, endpointId: string): Promise<void> {
   await sql`update webhook_dispatch set due_at = null where endpoint_id = ${endpointId}`.execute(unit.sql)
   unit.wake(endpointId, 'waxwing_webhook')

@@ -10,7 +10,7 @@ import { DELIVERIES_AT_ONCE } from './limits.ts'
 
 /**
  * Queues each event once for every enabled endpoint whose filters it passes. Deliveries and the position in the log are
- * one commit. Filters and endpoints are those of this moment.
+ * one commit. Filters and endpoints are read at this moment.
  * @param onQueued called with the tenant before the commit
  */
 export function deliverySubscription(onQueued: (tenantId: string) => void): EventSubscription<EventType> {
@@ -72,7 +72,7 @@ interface Queued {
   event: FollowedEvent
 }
 
-/** Which endpoints an event is for. */
+/** The endpoints that an event is for. */
 function passing(
   event: FollowedEvent,
 ): (endpoint: { fromEventId: bigint; matcher: EventMatcher }) => boolean {
@@ -97,8 +97,8 @@ async function addDeliveries(unit: UnitOfWork, queued: readonly Queued[]): Promi
 }
 
 /**
- * Makes endpoints due. From here to the commit they cannot be disabled: what was queued for one that is disabled by
- * now is removed, and a transaction that disables one afterwards finds it and gives it up.
+ * Makes endpoints due. From here to the commit they cannot be disabled: deliveries to an endpoint that is disabled by
+ * now are removed, and a transaction that disables one afterwards finds them and gives them up.
  */
 async function wakeEndpoints(
   unit: UnitOfWork,

@@ -19,7 +19,7 @@ export async function giveUpBefore(tx: Transaction<Tables>, endpointId: string):
   await giveUpBatch(tx, endpointId)
 }
 
-/** The dispatch state is locked. Tests are deleted, since nobody can replay them. */
+/** The dispatch state is locked. Tests are deleted, since they cannot be replayed. */
 async function giveUpBatch(tx: Transaction<Tables>, endpointId: string): Promise<void> {
   await sql`
     with waiting as materialized (
@@ -54,7 +54,10 @@ export async function continueGivingUp(db: Db): Promise<boolean> {
   })
 }
 
-/** Gives up what has waited for too long, when its endpoint has failed, and deletes such tests. @param isFailing whether it fails always */
+/**
+ * Gives up deliveries that have waited for too long, when their endpoint has failed, and deletes such tests. @param
+ * isFailing whether it fails always
+ */
 export async function giveUpOld(
   tx: Transaction<Tables>,
   endpointId: string,

@@ -16,7 +16,9 @@ export const SCHEDULE_MILLISECONDS = [
   20 * HOUR,
   24 * HOUR,
 ] as const
-/** Each pause is up to this share longer or shorter, so that what failed together does not come back together. */
+/**
+ * Each pause is up to this share longer or shorter, so that endpoints that failed together do not come back together.
+ */
 export const JITTER = 0.15
 /** A delivery that waits for longer is given up when its endpoint fails again. */
 export const DELIVERY_MILLISECONDS_MAX = 90 * HOUR
@@ -36,20 +38,20 @@ export const DISABLE_AFTER_EVENTS = 3
 export const IN_FLIGHT_AT_FIRST = 8
 export const IN_FLIGHT_MAX = 64
 export const SUCCESSES_PER_STEP = 8
-/** An endpoint that answers within this time gets deliveries claimed ahead, as many as it may have in flight. */
+/** Time of an answer up to which an endpoint gets deliveries claimed ahead, as many as it may have in flight. */
 export const QUICK_MILLISECONDS = 250
-/** What was claimed ahead and is not attempted within this time is claimed again. */
+/** A delivery that was claimed ahead and is not attempted within this time is claimed again. */
 export const AHEAD_MILLISECONDS_MAX = 1_000
 /** For one tenant and target host. */
 export const IN_FLIGHT_PER_HOST = 128
 /** The share of a process's connections that a tenant may hold while another tenant has endpoints. */
 export const TENANT_SHARE = 1 / 4
 
-/** Covers the name, the connection, TLS, the status and what is read of the body. */
+/** Covers the name, the connection, TLS, the status and the part of the body that is read. */
 export const ATTEMPT_SECONDS = 10
 export const EXCERPT_CHARACTERS_MAX = 1_000
 
-/** Events that one replay may queue, and those that its range may hold. */
+/** Events that one replay may queue, and that its range may hold. */
 export const REPLAYED_EVENTS_MAX = 100_000
 export const REPLAY_RANGE_EVENTS_MAX = 1_000_000
 

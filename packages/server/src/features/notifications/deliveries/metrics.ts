@@ -9,7 +9,7 @@ import { isAcknowledged } from './rules.ts'
 
 const MILLISECONDS = 1_000
 
-/** Counts what this process delivers. @returns what is called with attempts that were recorded */
+/** Counts the deliveries of this process. @returns the function to call with recorded attempts */
 export function deliveryMetrics(
   metrics: Registry,
 ): (results: readonly AttemptResult[], recorded: RecordedAttempts) => void {
@@ -64,7 +64,7 @@ export function deliveryGauges(db: Db): Metric[] {
     ),
     askingGauge(
       'waxwing_webhooks_oldest_due_seconds',
-      'How long the first attempt that waits longest has been due, at endpoints that are not failing',
+      'Seconds that the longest-waiting first attempt has been due, at endpoints that are not failing',
       () => findOldestDueSeconds(db),
     ),
     askingGauges('waxwing_webhook_endpoints', 'Webhook endpoints of the whole installation, by state', {

@@ -75,7 +75,7 @@ export const deliveryOperations = {
     const range = { since: body.since ?? null, until: body.until ?? null }
     requireRange(range)
     const { id } = await requireEndpoint(context, context.db, params.endpointId)
-    // What another replay has queued in the meantime has not failed any more.
+    // A delivery that another replay has queued in the meantime no longer counts as failed.
     return replayEnabled(context, id, { countsWaiting: false }, async unit => {
       const failed = await findFailed(unit.sql, { id, tenantId }, range)
       return { added: 0, presentIds: failed === 'too_large' ? refuse('replay_range_too_large') : failed }
@@ -88,9 +88,9 @@ function requireRange({ since, until }: Range): void {
 }
 
 /**
- * Queues for an endpoint that is enabled, also at the commit. What is new is added before its dispatch state is locked,
- * since the transaction that records attempts waits for that lock. What is there may be changed by that transaction, and
- * is queued again only under the lock.
+ * Queues deliveries for an endpoint that is enabled, also at the commit. New deliveries are added before its dispatch
+ * state is locked, since the transaction that records attempts waits for that lock. That transaction may change
+ * existing deliveries, so they are queued again only under the lock.
  */
 function replayEnabled(
   context: RequestContext,

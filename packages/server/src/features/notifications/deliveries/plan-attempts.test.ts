@@ -18,7 +18,7 @@ const sum = (counts: ReadonlyMap<string, number>) =>
   [...counts.values()].reduce((all, count) => all + count, 0)
 
 describe('turns', () => {
-  test('give an endpoint what it may still have in flight', () => {
+  test('give an endpoint as many as it may still have in flight', () => {
     const inFlight = { ...IDLE, endpoints: new Map([['a', 5]]), tenants: new Map([['t', 5]]), total: 5 }
     expect(planTurns([endpoint('a'), endpoint('b')], inFlight, alone)).toEqual(
       new Map([

@@ -49,7 +49,7 @@ export function planTurns(
       const at = queue.findIndex(mayTake)
       const endpoint = queue[at]
       if (!endpoint) continue
-      // Those before it may take nothing, and it is the last one of the next round.
+      // The endpoints before it may take no more, and it is the last one of the next round.
       queue.splice(0, at + 1)
       queue.push(endpoint)
       planned.set(endpoint.endpointId, (planned.get(endpoint.endpointId) ?? 0) + 1)
@@ -77,9 +77,9 @@ export function planAhead(
   endpoints: readonly DueEndpoint[],
   slots: ReadonlyMap<string, number>,
   options: {
-    /** How many were claimed ahead of an endpoint before. */
+    /** Number of deliveries of an endpoint that were claimed ahead before. */
     waiting(endpointId: string): number
-    /** How many of an endpoint may wait. */
+    /** Number of deliveries of an endpoint that may wait. */
     waitingMax(endpointId: string): number
   },
 ): Map<string, number> | null {

@@ -4,7 +4,7 @@ import type { Db } from '../../../database/pool.ts'
 const BATCH_ROWS = 2000
 
 /**
- * Deletes what waits to be delivered of an account, its test events, and what receivers answered to its events. Reads the
+ * Deletes the waiting deliveries of an account, its test events, and the answers of receivers to its events. Reads the
  * deliveries of the tenant's endpoints in pages.
  */
 export async function purgeDeliveries(db: Db, accountId: string, signal: AbortSignal): Promise<void> {

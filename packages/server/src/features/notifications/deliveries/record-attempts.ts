@@ -30,9 +30,9 @@ interface Plans {
 }
 
 /**
- * Records attempts of any endpoints in one transaction. What was acknowledged is deleted in any case; everything else
- * counts only while this process dispatches for the endpoint. An attempt that is in the log already counts no more: the
- * transaction that wrote it was committed, and only the answer was lost.
+ * Records attempts of any endpoints in one transaction. Acknowledged deliveries are deleted in any case; everything
+ * else counts only while this process dispatches for the endpoint. An attempt that is already in the log does not count
+ * again: the transaction that wrote it was committed, and only the answer was lost.
  * @param idleIds endpoints with no other attempt running here; from now on another process may dispatch for them
  */
 export async function recordAttempts(
@@ -75,8 +75,8 @@ type HeldDispatch = Omit<EndpointHealth, 'failingSince' | 'lastSuccessAt'> & {
 }
 
 /**
- * Locks the endpoints that this process dispatches for, those that exist: first their rows, as others do. Writes the
- * attempts into the log, and returns the ids of those that were not there.
+ * Locks the existing endpoints that this process dispatches for: first their rows, as other transactions do. Writes the
+ * attempts into the log, and returns the ids of the new ones.
  */
 async function holdAndLog(
   tx: Transaction<Tables>,
@@ -149,7 +149,7 @@ function planResults(
   return plans
 }
 
-/** Answers the ids of those that were not in the log, and whose endpoints exist. */
+/** Returns the ids of the attempts that were not in the log, and whose endpoints exist. */
 function writingAttempts(results: readonly AttemptResult[]): RawBuilder<{ id: string }> {
   const each = (read: (result: AttemptResult) => string | number | boolean | null) =>
     plainArray(results.map(read))

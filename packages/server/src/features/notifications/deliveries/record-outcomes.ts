@@ -17,13 +17,13 @@ export interface PlannedEndpoint {
   isRecovered: boolean
   disabledReason: OutcomePlan['disabledReason']
   hasFailed: boolean
-  /** When the first of the deliveries that failed is due again. */
+  /** Time at which the first of the failed deliveries is due again. */
   dueAt: number | null
 }
 
 /**
- * Acknowledged deliveries are deleted, and so are tests, whatever became of them. A failure counts only for the delivery
- * that was attempted, not for a replay that has replaced it.
+ * Acknowledged deliveries are deleted, and so are tests with any outcome. A failure counts only for the delivery that
+ * was attempted, not for a replay that has replaced it.
  * @returns failures whose deliveries are not there any more
  */
 export async function recordDeliveries(

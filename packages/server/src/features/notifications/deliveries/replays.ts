@@ -48,7 +48,7 @@ export async function matchRange(
   }
 }
 
-/** The ids of those that pass. The data is read only of events that the type and the account do not decide. */
+/** The ids of the events that pass. The data is read only if the type and the account do not decide. */
 async function matchEvents(
   db: Db,
   tenantId: string,
@@ -137,7 +137,7 @@ function within({ since, until }: Range) {
 }
 
 export interface AddedReplays {
-  /** How many are queued now. */
+  /** Number of deliveries that are queued now. */
   added: number
   /** Events of which the endpoint has a delivery: it waits, or was given up. */
   presentIds: string[]
@@ -176,7 +176,7 @@ const isGivenUp = sql<boolean>`(delivery.due_at is null or exists (
   where dispatch.endpoint_id = delivery.endpoint_id and delivery.queued_at <= dispatch.give_up_before
 ))`
 
-/** What an endpoint gave up on and can be replayed. */
+/** The deliveries that an endpoint gave up on and that can be replayed. */
 function failedDeliveries({ id, tenantId }: ReplayedEndpoint, range: Range) {
   return sql`
     from webhook_delivery as delivery
@@ -206,8 +206,8 @@ export async function findFailed(
 }
 
 /**
- * Queues again those deliveries that were given up: each becomes a delivery of its own. The dispatch state of the
- * endpoint is locked, so nothing of it is claimed, recorded or given up at the same time.
+ * Queues deliveries again that were given up: each becomes a delivery of its own. The dispatch state of the endpoint is
+ * locked, so nothing of it is claimed, recorded or given up at the same time.
  * @returns how many
  */
 export async function requeueGivenUp(

@@ -15,7 +15,7 @@ import {
   SUCCESSES_PER_STEP,
 } from './limits.ts'
 
-/** What the attempts of an endpoint have shown. Times are milliseconds since 1970, by the database's clock. */
+/** Health of an endpoint, as its attempts have shown it. Times are milliseconds since 1970, by the database's clock. */
 export interface EndpointHealth {
   inFlightMax: number
   /** Successes since `inFlightMax` last grew. */
@@ -24,9 +24,9 @@ export interface EndpointHealth {
   failures: number
   /** Failed attempts since the endpoint is failing. */
   probes: number
-  /** When a failing endpoint is attempted next. */
+  /** Time of the next attempt of a failing endpoint. */
   probeAt: number | null
-  /** Until when the receiver asked for nothing at all. */
+  /** End of the pause that the receiver requested. */
   pausedUntil: number | null
   /** The first failure after the last success. */
   failingSince: number | null
@@ -93,7 +93,7 @@ export function isAcknowledged({ statusCode }: Pick<EndedAttempt, 'statusCode'>)
   return statusCode !== null && statusCode >= 200 && statusCode <= 299
 }
 
-/** Decides what an attempt means for its endpoint and for its delivery. */
+/** Decides the consequences of an attempt for its endpoint and for its delivery. */
 export function planOutcome(
   health: EndpointHealth,
   attempt: EndedAttempt,

@@ -22,7 +22,7 @@ test('claims ahead as much as before when endpoints that were quick have nothing
   /** Claims a delivery of an endpoint, which answers it quickly. @returns its result, which is to be recorded */
   const answerQuickly = (endpointId: string): AttemptResult => {
     slots.plan([endpoint(endpointId)], false)
-    // What an attempt of it would need is not read here.
+    // The fields that only an attempt needs are not read here.
     const delivery = { endpointId, eventId: '1', tenantId: 't' } as ClaimedDelivery
     const lease = { lapsed: new AbortController().signal } as Lease
     claimed.add({ lease, delivery, target: {} as EndpointTarget, host: 'example.com' })

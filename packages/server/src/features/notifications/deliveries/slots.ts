@@ -5,8 +5,8 @@ import { isAcknowledged } from './rules.ts'
 import { type DueEndpoint, isLow, planAhead, planTurns } from './plan-attempts.ts'
 
 /**
- * How many attempts of each endpoint may run until the next look, and of which endpoints deliveries are claimed ahead:
- * an answer is then followed by the next attempt at once, and a claim is worth its statements.
+ * Plans how many attempts of each endpoint may run until the next look, and of which endpoints deliveries are claimed
+ * ahead: an answer is then followed by the next attempt at once, and a claim is worth its statements.
  */
 export class Slots {
   readonly #claimed: ClaimedDeliveries
@@ -16,7 +16,10 @@ export class Slots {
   readonly #known = new Map<string, DueEndpoint>()
   /** Endpoints whose last answer was a quick success: deliveries of these are claimed ahead. */
   readonly #quick = new Set<string>()
-  /** Whether an endpoint waits for connections that others hold: then each look shares out those that become free. */
+  /**
+   * Whether an endpoint waits for connections that others hold: then each look shares out the connections that become
+   * free.
+   */
   #isShared = false
 
   constructor(claimed: ClaimedDeliveries, connectionsMax: number) {
@@ -24,7 +27,7 @@ export class Slots {
     this.#connectionsMax = connectionsMax
   }
 
-  /** How many attempts of an endpoint may start now. */
+  /** Number of attempts of an endpoint that may start now. */
   countFree(endpointId: string): number {
     return Math.max(0, (this.#slots.get(endpointId) ?? 0) - this.#claimed.countPosted(endpointId))
   }
@@ -43,7 +46,7 @@ export class Slots {
 
   /**
    * Gives endpoints their slots.
-   * @param listed those with deliveries that are due and not claimed
+   * @param listed the endpoints with deliveries that are due and not claimed
    * @returns how many deliveries of each are to be claimed, now and ahead
    */
   plan(listed: readonly DueEndpoint[], hasOtherTenants: boolean): Map<string, number> {
@@ -55,7 +58,7 @@ export class Slots {
     const turns = planTurns(all, inFlight, { connectionsMax, hasOtherTenants })
     this.#slots = new Map(inFlight.endpoints)
     for (const [id, count] of turns) this.#slots.set(id, (this.#slots.get(id) ?? 0) + count)
-    // Those that wait go first.
+    // Waiting deliveries go first.
     const waiting = (id: string) => Math.max(0, this.#claimed.countWaiting(id) - this.countFree(id))
     const ahead = planAhead(all, this.#slots, {
       waiting,

@@ -29,11 +29,11 @@ export interface DeliveringOptions {
   reachPoint: ReachPoint
   waker: Waker
   wakes: Wakes
-  /** Closes what the workers use, after they have ended. */
+  /** Closes the resources of the workers after they have ended. */
   opened: AsyncDisposableStack
 }
 
-/** Queues new events for the endpoints that they are for, and posts what is queued. */
+/** Queues new events for the endpoints that they are for, and posts the queued deliveries. */
 export function startDelivering(options: DeliveringOptions, workers: AsyncDisposableStack): void {
   const {
     db,

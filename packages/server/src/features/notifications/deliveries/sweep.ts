@@ -11,8 +11,8 @@ const ROWS_AT_ONCE = 5_000
 const MILLISECONDS_PER_DAY = 86_400_000
 
 /**
- * Deletes what nobody can read or replay any more: attempts that are too old or too many, deliveries whose events are
- * past the retention, and everything of deleted endpoints.
+ * Deletes rows that can no longer be read or replayed: attempts that are too old or too many, deliveries whose events
+ * are past the retention, and all rows of deleted endpoints.
  */
 export async function sweepDeliveries(db: Db, signal: AbortSignal): Promise<void> {
   const oldestId = firstIdAt(Date.now() - ATTEMPTS_SHOWN_DAYS * MILLISECONDS_PER_DAY)

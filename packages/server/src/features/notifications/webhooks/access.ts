@@ -18,7 +18,7 @@ export async function requireEndpoint(
   return (await findEndpoint(db, tenantId, id, options)) ?? refuse('webhook_endpoint_not_found')
 }
 
-/** Refuses what is not HTTPS, as far as the URL says it. */
+/** Refuses a URL that is not HTTPS, as far as the URL alone shows it. */
 export function requireScheme(targets: TargetGuard, url: string): void {
   try {
     targets.checkScheme(new URL(url))
@@ -51,8 +51,8 @@ function isAddress(url: string): boolean {
 }
 
 /**
- * Refuses filters that name what the tenant lacks. Of ids that were there before, accounts and mailboxes may be gone:
- * they stay, and match nothing.
+ * Refuses filters that name accounts or mailboxes which the tenant lacks. Ids that were in the filters before stay, and
+ * match nothing, even if their accounts and mailboxes are gone.
  */
 export async function requireFilters(
   db: Db,

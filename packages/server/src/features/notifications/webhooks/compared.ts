@@ -2,7 +2,7 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 
 /** A phrase or a subject as they are compared: without regard to case, however its characters are composed. */
 export function comparedText(text: string): string {
-  // Which of its two small letters a capital sigma becomes depends on what follows it.
+  // A capital sigma becomes one of two small letters, depending on its next character.
   return text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ')
 }
 

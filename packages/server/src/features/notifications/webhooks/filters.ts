@@ -17,7 +17,7 @@ export const NO_FILTERS: WebhookFilters = {
 }
 
 /**
- * The filters after a request: what is absent stays, null clears. Entries that are compared alike become one, as the
+ * The filters after a request: absent fields stay, null clears. Entries that are compared alike become one, as the
  * first is written.
  */
 export function changedFilters(

@@ -46,7 +46,7 @@ describe('filters', () => {
     expect(EVENT_TYPES.filter(type => passes(filters, event(type)))).toEqual(['send.sent', 'contact.created'])
   })
 
-  /** The types that answer each criterion with what it asks for. Types that criteria do not concern always pass. */
+  /** The types that meet each criterion. Types that criteria do not concern always pass. */
   const MAIL = ['message.created', 'message.updated', 'message.deleted', 'message.classified']
   const TO = [...MAIL, 'message.bounced', 'message.opened', 'message.clicked']
   const SENDS = ['send.sent', 'send.retrying', 'send.failed', 'send.rescheduled']
@@ -145,7 +145,7 @@ describe('filters', () => {
     expect(at('m1', 'sent', 'inbound')).toBe(false)
   })
 
-  test('do not match what an emptied event cannot answer', () => {
+  test('do not match fields that an emptied event lacks', () => {
     for (const type of EVENT_TYPES.filter(name => name.startsWith('message.'))) {
       expect(passes(filtersOf({ subjectContains: ['a'] }), event(type, {}))).toBe(false)
     }

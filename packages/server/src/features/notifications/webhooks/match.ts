@@ -2,7 +2,7 @@ import type { EventData, EventType } from '@waxwing/contract/events.ts'
 import type { MessageCriteria, WebhookFilters } from '@waxwing/contract/notifications/webhook-filters.ts'
 import { comparedParty, comparedText } from './compared.ts'
 
-/** An event, with what criteria compare in it. Made once for an event, it serves the filters of all endpoints. */
+/** An event, with the facts that criteria compare. Made once for an event, it serves the filters of all endpoints. */
 export interface EventFacts {
   readonly type: EventType
   readonly accountId: string | null
@@ -10,7 +10,7 @@ export interface EventFacts {
   readonly message: MessageFacts | null
 }
 
-/** What an event answers to criteria. Null where it answers nothing, which matches no criterion. */
+/** Facts about the message of an event, for criteria. An unknown fact is null, which matches no criterion. */
 interface MessageFacts {
   mailboxIds: readonly string[]
   mailboxRoles: readonly string[]
@@ -23,9 +23,9 @@ interface MessageFacts {
 
 /** The filters of an endpoint, prepared for many events. */
 export interface EventMatcher {
-  /** What the type and the account decide: true passes, false does not, null leaves it to the data. */
+  /** Decides by the type and the account: true passes, false does not, null leaves it to the data. */
   judge(type: EventType, accountId: string | null): boolean | null
-  /** Decides by the event alone, whatever became of its messages and mailboxes since. */
+  /** Decides by the event alone, not by the present state of its messages and mailboxes. */
   matches(event: EventFacts): boolean
 }
 
@@ -50,7 +50,7 @@ export function compileFilters({ eventTypes, accountIds, message }: WebhookFilte
   }
 }
 
-/** Reads an event for `matches`. Its data is looked at only if a criterion asks. */
+/** Reads an event for `matches`. Its data is read only if a criterion needs it. */
 export function eventFacts(event: { type: EventType; accountId: string | null; data: unknown }): EventFacts {
   let message: MessageFacts | null | undefined
   return {
@@ -113,7 +113,7 @@ const OUTBOUND: MessageFacts = {
   direction: 'outbound',
 }
 
-/** A purged account's events have no data any more, and answer nothing. */
+/** The events of a purged account have no data any more, and match nothing. */
 function readMessage(type: EventType, data: unknown): MessageFacts | null {
   switch (type) {
     case 'message.created':

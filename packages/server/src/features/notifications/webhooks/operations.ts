@@ -63,7 +63,7 @@ export function webhookOperations({ keys, targets }: { keys: WebhookKeys; target
         const row = await recordChangedEndpoint(unit, before, after)
         if (before.isEnabled && !after.isEnabled) await giveUpBefore(unit.sql, row.id)
         if (after.isCleared) await clearPauses(unit, row.id)
-        // What a dispatcher has claimed ahead is not posted to an endpoint that changed.
+        // Deliveries that a dispatcher has claimed ahead are not posted to an endpoint that changed.
         else unit.wake(row.id, 'waxwing_webhook')
         return presentEndpoint(row)
       })

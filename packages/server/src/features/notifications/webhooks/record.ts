@@ -23,7 +23,7 @@ export async function recordEndpoint(unit: UnitOfWork, endpoint: NewEndpoint): P
   return required(rows)
 }
 
-/** What a request changes of an endpoint. */
+/** Fields of an endpoint that a request can change. */
 export interface EndpointChange {
   url: string
   description: string | null
@@ -33,7 +33,7 @@ export interface EndpointChange {
   isCleared: boolean
 }
 
-/** Writes a change of a locked endpoint. What happened while it was disabled stays out of its deliveries. */
+/** Writes a change of a locked endpoint. Events from the time in which it was disabled are not delivered. */
 export async function recordChangedEndpoint(
   unit: UnitOfWork,
   before: EndpointRow,

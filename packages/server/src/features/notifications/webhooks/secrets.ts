@@ -6,7 +6,7 @@ import { seal, unseal } from '../../../kit/seal.ts'
 import { Secret } from '../../../kit/secret.ts'
 
 const SECRET_BYTES = 32
-/** Standard Webhooks: what begins a secret in text. The rest is its bytes in base64. */
+/** The beginning of a secret in text (Standard Webhooks). The rest is its bytes in base64. */
 const PREFIX = 'whsec_'
 
 /** The row that a secret is bound to. */

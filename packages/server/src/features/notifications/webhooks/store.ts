@@ -56,7 +56,7 @@ export async function countEndpoints(db: Db, tenantId: string): Promise<number> 
   return rows[0]?.count ?? 0
 }
 
-/** Which of these accounts are live accounts of the tenant. */
+/** The given accounts that are live accounts of the tenant. */
 export async function findLiveAccounts(
   db: Db,
   tenantId: string,
@@ -68,7 +68,7 @@ export async function findLiveAccounts(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The accounts of those of these mailboxes that the tenant has, by the ids of the mailboxes. */
+/** The accounts of the mailboxes that belong to the tenant, by the ids of the mailboxes. */
 export async function findLiveMailboxes(
   db: Db,
   tenantId: string,

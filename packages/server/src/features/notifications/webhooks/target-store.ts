@@ -5,7 +5,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { WebhookKeys } from './secrets.ts'
 
-/** What a dispatcher knows of an endpoint. */
+/** An endpoint as a dispatcher needs it. */
 export interface EndpointTarget {
   id: string
   tenantId: string
@@ -23,8 +23,8 @@ interface StoredTarget {
 }
 
 /**
- * Reads endpoints with their secrets, by their ids. Those that were deleted are left out, and those whose secret does
- * not open.
+ * Reads endpoints with their secrets, by their ids. Leaves out deleted endpoints, and endpoints whose secret does not
+ * open.
  */
 export async function findTargets(
   db: Db,

@@ -62,7 +62,7 @@ async function withoutSuppressed(
 
 const addressesOf = ({ to }: EntrySend) => to.map(({ address }) => address)
 
-/** @returns the ids of the entries of those that the plan still allows, by index */
+/** Queues sends. @returns the ids of the entries that the plan still allows, by index of the send */
 async function queue(
   unit: ChangeUnit,
   account: AccountView,

@@ -55,7 +55,7 @@ export function newSend(
   return { ...NO_FACTS, ...facts, id, internetMessageId, from, to, cc, bcc, replyTo, subject, importance }
 }
 
-/** Refuses a send before any work is done for it: an account that cannot send now, or nobody to send to. */
+/** Refuses a send before any work is done for it: its account cannot send now, or it has no recipients. */
 export function requireSendable(account: AccountView, recipients: readonly unknown[]): void {
   requireConnectable(account)
   if (account.imap && !account.imap.smtp) {
@@ -166,7 +166,7 @@ const BEGINNING_LENGTH = 4 * SNIPPET_LENGTH
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Refuses what composing or reading a message throws because of its attachments. Any other error is thrown on. */
+/** Turns errors of attachments, from composing or reading a message, into refusals. Any other error is thrown on. */
 export function refuseContent(error: unknown): never {
   if (error instanceof AttachmentsTooLarge) refuse('attachments_too_large')
   if (error instanceof AttachmentChanged) refuse('provider_unavailable')

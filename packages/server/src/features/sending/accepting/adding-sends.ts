@@ -14,17 +14,17 @@ export interface Adding {
   sends: readonly AccountSend[]
   /** Seconds between two sends at least, in the order in which they are due. */
   intervalSeconds: number
-  /** Adds only what certainly may be sent, and waits for nobody who holds an account. */
+  /** Adds only sends that certainly may be sent, and waits for no lock of an account. */
   isSure: boolean
   /** The time at which the sends are accepted; by default the database's own. */
   now?: Date
 }
 
 /**
- * Common table expressions that write entries, their contents and their Message-IDs. `sender` are the accounts, which are
- * kept from being deleted until the commit: what is deleted accepts nothing more, and what was accepted before is
- * cancelled. `added` are the entries, `bound` their contents, and `first` is the time of the first entry of each account,
- * which is looked at by then.
+ * Common table expressions that write entries, their contents and their Message-IDs. `sender` are the accounts, which
+ * are kept from being deleted until the commit: a deleted account accepts nothing more, and its accepted sends are
+ * cancelled. `added` are the entries, `bound` their contents, and `first` is the time of the first entry of each
+ * account, which is looked at by then.
  */
 export function addingSends(adding: Adding): RawBuilder<unknown> {
   const { tenantId, sends, intervalSeconds } = adding

@@ -15,8 +15,8 @@ import { countSends } from './limits.ts'
 import type { AccountSend, InsertedSend } from './new-send.ts'
 
 /**
- * The worker is woken for what is due within this time. It looks once a second, and each look sees when the next entry
- * is due, so it needs no wake for others.
+ * The worker is woken for sends that are due within this time. It looks once a second, and each look sees when the next
+ * entry is due, so it needs no wake for others.
  */
 const WAKE_SECONDS = 3
 
@@ -38,7 +38,7 @@ export type Inserting =
    */
   | { planned: InsertedSend }
 
-/** Inserts sends of a tenant. @returns what was inserted, by the ids of the sends */
+/** Inserts sends of a tenant. @returns the inserted rows, by the ids of the sends */
 export async function insertSends(
   unit: UnitOfWork,
   sends: readonly AccountSend[],
@@ -132,7 +132,7 @@ const isAddedInTime = sql<boolean>`
       and added.created_at between clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX})
         and clock_timestamp() + make_interval(secs => ${LATE_SECONDS_MAX}))`
 
-/** The row of a send that is accepted now, as it will be; null if it has to be asked for. */
+/** The future row of a send that is accepted now; null if only the database can decide it. */
 export function planInserted({
   account,
   send,
@@ -147,9 +147,9 @@ export function planInserted({
 }
 
 /**
- * Counts inserted sends for the plan of their tenant, and takes those back that it has no room for. Call it last: all
- * others that the tenant accepts wait for the end of the transaction.
- * @returns what stays of `inserted`
+ * Counts inserted sends for the plan of their tenant, and takes back the ones that it has no room for. Call it last:
+ * all others that the tenant accepts wait for the end of the transaction.
+ * @returns the remaining part of `inserted`
  */
 export async function countInserted(
   unit: UnitOfWork,

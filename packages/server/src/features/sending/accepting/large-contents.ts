@@ -3,7 +3,7 @@ import { refuse } from '../../../calls/refuse.ts'
 
 /** Memory for compressing, sealing and storing one content, however large it is. */
 const CONTENT_BYTES = 8 * 1024 * 1024
-/** Contents that are written at the same time, and of them those of one tenant. */
+/** Contents that are written at the same time, of all tenants and of one. */
 const CONTENTS_MAX = 4
 const TENANT_CONTENTS_MAX = 3
 const WAIT_SECONDS_MAX = 60

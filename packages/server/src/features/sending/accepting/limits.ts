@@ -18,8 +18,8 @@ export async function requireMaySend(db: Db, tenantId: string): Promise<void> {
 }
 
 /**
- * Counts sends on their day in UTC, where the plan limits them: as many as the day has left. Call it last: all others
- * that the tenant accepts wait for the end of the transaction.
+ * Counts sends on their day in UTC, if the plan limits them: as many as the day has left. Call it last: all others that
+ * the tenant accepts wait for the end of the transaction.
  * @param limit of the tenant's plan as it is now
  * @param count of sends that this transaction has queued
  * @returns how many of them may be sent
@@ -28,7 +28,7 @@ export async function countSends(unit: UnitOfWork, limit: number | null, count: 
   if (limit === null) return count
   const granted = await takeSends(unit, limit, count)
   if (granted !== null) return granted
-  // The first ones of the day count what was queued before the plan had a limit.
+  // The first ones of the day also count the sends that were queued before the plan had a limit.
   await sql`
     insert into tenant_sends (tenant_id, day, count)
     select ${unit.tenantId}, (clock_timestamp() at time zone 'UTC')::date,
@@ -38,7 +38,9 @@ export async function countSends(unit: UnitOfWork, limit: number | null, count: 
   return (await takeSends(unit, limit, count)) ?? 0
 }
 
-/** Counts the messages that the tenant queued today in UTC: those that count for its plan, or all without a limit. */
+/**
+ * Counts the messages that the tenant queued today in UTC: the ones that count for its plan, or all if it has no limit.
+ */
 export async function countQueuedToday(db: Db, tenantId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select coalesce((
@@ -57,7 +59,7 @@ const queuedToday = (tenantId: string) => sql`
     and outbox.created_at >= date_trunc('day', clock_timestamp(), 'UTC')
   where account.tenant_id = ${tenantId}`
 
-/** Null where nothing was counted today. */
+/** Null if nothing was counted today. */
 async function takeSends(unit: UnitOfWork, limit: number, count: number): Promise<number | null> {
   const { rows } = await sql<{ granted: number }>`
     update tenant_sends as sends set count = held.count + least(${count}::int, greatest(0, ${limit}::int - held.count))

@@ -21,7 +21,7 @@ import { acceptEntries } from './accept-entries.ts'
 import { type EntryError, entryError, type PlannedEntry, planEntries } from './merge-rules.ts'
 import { type Merge, WrittenEntries } from './write-entries.ts'
 
-/** Sends a message to each entry of a merge. Refuses the whole only for what the entries share. */
+/** Sends a message to each entry of a merge. Refuses the whole only for faults that the entries share. */
 export async function mergeMail(
   context: RequestContext,
   services: SendServices,
@@ -55,7 +55,7 @@ export async function mergeMail(
   }
 }
 
-/** Leaves out those whom nothing may be sent to now, so that nothing is written for them. */
+/** Leaves out entries to suppressed addresses, so that nothing is written for them. */
 async function chooseEntries(
   { db, tenantId }: RequestContext,
   { listId }: Merge,

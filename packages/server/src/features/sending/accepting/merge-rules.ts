@@ -16,7 +16,7 @@ export interface PlannedEntry {
   sendAt: Date | null
 }
 
-/** The entries that may become messages, and what is wrong with the others, by index. @param now by the database */
+/** The entries that may become messages, and the errors of the others, by index. @param now by the database */
 export function planEntries(
   body: Pick<MergeBody, 'entries' | 'reference' | 'sendAt'>,
   now: Date,
@@ -52,7 +52,7 @@ export function entryError(reason: EntryError['reason']): EntryError {
   return { reason, message: reasons[reason].message }
 }
 
-/** Why the template gave an entry no content. */
+/** The reason why the template gave an entry no content. */
 export function renderError({ failure, field, message }: ContentFailure): EntryError {
   if (failure === 'params_too_large' || field === null) return entryError(failure)
   return { reason: failure, message: `The template was not rendered: ${field} ${message ?? ''}.` }

@@ -19,7 +19,10 @@ export interface SendingTerms {
   signByDefault: boolean
   /** The signature of the account's own address. */
   signature: Signature | null
-  /** The time by the database, which decides what is due, as it was read and as far as this process has counted on. */
+  /**
+   * The time by the database, which decides when entries are due, as it was read and as far as this process has counted
+   * on.
+   */
   now(): Date
 }
 
@@ -53,7 +56,7 @@ export async function requireSendingTerms(
   return found
 }
 
-/** Terms in the order of the accounts; null for those that are missing. */
+/** Terms in the order of the accounts; null for missing accounts. */
 async function findTerms(db: Db, accounts: readonly AccountOfTenant[]): Promise<Array<FoundTerms | null>> {
   const nameOf = ({ tenantId, id }: AccountOfTenant) => `${tenantId} ${id}`
   const different = [...new Map(accounts.map(account => [nameOf(account), account])).values()]

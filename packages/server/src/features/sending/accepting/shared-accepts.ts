@@ -21,7 +21,10 @@ const COMMON_CODES = /^(?:53|55|57|58)/
 
 /** Lets calls that accept sends share their transactions. */
 export interface SharedAccepts {
-  /** Says that a send is being composed, so that it is waited for. Disposed when it is accepted or refused. */
+  /**
+   * Registers a send that is being composed, so that a shared commit waits for it. Dispose the result when the send is
+   * accepted or refused.
+   */
   expect(tenantId: string): Disposable
   /**
    * The transaction of one call. Sends that the calls of a tenant accept while one of its transactions runs are

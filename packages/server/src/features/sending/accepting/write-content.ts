@@ -8,7 +8,7 @@ import { sealFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import { newId } from '../../../kit/ids.ts'
 import { removeContent, SMALL_BYTES } from '../outbox/content.ts'
 
-/** A composed message, or what several of them end with. */
+/** A composed message, or the common end of several. */
 export interface ContentSource<Layout> {
   layout: Layout
   /** Bytes; null if that is not known. */
@@ -26,7 +26,7 @@ export interface ContentTarget {
   enterLarge(): Promise<Disposable>
 }
 
-/** Reads a composed message once and writes it, piece by piece where it is large. */
+/** Reads a composed message once and writes it, piece by piece if it is large. */
 export async function writeContent<Layout>(
   source: ContentSource<Layout>,
   to: ContentTarget,
@@ -58,7 +58,7 @@ export async function writeContent<Layout>(
   return { id, layout, bytes: counted.count(), piece: null, tail }
 }
 
-/** Writes what several messages end with. */
+/** Writes the common end of several messages. */
 export async function writeTail(
   open: () => AsyncIterable<Uint8Array>,
   to: ContentTarget,
@@ -114,7 +114,7 @@ export function contentRows(contents: readonly WrittenContent[]) {
   return { rows, blob: Buffer.concat(contents.flatMap(({ piece }) => piece ?? [])) }
 }
 
-/** The columns of `contentRows`; `piece_bytes` is null where the pieces are written already. */
+/** The columns of `contentRows`; `piece_bytes` is null if the pieces are written already. */
 export const contentRowColumns = sql`
   content_id uuid, layout jsonb, bytes bigint, tail_id uuid, piece_at integer, piece_bytes integer`
 

@@ -177,7 +177,7 @@ export class WrittenEntries {
     return written
   }
 
-  /** Ids of what is written down, and stays unless it is bound or removed, of all entries but these. */
+  /** Ids of the contents that are written, and stay until they are bound or removed, of all entries but these. */
   unboundBut(outboxIds: ReadonlySet<string>): string[] {
     const unbound = this.sends.filter(({ id }) => !outboxIds.has(id))
     const used = new Set(

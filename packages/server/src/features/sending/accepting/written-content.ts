@@ -3,7 +3,7 @@ export interface WrittenContent {
   id: string
   layout: unknown
   bytes: number
-  /** All of it where it is small; null where its pieces are written already. */
+  /** All of it if it is small; null if its pieces are written already. */
   piece: Buffer | null
   /** Written content that follows this one. */
   tail: WrittenTail | null

@@ -18,7 +18,7 @@ import {
 import { readAnswer } from './read-answer.ts'
 import { type AnswerResult, recordAnswer } from './record-answer.ts'
 
-/** The pulse and wakes find what is due; this poll is only a safeguard. */
+/** The pulse and wakes find due messages; this poll is only a safeguard. */
 const POLL_SECONDS = 30
 
 /** Moments at which a test ends the process. */
@@ -28,7 +28,7 @@ export interface AnswerWorkerOptions extends ReadContext {
   instance: Instance
   pulse: Pulse
   reach: ReachPoint<AnswerPoint>
-  /** Called with what came of each message; null: it was given up, since it cannot be read. */
+  /** Called with the result of each message; null if it was given up, since it cannot be read. */
   onAnswer(result: AnswerResult | null): void
 }
 
@@ -51,12 +51,12 @@ export class AnswerWorker implements AsyncDisposable {
     })
   }
 
-  /** Says that messages may be due. Returns at once and never throws. */
+  /** Makes the worker look for due messages. Returns at once and never throws. */
   wake(): void {
     this.#loop.wake()
   }
 
-  /** Looks again at what could not be read from accounts that changed. */
+  /** Looks again at unreadable messages of accounts that changed. */
   wakeAccounts(accountIds: readonly string[]): void {
     const { db, log } = this.#options
     void hurryAnswers(db, accountIds).then(
@@ -87,7 +87,7 @@ export class AnswerWorker implements AsyncDisposable {
     return POLL_SECONDS
   }
 
-  /** Never rejects: what could not be written down is claimed again. */
+  /** Never rejects: a message whose result could not be recorded is claimed again. */
   async #take(answer: ClaimedAnswer): Promise<void> {
     const { db, log, onAnswer } = this.#options
     const { messageId, accountId, tenantId } = answer
@@ -105,7 +105,7 @@ export class AnswerWorker implements AsyncDisposable {
           await releaseAnswer(db, answer)
         }
       } catch (again) {
-        log.warn({ ...fields, error: again }, 'What came of an answer to a send could not be written down')
+        log.warn({ ...fields, error: again }, 'The result of an answer to a send could not be recorded')
       }
     }
   }

@@ -3,8 +3,8 @@ import type { EventSubscription } from '../../../events/follow.ts'
 import { mayBeReport } from './rules.ts'
 
 /**
- * Takes down the messages that may answer a send: those that refer to one, and those that may be reports, of accounts
- * that have sent. They are news, and read later: what the provider does never holds this up.
+ * Records the messages that may answer a send, for accounts that have sent: messages that refer to a send, and possible
+ * reports. They are only listed here and read later, so the provider never holds this up.
  */
 export const answersFollowing: EventSubscription<'message.created'> = {
   name: 'answers',

@@ -28,7 +28,7 @@ afterAll(() => reader[Symbol.asyncDispose]())
 
 test.each(MESSAGES)('%s is read within the time of the reader, and decided on', async (_, write) => {
   const outline = await reader.readOutline('a', write().subarray(0, ANSWER_BYTES_MAX))
-  // The reader ends what takes longer, and answers null.
+  // The reader ends reads that take longer, and returns null.
   if (!outline) throw new Error('it took too long')
   expect(outline.text.length).toBeLessThanOrEqual(64 * 1024)
   expect(outline.fields.length).toBeLessThanOrEqual(1_000)

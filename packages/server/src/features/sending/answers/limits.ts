@@ -1,4 +1,4 @@
-/** Bytes of an answer that are read, from its beginning: what programs report stands there. */
+/** Bytes of an answer that are read, from its beginning, where programs write their reports. */
 export const ANSWER_BYTES_MAX = 1024 * 1024
 /** Answers that a process looks at side by side, one of each account. */
 export const ANSWERS_AT_ONCE = 4

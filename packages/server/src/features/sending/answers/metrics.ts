@@ -2,7 +2,10 @@ import { Counter, type Registry } from 'prom-client'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
 import type { AnswerResult } from './record-answer.ts'
 
-/** Counts what came of answers to sends. @returns what is called with each result; null: it could not be read */
+/**
+ * Counts the results of answers to sends. @returns the function to call with each result, or with null for an
+ * unreadable answer
+ */
 export function answerMetrics(
   metrics: Registry,
   onBounced: (counts: BounceCounts) => void,

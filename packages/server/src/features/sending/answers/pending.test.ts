@@ -14,7 +14,7 @@ let database: Database
 beforeAll(async () => void (database = await openTestDatabase()), 120_000)
 afterAll(() => database[Symbol.asyncDispose]())
 
-/** A message that waits since an attempt that ended so long ago. */
+/** A message that waits since an attempt that ended some time ago. */
 async function sampleAnswer(attempts: number, endedAt: Date, tenantId: string | null = null) {
   const { db } = database
   const account = await sampleAccount(db, tenantId ?? (await sampleTenant(db)).id)
@@ -28,7 +28,7 @@ async function sampleAnswer(attempts: number, endedAt: Date, tenantId: string | 
   return { account, messageId }
 }
 
-/** The time at which a message is due whose last attempt ended so long ago, once its account has changed twice. */
+/** The time at which a message is due whose last attempt ended some time ago, once its account has changed twice. */
 async function hurry(attempts: number, secondsAgo: number): Promise<{ waits: number; isDue: boolean }> {
   const { db } = database
   const endedAt = new Date(Date.now() - secondsAgo * 1_000)
@@ -86,7 +86,7 @@ test('a message of a suspended tenant waits until that is resumed', async () => 
   expect(isLast()).toBe(true)
 })
 
-test('messages of a tenant that has many are claimed in turn with those of others', async () => {
+test('messages of a tenant that has many are claimed in turn with messages of others', async () => {
   const { db, address } = database
   const facts = { roles: ['jobs'], host: 'test', version: '0' }
   await using instance = await Instance.start({ address, log: silentLog, facts, isAlone: false })

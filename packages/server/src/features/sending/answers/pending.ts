@@ -66,7 +66,7 @@ export async function claimAnswers(
   return rows
 }
 
-/** Ends the look at a message, in the transaction of what came of it. False if another process holds it. */
+/** Ends the look at a message, in the transaction of its result. False if another process holds it. */
 export async function settleAnswer(
   db: Db | UnitOfWork['sql'],
   { messageId, claimedBy }: ClaimedAnswer,

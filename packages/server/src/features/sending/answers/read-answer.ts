@@ -11,11 +11,11 @@ import { ANSWER_BYTES_MAX } from './limits.ts'
 export interface AnswerContent {
   report: Report | null
   complaint: Complaint | null
-  /** The sends that it refers to, and what kind of reply it is. Null if it is no reply to a send, or undecided. */
+  /** The sends that it refers to, and its kind of reply. Null if it is no reply to a send, or undecided. */
   reply: { named: NamedSends; verdict: Verdict } | null
 }
 
-/** Reads the beginning of a message. Null if it is too hard to read. Rejects where it cannot be read now. */
+/** Reads the beginning of a message. Null if it is too hard to read. Rejects if it cannot be read now. */
 export async function readAnswer(
   context: ReadContext,
   account: AccountView,

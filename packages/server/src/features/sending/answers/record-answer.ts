@@ -146,7 +146,7 @@ interface Author {
   verdict: Verdict
 }
 
-/** Does what `optOutHandling` asks for the address that wrote. */
+/** Plans the action that `optOutHandling` sets for the address of the author. */
 function planHandling(
   account: AccountView,
   message: FullRow,

@@ -10,7 +10,7 @@ export interface Complaint extends NamedSends {
 }
 
 /**
- * Kinds of reports by which somebody complains about mail. Others report something else: `auth-failure` (RFC 6591),
+ * Kinds of reports by which recipients complain about mail. Others report something else: `auth-failure` (RFC 6591),
  * `virus`, or that the message is no spam (`not-spam`, RFC 6430).
  */
 const COMPLAINTS = new Set([

@@ -139,7 +139,7 @@ export const DIALECTS: readonly Dialect[] = [
   },
 ]
 
-/** It is still being tried: no failure, whatever else is said. */
+/** The server still tries: no failure, despite any other words. */
 export const STILL_TRYING =
   /(?:will|wird|sera|será|verrà|zal) (?:be |automatically |weiterhin |keep |continue )?(?:retr|try|attempt|versucht)|THIS IS A WARNING MESSAGE ONLY|do(?: not|n.t) need to resend|(?:has been|is) delayed|delivery (?:is |has been )?delayed|could not be delivered for more than|not yet been delivered|noch nicht zugestellt|wird verzögert|a été retardé|se ha retrasado|è in ritardo|está atrasad/i
 

@@ -35,7 +35,7 @@ export function withoutNames(text: string, { addresses = [], senders = [], hosts
   return parties.reduce(withoutLocalPart, bare).replaceAll(/\s+/g, ' ').trim()
 }
 
-/** The names beside a server: those of `mx1.example.org` end like `mx2.example.org`. */
+/** The domain that a server shares with its neighbours: `example.org` for `mx1.example.org` and `mx2.example.org`. */
 function siteOf(host: string): string {
   const labels = host.toLowerCase().split('.')
   return (labels.length > 2 ? labels.slice(1) : labels).join('.')

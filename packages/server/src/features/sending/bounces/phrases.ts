@@ -105,7 +105,7 @@ const FULL = [
   'buz(?:ó|o)n (?:est(?:á|a) )?lleno',
   'casella (?:di posta )?piena',
   'caixa (?:de (?:correio|entrada) )?(?:est(?:á|a) )?cheia',
-  // Gmail says so with 5.2.1, which means a disabled mailbox elsewhere
+  // Gmail sends this with 5.2.1, which means a disabled mailbox elsewhere
   'receiving (?:mail|messages) (?:at a rate|too (?:quickly|fast))',
   'rate limit',
   'rate (?:has been |was |is )?exceeded',

@@ -56,7 +56,7 @@ describe('a complaint', () => {
     expect(complainantsOf(found, sentTo('grace@example.org', 'max@example.org'))).toEqual([])
   })
 
-  test('that names nobody means the only recipient', () => {
+  test('that names no address means the only recipient', () => {
     const found = complaint('Feedback-Type: abuse')!
     expect(complainantsOf(found, sentTo('grace@example.org'))).toEqual(['grace@example.org'])
     expect(complainantsOf(found, sentTo('grace@example.org', 'max@example.org'))).toEqual([])
@@ -67,7 +67,7 @@ describe('a complaint', () => {
     ['christophergreenwood@example.org'],
     ['max.mustermann@example.org'],
     ['foxx@example.org'],
-  ])('that names %s is about nobody else', named => {
+  ])('that names %s is about no other address', named => {
     const found = complaint('Feedback-Type: abuse', `Original-Rcpt-To: ${named}`)!
     expect(complainantsOf(found, sentTo('grace@example.org'))).toEqual([])
   })
@@ -98,13 +98,13 @@ describe('a report without an address', () => {
     isOwn: true,
   }
 
-  test('is about the only recipient, and suppresses nobody', () => {
+  test('is about the only recipient, and suppresses no address', () => {
     expect(bouncedOf({ failed: [nameless] }, sentTo('grace@example.org'))).toMatchObject([
       { address: 'grace@example.org', type: 'hard', suppresses: false },
     ])
   })
 
-  test('is about nobody of several, nor does an address that was not mailed stand for another', () => {
+  test('is about none of several, nor does an address that was not mailed stand for another', () => {
     expect(bouncedOf({ failed: [nameless] }, sentTo('grace@example.org', 'max@example.org'))).toEqual([])
     const stranger = { ...nameless, addresses: ['eve@example.net'] }
     expect(bouncedOf({ failed: [stranger] }, sentTo('grace@example.org'))).toEqual([])

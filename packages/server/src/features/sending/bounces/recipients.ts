@@ -28,7 +28,7 @@ export function bouncedOf({ failed }: Pick<Report, 'failed'>, send: Addressed): 
   return [...found.values()]
 }
 
-/** The recipients of a send who complained: those that the report names, or else the only one. */
+/** The recipients of a send who complained: the ones that the report names, or else the only one. */
 export function complainantsOf({ recipients }: Pick<Complaint, 'recipients'>, send: Addressed): string[] {
   return recipients.every(isRedacted) ? onlyOf(send) : sentTo(send, recipients)
 }

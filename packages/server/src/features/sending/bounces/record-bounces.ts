@@ -20,15 +20,15 @@ export interface Bounced {
 /** Number of recipients that were announced, by type. */
 export type BounceCounts = Record<BounceType, number>
 
-/** Addresses that are to be suppressed, and the counts of what was announced. */
+/** Addresses that are to be suppressed, and the counts of announced events. */
 export interface RecordedBounces {
   suppressions: NewSuppression[]
   counts: BounceCounts
 }
 
 /**
- * Records and announces recipients that sends did not reach: each once for its send, whatever reports follow. A later
- * report of an address that does not exist still suppresses it. The caller suppresses, once for everything in its
+ * Records and announces recipients that sends did not reach: each once for its send, even if more reports follow. A
+ * later report of an address that does not exist still suppresses it. The caller suppresses, once for everything in its
  * transaction.
  */
 export async function recordBounces(unit: UnitOfWork, bounced: readonly Bounced[]): Promise<RecordedBounces> {

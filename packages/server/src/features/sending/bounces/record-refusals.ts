@@ -6,7 +6,7 @@ import { judge } from './rules.ts'
 import { type BounceCounts, recordBounces, toSuppressions } from './record-bounces.ts'
 import { findSends } from './store.ts'
 
-/** An attempt that ended, and what it led to. */
+/** An attempt that ended, and its consequences. */
 export interface EndedAttempt {
   attempt: { id: string; accountId: string }
   next: Pick<NextState, 'status' | 'rejected' | 'refusedRecipients'>
@@ -21,9 +21,9 @@ export interface RecordedRefusals {
 export const NO_REFUSALS: RecordedRefusals = { counts: { hard: 0, soft: 0 }, suppressions: [] }
 
 /**
- * Records refusals of servers at the hand-over, as if they had come by a report. A send that reached somebody announces
- * the recipients that it did not reach; a send that failed announces `send.failed` instead. Addresses that do not exist
- * are suppressed in either case, if the server refused them and not the message.
+ * Records refusals of servers at the hand-over, as if they had come by a report. A send that reached some recipients
+ * announces the ones that it did not reach; a send that failed announces `send.failed` instead. Addresses that do not
+ * exist are suppressed in either case, if the server refused them and not the message.
  */
 export async function recordRefusals(
   unit: UnitOfWork,

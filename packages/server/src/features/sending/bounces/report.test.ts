@@ -44,5 +44,5 @@ describe('parseReport', () => {
     },
   )
 
-  test('knows at least sixty shapes', () => expect(DSN_SHAPES.length).toBeGreaterThanOrEqual(60))
+  test('is tested with at least sixty shapes', () => expect(DSN_SHAPES.length).toBeGreaterThanOrEqual(60))
 })

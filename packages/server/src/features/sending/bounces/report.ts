@@ -17,7 +17,7 @@ export interface FailedRecipient {
   /** As the report names it; null if it names none. */
   status: string | null
   diagnostic: string
-  /** Whether the report says so of this recipient. Otherwise the diagnostic is the text of the whole report. */
+  /** Whether the diagnostic belongs to this recipient. Otherwise it is the text of the whole report. */
   isOwn: boolean
 }
 
@@ -125,10 +125,10 @@ function readRecipient(group: readonly OutlineField[], hosts: readonly string[])
   ]
 }
 
-/** Exim, for what an address was turned into, such as a pipe: its original stands in a field and in the text only. */
+/** Exim, for the result of a rewritten address, such as a pipe: the original is only in a field and in the text. */
 const GENERATED = /\bgenerated (?:by|from) ([^\s<>()]{1,320})/g
 
-/** Gives recipients without an address, such as `|/usr/bin/vacation`, those that the report names elsewhere. */
+/** Gives recipients without an address, such as `|/usr/bin/vacation`, the addresses that the report names elsewhere. */
 function nameOriginals(failed: readonly FailedRecipient[], outline: MessageOutline): FailedRecipient[] {
   const nameless = failed.filter(({ addresses }) => addresses.length === 0)
   if (nameless.length === 0) return [...failed]
@@ -193,8 +193,8 @@ const REPORTER =
   /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce|<@>/i
 
 /**
- * Whether it is from somebody who reports failures, and whose words are taken for a report: a mail system by its name
- * or local part, or nobody. People and their automatic replies quote such words, too.
+ * Whether its author reports failures, so that its words are taken for a report: a mail system by its name or local
+ * part, or an empty sender. People and their automatic replies quote such words, too.
  */
 function isFromReporter({ fields }: MessageOutline): boolean {
   if (valuesOf(fields, 'x-failed-recipients').length > 0) return true

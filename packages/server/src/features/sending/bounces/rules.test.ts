@@ -12,7 +12,7 @@ function judged(failure: Partial<Failure> & { diagnostic: string }): string {
   return `${type} ${status}${suppresses ? ' suppressed' : ''}`
 }
 
-describe('names of addresses and servers say nothing', () => {
+describe('names of addresses and servers do not change the verdict', () => {
   test.each<[string, Partial<Failure> & { diagnostic: string }, string]>([
     [
       'a domain of the recipient',
@@ -155,7 +155,7 @@ describe('a specific code beats vague words', () => {
       '450 4.1.1 <grace@example.org>: Recipient address rejected: unverified address: user unknown',
       'soft 4.1.1',
     ],
-    // Specific words are no fault of the address, whatever the code.
+    // Specific words are no fault of the address, with any code.
     ['550 5.1.1 User unknown: mailbox is full', 'soft 5.1.1'],
     ['550 5.1.1 Message rejected as spam', 'soft 5.1.1'],
     ['550 5.1.1 spam', 'soft 5.1.1'],
@@ -207,7 +207,7 @@ describe('specific words beat a vague code', () => {
     expect(judged({ status: '5.0.0', diagnostic: '550 5.1.1 x' })).toBe('hard 5.1.1 suppressed')
   })
 
-  test('suppresses nobody if the words are about others', () => {
+  test('suppresses no address if the words are about others', () => {
     const diagnostic = '550 5.4.1 Recipient address rejected: Access denied'
     expect(judged({ diagnostic, isOwn: false })).toBe('hard 5.4.1')
   })

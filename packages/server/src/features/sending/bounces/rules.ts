@@ -26,12 +26,12 @@ const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g
 /** Codes that report a failure without details. */
 const EMPTY = /^[45]\.0\.0$/
 /**
- * Codes that leave it to the words what failed: those without detail, those that Exchange Online wraps around the code
- * of another server, and its 5.4.1, which the registry has for something else. Words do not make a temporary failure
+ * Codes that leave the cause to the words: codes without detail, codes that Exchange Online wraps around the code of
+ * another server, and its 5.4.1, which the registry has for something else. Words do not make a temporary failure
  * permanent.
  */
 const VAGUE = /^(?:4\.0\.0|5\.(?:\d\.0|0\.\d+|1\.\d{3}|4\.1))$/
-/** Something about an address: that of the recipient, unless the words are about the sender. */
+/** Something about an address: the recipient's, unless the words are about the sender. */
 const SOME_ADDRESS = '5.1.0'
 const REPLY_CODE = /(?<![\d.])([45])\d\d(?=[\s:;,-]|$)/
 const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]{1,500}/gi
@@ -68,15 +68,15 @@ function tellingCode(empty: string, words: { isUnknown: boolean; isDisabled: boo
 }
 
 /**
- * Whether the words have to do with spam and the like. A server that says that nobody is there may also say how it treats
- * spam, and any server may link to that.
+ * Whether the words have to do with spam and the like. A server that reports a missing user may also explain how it
+ * treats spam, and any server may link to such a page.
  */
 function hintsAtRefusal(diagnostic: string, words: string, names: Names): boolean {
   if (!HINTS_OF_REFUSAL.test(words) || UNKNOWN_RECIPIENT.test(words)) return false
   return HINTS_OF_REFUSAL.test(withoutNames(diagnostic.replaceAll(LINK, ' '), names))
 }
 
-/** Whether a refusal of some address means that of the sender. */
+/** Whether a refusal of some address means the sender's. */
 function blamesSender(diagnostic: string, words: string, { addresses = [], senders = [] }: Names): boolean {
   const said = diagnostic.toLowerCase()
   const has = (list: readonly string[]) => list.some(address => said.includes(address.toLowerCase()))

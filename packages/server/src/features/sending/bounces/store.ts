@@ -24,9 +24,9 @@ interface SendRow extends Omit<SendFacts, 'recipients'> {
 }
 
 /**
- * Sends of an account that an answer names, the surest first: by the id of the entry, by a Message-ID, and last the send
- * that the message replies to. After the entry is gone, the Message-ID is still known,
- * and the recipients are those of the copy in the index.
+ * Sends of an account that an answer names, the surest first: by the id of the entry, by a Message-ID, and last the
+ * send that the message replies to. After the entry is gone, its Message-ID is still stored, and the recipients come
+ * from the copy in the index.
  */
 export async function findNamedSends(
   unit: Pick<UnitOfWork, 'sql'>,

@@ -36,7 +36,7 @@ describe('a reply of a person is no automatic one', () => {
     ['Out of office hours', 'I will look at it.'],
   ])('%s: %s', (subject, text) => {
     expect(classify(text, [], subject)).toBeNull()
-    // Rules of a mailbox write this field into what people send, too.
+    // Rules of a mailbox write this field into mail of people, too.
     expect(classify(text, LOOP, subject)).toBeNull()
   })
 
@@ -144,7 +144,7 @@ describe('an absence that thanks first', () => {
   test.each([
     ['left_company', 'Ich habe das Unternehmen zum 28.02. verlassen.'],
     ['address_changed', 'This mailbox is no longer monitored. Please write to max@example.org.'],
-  ])('is told from %s: %s', (category, text) => {
+  ])('is not taken for %s: %s', (category, text) => {
     expect(classify(text, AUTO)).toMatchObject({ autoReplyCategory: category })
   })
 
@@ -152,7 +152,7 @@ describe('an absence that thanks first', () => {
     ['Automatic reply: Offer', 'Thank you for your message. We have received it.'],
     ['Automatische Antwort: Angebot', 'Vielen Dank für Ihre Nachricht. Wir melden uns.'],
     ['Réponse automatique : offre', 'Nous avons bien reçu votre message.'],
-  ])('is told from an acknowledgement: %s: %s', (subject, text) => {
+  ])('is not taken for an acknowledgement: %s: %s', (subject, text) => {
     expect(classify(text, [], subject)).toMatchObject({
       autoReplyCategory: 'acknowledgement',
       returnDate: null,
@@ -205,7 +205,7 @@ describe('an absence that mentions a colleague who left', () => {
     ["J'ai quitté l'entreprise. Je suis absente. max@example.org"],
     ['Ya no trabajo aquí. Estoy ausente. max@example.org'],
     ['Non lavoro più qui. Sono assente. max@example.org'],
-  ])('is told from that of an author who left: %s', text => {
+  ])('is not taken for the notice of an author who left: %s', text => {
     expect(classify(text, AUTO)).toMatchObject({
       autoReplyCategory: 'left_company',
       alternateContacts: ['max@example.org'],

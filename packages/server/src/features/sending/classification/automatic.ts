@@ -3,7 +3,7 @@ import type { MessageOutline } from '../../../kit/mime/outline.ts'
 import { findReturnDate } from './dates.ts'
 import { LANGUAGES, type Language } from './languages.ts'
 
-/* Whether a program replied, and what it says. */
+/** Rules for replies of programs. */
 
 export type AutoReplyCategory = NonNullable<Classification['autoReplyCategory']>
 
@@ -21,8 +21,8 @@ const AUTOMATIC_FIELDS = new Set([
 ])
 
 /**
- * Whether a program says that it replied by itself (RFC 3834 section 5, and fields of autoresponders), or the subject is
- * that of an automatic reply. Behind `Re:`, a person may have replied to one.
+ * Whether a program declares that it replied by itself (RFC 3834 section 5, and fields of autoresponders), or the
+ * subject is typical of an automatic reply. Behind `Re:`, a person may have replied to one.
  */
 export function isAutomatic({ fields }: Pick<MessageOutline, 'fields'>, text: string): boolean {
   const subject = subjectOf(fields)
@@ -48,7 +48,7 @@ type Part = {
 
 const joined = (part: Part) => LANGUAGES.map(language => language[part]).join('|')
 
-/** Words at the beginning of a subject, followed by that of the message, or by nothing. */
+/** Words at the beginning of a subject, followed by the subject of the message, or by nothing. */
 const subjectOfWords = (part: Part) =>
   new RegExp(String.raw`^\[?(?:${joined(part)})(?:\s*[\]:(–—-]|\s*$)`, 'iu')
 const wordsOf = (words: string) => new RegExp(String.raw`(?<![\p{L}])(?:${words})`, 'iu')
@@ -88,8 +88,8 @@ const AUTHORS = LANGUAGES.map(({ firstPerson, leftCompany, outOfOffice }) => ({
 }))
 
 /**
- * Whether a text that says that its author is away and that somebody left means a colleague by the latter: the author
- * does not say so of himself, and will be back or says of himself that he is away.
+ * Whether a text about an absent author and a person who left means a colleague by the latter: the author does not
+ * claim to have left, and will be back or claims to be away.
  */
 function isOfColleague(text: string, receivedAt: Date): boolean {
   const sentences = text.split(/[.!?;]+\s+|\n\s*\n/, SENTENCES_MAX).map(flatten)

@@ -7,7 +7,7 @@ const FUTURE_DAYS_MAX = 400
 /** Between the words for a return and its date: a weekday, an article, a comma. */
 const GAP = String.raw`[\s:,(]{1,3}(?:(?:on|the|den|der|dem|le|el|il|o|op|dnia|ce|am|vom|mon|dia|day|w|we|v|ve)\s+){0,2}`
 const TEXT_LENGTH_MAX = 4_000
-/** Characters that are read behind a day to see what begins on it. */
+/** Characters that are read behind a day to see which period begins on it. */
 const CLAUSE_LENGTH = 60
 
 /** A day without a time. */
@@ -123,7 +123,7 @@ function dayOf(groups: Record<string, string | undefined>, language: Language): 
   }
 }
 
-/** In English, `03/04` may be either: it is taken only where one reading is a date. */
+/** In English, `03/04` may be either: it is taken only if just one reading is a date. */
 function numericDay(
   [first, second]: [number, number],
   { sign, year, language }: { sign: string | undefined; year: string | undefined; language: Language },

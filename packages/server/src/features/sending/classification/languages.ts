@@ -1,7 +1,7 @@
-/*
- * Words of automatic replies and opt-outs, by language. The subjects are those that Exchange, Outlook, Gmail, Domino
- * and Zimbra write in that language; the sentences are those that people fill into their templates. All are compared
- * without regard to case. `months` and `weekdays` begin with January and Monday, each with its short forms.
+/**
+ * Words of automatic replies and opt-outs, by language. Exchange, Outlook, Gmail, Domino and Zimbra write the subjects
+ * in that language; people fill the sentences into their templates. All are compared without regard to case. `months`
+ * and `weekdays` begin with January and Monday, each with its short forms.
  */
 
 export interface Language {
@@ -27,7 +27,7 @@ export interface Language {
   untilBehind: string | null
   months: readonly string[]
   weekdays: readonly string[]
-  /** A whole sentence that asks for no more mail; `please` and the like are allowed before and after it. */
+  /** A whole sentence that declines further mail; `please` and the like are allowed before and after it. */
   optOuts: string
 }
 

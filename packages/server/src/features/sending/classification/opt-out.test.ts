@@ -192,7 +192,7 @@ describe('an opt-out in a subject', () => {
   })
 
   test.each([
-    // It is the subject of what is replied to.
+    // It is the subject of the message that is replied to.
     ['Re: Unsubscribe', ''],
     ['AW: STOP', ''],
     ['Fwd: Unsubscribe', ''],

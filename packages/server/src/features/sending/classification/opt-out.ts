@@ -1,8 +1,6 @@
 import { LANGUAGES, type Language } from './languages.ts'
 
-/*
- * Replies whose only content is that somebody wants no more mail.
- */
+/** Replies whose only content is that the author wants no more mail. */
 
 const LENGTH_MAX = 300
 

@@ -1,4 +1,4 @@
-/* The words that the author of a reply wrote: without what is quoted and without the signature. */
+/** The words that the author of a reply wrote: without quotations and signature. */
 
 const LENGTH_MAX = 16 * 1024
 const LINE_LENGTH_MAX = 1_000
@@ -42,7 +42,7 @@ const LABELS = [
 ].map(names => new RegExp(String.raw`^\*{0,2}(?:${names})\*{0,2}\s?[:：]\*{0,2}\s*\S`, 'iu'))
 const FROM = 0
 
-/** Lines that begin a signature: RFC 3676 section 4.3, and what programs append. */
+/** Lines that begin a signature: RFC 3676 section 4.3, and lines that programs append. */
 const SIGNATURE_BEGINS: readonly RegExp[] = [
   /^--$/,
   /^(?:Sent (?:from|with|using|via)|Get Outlook for|Gesendet (?:von|mit)|Von meinem .{1,30} gesendet|Envoyé (?:de|depuis|avec|par)|Enviado (?:desde|de|do|con|com)|Inviato (?:da|con)|Verzonden (?:vanaf|met)|Verstuurd vanaf|Wysłan[eo] z|Skickat från|Sendt fra|Lähetetty|Отправлено (?:из|с))(?!\p{L})/iu,

@@ -219,7 +219,7 @@ describe('an automatic reply', () => {
     expect(classify('I will look at it.', fields, subject)).toBeNull()
   })
 
-  test('takes no contacts from what it quotes', () => {
+  test('takes no contacts from quoted text', () => {
     const text = `I am out of the office.\n\nFrom: Ada <ada@example.com>\nSent: Monday\nTo: eve@example.org\nWrite to mallory@example.org`
     expect(classify(text, AUTO)?.alternateContacts).toEqual([])
   })

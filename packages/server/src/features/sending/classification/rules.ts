@@ -14,7 +14,7 @@ export type Verdict = Pick<
 export interface Reply {
   outline: Pick<MessageOutline, 'fields' | 'text'>
   receivedAt: Date
-  /** Addresses that are no contacts of others: those of the author and of the account. */
+  /** The addresses of the author and of the account, which are no contacts of others. */
   knownAddresses: readonly string[]
 }
 
@@ -25,8 +25,8 @@ const TEXT_LENGTH_MAX = 8_000
 
 /**
  * Decides the kind of a reply from signals that leave no doubt: declarations of programs (RFC 3834, and fields and
- * subjects of Exchange, Domino and autoresponders), and replies whose only content is that somebody wants no more mail.
- * Null if they do not decide.
+ * subjects of Exchange, Domino and autoresponders), and replies whose only content is that the author wants no more
+ * mail. Null if they do not decide.
  */
 export function classifyReply({ outline, receivedAt, knownAddresses }: Reply): Verdict | null {
   const own = ownWords(outline.text)

@@ -45,7 +45,7 @@ export interface ComposedInParts extends Composed {
 }
 
 export interface Tail {
-  /** Messages with HTML have another end than those without it, if a file is shown in HTML. */
+  /** Messages with HTML have another end than messages without it, if a file is shown in HTML. */
   of: 'html' | 'text'
   /** @throws AttachmentsTooLarge, AttachmentChanged, and what reading an attachment throws */
   open(): AsyncGenerator<Buffer>
@@ -171,7 +171,7 @@ async function htmlEntity(
   return { entity: { ...copy, segments: [...copy.segments, ...wire.segments] }, forms }
 }
 
-/** The ranges of the segments that only one form has. The length of those before them is known. */
+/** The ranges of the segments that only one form has. The lengths of the segments before them are known. */
 function rangesOf(segments: readonly Segment[], forms: SegmentForms): FormRange[] {
   const ranges: FormRange[] = []
   let start = 0

@@ -7,7 +7,7 @@ export interface Composition {
   internetMessageId: string
   /** Null for a draft. */
   outboxId: string | null
-  /** By which the provider's copy of a draft is recognised; null for a send. */
+  /** The mark by which the provider's copy of a draft is recognised; null for a send. */
   draftMark: string | null
   date: Date
   from: Mailbox

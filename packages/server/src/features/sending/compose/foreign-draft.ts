@@ -36,14 +36,14 @@ export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' |
   people: Record<AddressField, Mailbox[]>
   /**
    * Fields with an address that is not of the form `name@domain`, that are too long to be read, or that readers could
-   * take in two ways: two of From, or a From of several people or of nobody.
+   * take in two ways: two of From, or a From with several people or with none.
    */
   unreadable: AddressField[]
   /** Whether it has a field by which recipients unsubscribe. */
   hasUnsubscribing: boolean
 }
 
-/** The HTML as its recipients get it, in place of that of the draft. */
+/** The HTML as its recipients get it, in place of the draft's. */
 interface WireHtml {
   part: HtmlPart
   bytes: Buffer
@@ -113,7 +113,7 @@ async function changeHtml(
   return part && { part, bytes: writeHtmlPart(part, await wireHtml(part.html.text)) }
 }
 
-/** The part as it was is for the copy, and what stands after it for the wire. */
+/** The ranges of a changed part: its former bytes are for the copy, and the bytes after it for the wire. */
 function rangesOf({ part, bytes }: WireHtml, headerBytes: number, moved: number): FormRange[] {
   // The header of the message has forms of its own, and the empty line after it stays.
   const start = (part.isRoot ? headerBytes + CRLF.length : part.start) + moved
@@ -228,7 +228,7 @@ function nameOf(field: Buffer): string {
   return FIELD.exec(field.toString('latin1'))?.[1]?.toLowerCase() ?? ''
 }
 
-/** Whether a field names addresses of the account, and nobody else. */
+/** Whether a field names only addresses of the account. */
 function isOwn(field: Buffer, ownAddresses: DraftSend['ownAddresses']): boolean {
   const named = readAddresses(valueOf(field.toString('utf8')))
   return named.length > 0 && named.every(({ address }) => ownAddresses.has(comparedAddress(address)))

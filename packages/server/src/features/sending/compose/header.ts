@@ -4,7 +4,7 @@ import type { Composition } from './composition.ts'
 import { mailDate } from './rules.ts'
 import type { ContentLayout, FormRange } from './stored-content.ts'
 
-/** The header of a message but for the fields of its body, and where the bytes are that only one form has. */
+/** The header of a message without the fields of its body, and the ranges of bytes that only one form has. */
 export function writeHeader(composition: Omit<Composition, 'attachments'>): {
   header: Buffer
   layout: Omit<ContentLayout, 'is8Bit'>

@@ -22,7 +22,7 @@ export interface ContentTemplate {
 
 export type RenderedContent = Pick<Rendered, 'subject' | 'html' | 'text'>
 
-/** Why one of several was not rendered. */
+/** The reason why one of several was not rendered. */
 export interface ContentFailure {
   failure: 'params_too_large' | 'template_render_failed'
   /** Null if the parameters are too large. */

@@ -7,14 +7,14 @@ import {
 import { asBuffer } from '../../../kit/mime-writing/transfer.ts'
 import { MAIL_DATE_LENGTH, mailDate } from './rules.ts'
 
-/*
- * A message is stored once, and read in several forms: what goes to a server with SMTPUTF8 or to one without it, and
- * the copy that is filed. Bytes that only one form has are marked. The value of Date is replaced in all of them.
+/**
+ * A message is stored once, and read in several forms: for servers with SMTPUTF8, for servers without it, and as the
+ * copy that is filed. Bytes that only one form has are marked. The value of Date is replaced in all of them.
  */
 
 /**
- * Bytes that only some forms have: the filed copy, all that go to servers, or those to servers with or without SMTPUTF8.
- * `bcc` is in the filed copy, and in what goes to servers that read the recipients from the header.
+ * Bytes that only some forms have: the filed copy, all forms for servers, or the form for servers with or without
+ * SMTPUTF8. `bcc` is in the filed copy, and in the form for servers that read the recipients from the header.
  */
 export interface FormRange {
   start: number

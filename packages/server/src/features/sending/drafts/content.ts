@@ -19,7 +19,7 @@ import type { DraftServices } from './services.ts'
 /** A draft is filed as read, since its author has read it. */
 const FLAGS = { isRead: true, isFlagged: false, isDraft: true, categories: [] }
 
-/** The content of a draft, written down: what it is made of is read only once. */
+/** The content of a draft, written to the database, so that its parts are read only once. */
 export interface DraftContent {
   form: ContentForm
   /** As the index shows it. */
@@ -29,7 +29,7 @@ export interface DraftContent {
   /** As it is handed to the provider. */
   newMessage: NewMessage
   mark: DraftMark
-  /** Deletes what was written, in the commit of a success, or after a failure. Its content must not be read then. */
+  /** Deletes the written content, in the commit of a success, or after a failure. The content must not be read then. */
   discard(unit?: UnitOfWork): Promise<void>
 }
 

@@ -19,8 +19,8 @@ import { draftMessageId, wholeSecond } from './rules.ts'
 import type { DraftServices } from './services.ts'
 
 /**
- * Creates a draft. Everything that names the draft is derived from the attempt: a request that is tried again finds
- * what it added.
+ * Creates a draft. Everything that names the draft is derived from the attempt: a request that is tried again finds the
+ * draft that it added.
  */
 export async function createDraft(
   context: RequestContext,

@@ -32,8 +32,8 @@ export interface CurrentDraft {
 }
 
 /**
- * Asks the provider for a draft that is to be changed. Changes that the sync has not seen yet count: with `If-Match`, a
- * draft that another client has changed is refused, and without it, that client's content is replaced.
+ * Reads a draft that is to be changed from the provider. Changes that the sync has not seen yet count: with `If-Match`,
+ * a draft that another client has changed is refused, and without it, that client's content is replaced.
  */
 export async function requireCurrent(
   context: RequestContext,
@@ -102,7 +102,7 @@ export async function findContents(
   return { found: found.filter(message => !copies.some(copy => isAt(message, copy))), copies }
 }
 
-/** A draft as its provider is asked about it. */
+/** A draft in the form in which it is looked up at its provider. */
 export function knownDraft(
   draft: Pick<FullRow, 'draft_key' | 'internet_message_id'>,
   mailboxKey: string,

@@ -10,7 +10,7 @@ import { changeDrafts } from './provider.ts'
 import { beginDraftChange, endDraftChange } from './record-change.ts'
 import type { DraftServices } from './services.ts'
 
-/** Deletes a draft for good, with whatever an interrupted change has left of it. */
+/** Deletes a draft for good, with all remains of an interrupted change. */
 export async function deleteDraft(
   context: RequestContext,
   services: DraftServices,

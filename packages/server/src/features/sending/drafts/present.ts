@@ -32,8 +32,8 @@ export function describedBy(
 }
 
 /**
- * The mailboxes of the index that the provider put a draft into, and where it is there. If the mailbox that it was to go
- * into was renamed meanwhile, the draft is in that one, and the sync finds its key.
+ * The mailboxes of the index that the provider put a draft into, and its location. If the intended mailbox was renamed
+ * meanwhile, the draft is in it, and the sync finds its key.
  */
 export async function placedIn(
   unit: UnitOfWork,

@@ -8,7 +8,7 @@ import type { DraftServices } from './services.ts'
 import type { DraftContent } from './content.ts'
 import type { CurrentDraft } from './current.ts'
 
-/** Asks the provider for one change of drafts, which is never repeated blindly. */
+/** Makes one change of drafts at the provider, which is never repeated blindly. */
 export function changeDrafts<T>(
   context: RequestContext,
   { connections }: DraftServices,
@@ -31,7 +31,7 @@ export async function addDraft(
   return provider.addDraft({ mailboxKey, message, mark }, mayExist)
 }
 
-/** Gives a draft its new content, and removes what other clients have made of it. */
+/** Gives a draft its new content, and removes the copies that other clients have made of it. */
 export async function replaceDraft(
   provider: ChangingProvider,
   mailboxKey: string,

@@ -8,8 +8,8 @@ import { matches } from './rules.ts'
 export const HELD_SECONDS = 300
 
 /**
- * Begins a change of a draft. Each gets a higher generation than all before it, also than those that were interrupted.
- * Refuses if the draft has not the content that the caller expects, or may have another one in a moment.
+ * Begins a change of a draft. Each gets a higher generation than all before it, including interrupted ones. Refuses if
+ * the draft does not have the content that the caller expects, or may have another one in a moment.
  * @returns the generation
  */
 export async function beginDraftChange(
@@ -38,7 +38,7 @@ export async function beginDraftChange(
 
 export const CHANGED = { message: 'The draft has changed. Read it again.' }
 
-/** Ends a change of a draft, whatever its outcome. */
+/** Ends a change of a draft, with any outcome. */
 export async function endDraftChange(unit: UnitOfWork, messageId: string, generation: number): Promise<void> {
   await sql`
     update draft_change set held_until = null where message_id = ${messageId} and generation = ${generation}

@@ -37,7 +37,7 @@ export function removeSentDraftHandler(services: RemovalServices): JobHandler {
         async provider => {
           const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
           const found = known && isFindable ? await provider.findDraft(known, []) : []
-          // Another client has saved it again: the sync sees what it is now.
+          // Another client has saved it again: the sync sees its present content.
           if (isFindable && !found.some(message => isAt(message, former))) return false
           if (known) await provider.removeDraft({ ...known, others: [] })
           return known !== null

@@ -21,7 +21,7 @@ test('makes the same Message-ID for the same draft, and another one for each oth
   expect(draftMessageId('two', 'ada@bücher.example')).not.toBe(id)
 })
 
-test('keeps what a draft refers to, as far as it can be written', () => {
+test('keeps the references of a draft, as far as they can be written', () => {
   const long = `<${'a'.repeat(950)}@b>`
   expect(keptThreading({ references: `<a@b>\r\n ${long} <c@d>`, inReplyTo: '<c@d> (Monday)' })).toEqual({
     inReplyTo: '<c@d>',

@@ -154,7 +154,7 @@ function isTimed({ learnt }: EndedAttempt): boolean {
   return learnt.outcome.recipients.some(({ refusal }) => refusal !== null)
 }
 
-/** The outcome to write; null where the attempt has none, or none that is known. */
+/** The outcome to write; null if the attempt has none, or an unknown one. */
 function planEnd({ entry, account, learnt }: EndedAttempt, now: Date): Outcome | null {
   const ends = (next: NextState): Outcome => ({
     attempt: entry,

@@ -35,9 +35,9 @@ export interface AttemptServices {
 
 /** Accounts and contents that were read for entries claimed together. Missing ones are left out. */
 export interface ReadForAttempt {
-  /** By their ids. */
+  /** Accounts by their ids. */
   accounts: ReadonlyMap<string, AccountView>
-  /** By the id of the entry. */
+  /** Contents by the id of the entry. */
   contents: ReadonlyMap<string, BoundContent>
 }
 
@@ -51,7 +51,7 @@ export async function readClaimed(db: Db, entries: readonly ClaimedEntry[]): Pro
 export interface AttemptProgress {
   /** The provider has the message, and has not answered yet. */
   onHandedOver(): void
-  /** The provider has been asked, and only the outcome is still to be written down. */
+  /** The exchange with the provider is over, and only the outcome is still to be recorded. */
   onOver(): void
 }
 
@@ -204,7 +204,7 @@ function learnFrom(
   }
 }
 
-/** Tries again while the database is away: what the server answered is known nowhere else. */
+/** Tries again while the database is away: the server's answer exists nowhere else. */
 async function writeDown(services: AttemptServices, ended: EndedAttempt): Promise<AttemptOutcome> {
   const { entry } = ended
   const until = performance.now() + WRITE_DOWN_SECONDS_MAX * 1_000

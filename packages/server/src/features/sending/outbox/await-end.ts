@@ -4,7 +4,7 @@ import { listEnded } from './store.ts'
 
 const LOOK_MILLISECONDS = 250
 
-/** Lets callers wait for the ends of sends: one statement asks for all of them. */
+/** Lets callers wait for the ends of sends: one statement reads all of them. */
 export class EndWatch {
   readonly #db: Db
   readonly #waiting = new Map<string, Set<() => void>>()
@@ -42,7 +42,7 @@ export class EndWatch {
 
   async #keepLooking(): Promise<void> {
     while (this.#waiting.size > 0) {
-      // Callers answer with what they read themselves, so a look that fails only makes them wait.
+      // Callers answer with their own reading, so a look that fails only makes them wait.
       const ended = await listEnded(this.#db, [...this.#waiting.keys()]).catch(() => [])
       for (const id of ended) for (const tell of this.#waiting.get(id) ?? []) tell()
       await pause(LOOK_MILLISECONDS)

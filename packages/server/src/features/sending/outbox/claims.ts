@@ -22,7 +22,7 @@ export interface Claim {
   isSent: boolean
 }
 
-/** An entry that is claimed, with what it takes to send it. */
+/** An entry that is claimed, with the data that sending needs. */
 export interface ClaimedEntry extends Claim {
   waiting: string[]
   rejected: RejectedRecipient[]
@@ -98,7 +98,7 @@ export interface Pending {
   hasLost: boolean
   hasDueAccounts: boolean
   hasDueTasks: boolean
-  /** Until the next message or task becomes due; null where none will. */
+  /** Seconds until the next message or task becomes due; null if none will. */
   seconds: number | null
 }
 
@@ -134,7 +134,7 @@ function findingPending(lease: Lease, running: readonly string[]): RawBuilder<Pe
 
 /**
  * A condition for the pulse: whether there is something that a look would begin now.
- * @param running ids of the entries that this process hands over, and of those whose tasks it does
+ * @param running ids of the entries that this process hands over, or whose tasks it does
  */
 export function isPending(
   lease: Pick<Lease, 'id'>,
@@ -180,7 +180,7 @@ export async function claimDue(
   if (shares.size === 0) return []
   return db.transaction().execute(async tx => {
     // An entry that is being accepted shares its account's lock. It does not keep others from being claimed, but the
-    // account's time from being set back: nobody sees yet when it is due.
+    // account's time from being set back: the time at which it is due is not visible yet.
     const { rows: held } = await sql<{ account_id: string; is_calm: boolean }>`
       with held as (
         select account_id from sending_account
@@ -262,8 +262,8 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
 }
 
 /**
- * Looks at accounts that changed: those that were held back may be used again, and what is scheduled of those that were
- * deleted is cancelled.
+ * Looks at accounts that changed: accounts that were held back may send again, and scheduled entries of deleted
+ * accounts are cancelled.
  */
 export async function wakeAccounts(db: Db, accountIds: readonly string[]): Promise<void> {
   await sql`

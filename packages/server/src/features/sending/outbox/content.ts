@@ -6,17 +6,17 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { openFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { WrittenContent } from '../accepting/written-content.ts'
 
-/*
- * The content of sends is kept in the database: what is accepted is durable with the commit that accepts it, and is in
- * every backup. It is compressed, sealed with the account's key, and cut into pieces. The files of a mail merge are kept
- * once, as the tail of its messages.
+/**
+ * The content of sends is kept in the database: an accepted send is durable with the commit that accepts it, and is in
+ * every backup. It is compressed, sealed with the account's key, and cut into pieces. The files of a mail merge are
+ * kept once, as the tail of its messages.
  */
 
 /** Content up to this size is compressed at once, and written by the transaction that accepts it. */
 export const SMALL_BYTES = 1024 * 1024
-/** Content up to this size is read together with what is known of it. */
+/** Content up to this size is read together with its row. */
 const READ_AHEAD_BYTES = 256 * 1024
-/** Writing the content of one request takes less than this: what was written earlier is left over. */
+/** Writing the content of one request takes less than this: older content without an entry is left over. */
 const WRITE_HOURS_MAX = 6
 const SWEEP_ROWS = 100
 
@@ -44,7 +44,7 @@ export interface BoundContent {
   open(sealingOf: (contentId: string) => Sealing): AsyncGenerator<Buffer>
 }
 
-/** The contents of entries, by the entry's id; those that are gone are left out. */
+/** The contents of entries, by the entry's id; contents that are gone are left out. */
 export async function findContents(db: Db, outboxIds: readonly string[]): Promise<Map<string, BoundContent>> {
   const { rows } = await sql<ContentRow>`
     select content.outbox_id, content.id, content.layout, content.bytes::float8 as bytes, piece.sealed,
@@ -66,7 +66,7 @@ interface ContentRow {
   id: string
   layout: unknown
   bytes: number
-  /** All of it where it is small. */
+  /** All of it if it is small. */
   sealed: Buffer | null
   tail_id: string | null
   tail_bytes: number | null
@@ -103,7 +103,7 @@ export function discardingContent(which: RawBuilder<unknown>): RawBuilder<unknow
     )`
 }
 
-/** Deletes content that was written, but no entry was made of or needs any more. */
+/** Deletes written content of which no entry was made, or which no entry needs any more. */
 export async function sweepContent(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`

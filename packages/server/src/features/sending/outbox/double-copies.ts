@@ -83,7 +83,7 @@ export function settleCopiesHandler({ db, connections, wakeSync }: SettleService
         const ours = copies.find(
           ({ location: { source, key } }) => source === filed.source && key === filed.key,
         )
-        // A copy that somebody has marked is kept, and so is the only one.
+        // A copy with a flag or category is kept, and so is the only one.
         if (!ours || copies.length < 2 || ours.flags.isFlagged || ours.flags.categories.length > 0)
           return false
         // Whichever message has this key now, it was just found to be a copy, and another one stays.

@@ -18,8 +18,9 @@ import { holding, holdingLast, isReleasable, moving, queuingHeld } from './trans
 const wasDue = (at: RawBuilder<unknown>) => sql<boolean>`outbox.due_at <= ${at}`
 
 /**
- * Holds what was due when a restore of the database was noticed. For the last recipients of a message that is sent it is
- * as if the process had died. Nothing is held after a promotion that lost no commit. Call it before anything is claimed.
+ * Holds entries that were due when a restore of the database was noticed. The last recipients of a sent message are
+ * treated as if the process had died. Nothing is held after a promotion that lost no commit. Call it before anything is
+ * claimed.
  */
 export async function holdAfterRestore(db: Db): Promise<void> {
   await sql`

@@ -31,7 +31,7 @@ import {
   SENDS_PER_HOST,
 } from './send-shares.ts'
 
-/** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
+/** The pulse, wakes and due times find due entries; this poll is only a safeguard. */
 const POLL_SECONDS = 30
 /** Looks are cheap, and places for sends are free until the next one. */
 const LOOK_INTERVAL_MILLISECONDS = 4
@@ -49,8 +49,8 @@ interface StartedSend extends RunningSend {
 }
 
 /**
- * Sends what is due. Entries and tasks are claimed under the lease of the process. Disposing stops claiming, gives back
- * what was not handed over, and waits for the answers to what was.
+ * Sends due entries. Entries and tasks are claimed under the lease of the process. Disposing stops claiming, gives back
+ * entries that were not handed over, and waits for the answers to the others.
  */
 export class OutboxWorker implements AsyncDisposable {
   readonly #options: OutboxWorkerOptions
@@ -76,7 +76,7 @@ export class OutboxWorker implements AsyncDisposable {
     })
   }
 
-  /** Says that something may be due. Returns at once and never throws. */
+  /** Makes the worker look for due entries. Returns at once and never throws. */
   wake(): void {
     this.#loop.wake()
   }

@@ -4,11 +4,12 @@ import type { Tables } from '../../../database/tables.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
-/*
- * The order in which entries of an account may be claimed. Single messages overtake those of mail merges, however many of these
- * wait. Of a merge that keeps a time between its hand-overs, at most one runs, and the next one waits for that time
- * after the last hand-over: that is read from its entries, so it holds over processes, pauses and restarts.
- * `mail_merge_pace.due_at` is only the time of the next look: it is never too late, and each claim corrects it.
+/**
+ * The order in which entries of an account may be claimed. Single messages overtake the messages of mail merges,
+ * however many of these wait. Of a merge that keeps an interval between its hand-overs, at most one entry runs, and the
+ * next one waits for the interval after the last hand-over. The interval is read from its entries, so it holds over
+ * processes, pauses and restarts. `mail_merge_pace.due_at` is only the time of the next look: it is never too late, and
+ * each claim corrects it.
  */
 
 /** While the outcome of a hand-over is looked up, the merge is looked at again after this time. */
@@ -111,7 +112,7 @@ export async function bringPaceForward(unit: UnitOfWork, outboxIds: readonly str
   `.execute(unit.sql)
 }
 
-/** Deletes what is kept of merges that no entry is left of. */
+/** Deletes the paces of merges without entries. */
 export async function sweepPaces(db: Db): Promise<void> {
   await sql`
     delete from mail_merge_pace as pace

@@ -37,10 +37,10 @@ export interface HandOver {
 export type HandOverResult = 'recorded' | 'lost' | { suppressed: ReadonlySet<string> }
 
 /**
- * Notes hand-overs of one tenant by one commit. Only what is recorded may be sent, and nothing to recipients that were
- * suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is seen
- * by it, and one that is committed later finds the hand-over recorded. The update could not look, since a statement sees
- * the database as it was when it began.
+ * Records hand-overs of one tenant by one commit. Only recorded entries may be sent, and nothing to recipients that
+ * were suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is
+ * seen by it, and one that is committed later finds the hand-over recorded. The update could not look, since a
+ * statement sees the database as it was when it began.
  */
 export async function recordHandOvers(
   db: Db,
@@ -86,7 +86,7 @@ export interface Outcome {
   task: SentTask
   /** Given by the provider to the message that it accepted. */
   given: SendOutcome['given']
-  /** Set where the server answered: its account is no longer held back. */
+  /** Set if the server answered: its account is no longer held back. */
   answered: { bytesMax: number | null } | null
 }
 
@@ -96,8 +96,8 @@ export interface RecordedOutcomes extends RecordedRefusals {
 }
 
 /**
- * Writes the outcomes of attempts of one tenant, but for those whose claim is lost. The claim of a send that was held after
- * a restore may have been lost with the history.
+ * Writes the outcomes of attempts of one tenant, except for attempts whose claim is lost. The claim of a send that was
+ * held after a restore may have been lost with the history.
  */
 export async function recordOutcomes(
   unit: UnitOfWork,
@@ -182,7 +182,7 @@ function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: 
   const outbox = presentEntry(row)
   const { accountId } = attempt
   if (status === 'sent') return unit.announce({ type: 'send.sent', accountId, data: { outbox } })
-  if (!error) throw new Error('An attempt that fails says why')
+  if (!error) throw new Error('An attempt that fails has an error')
   const type = status === 'queued' ? 'send.retrying' : 'send.failed'
   unit.announce({ type, accountId, data: { outbox, error } })
 }

@@ -149,7 +149,7 @@ export interface FiledCopy {
 /** The way in which the copy of a sent message came about, as far as it is known. */
 export interface CopyOutcome {
   isFiledByServer: boolean
-  /** Null if the server filed it, or it is not known where it is. */
+  /** Null if the server filed it, or if its location is unknown. */
   filed: FiledCopy | null
 }
 

@@ -20,7 +20,7 @@ interface EntryId {
   id: string
 }
 
-/** Moves a queued entry to another time; null: now. Refuses what is no longer queued. */
+/** Moves a queued entry to another time, or to now for null. Refuses an entry that is no longer queued. */
 export async function recordRescheduled(
   unit: UnitOfWork,
   entry: EntryId,
@@ -40,7 +40,7 @@ export async function recordRescheduled(
   return row
 }
 
-/** Cancels a queued entry. Refuses what is no longer queued. */
+/** Cancels a queued entry. Refuses an entry that is no longer queued. */
 export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise<void> {
   const { status } = await lockEntry(unit, entry)
   if (status !== 'queued') refuse('send_not_cancellable')
@@ -49,7 +49,7 @@ export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise
 
 /**
  * Cancels entries that are locked. A message that was sent to some of its recipients is not sent to the others. Neither
- * causes an event: the first was asked for, and the second happens only to deleted accounts, of which nothing can be
+ * causes an event: the first was requested, and the second happens only to deleted accounts, of which nothing can be
  * read any more.
  */
 export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
@@ -102,8 +102,9 @@ export function bringingForward(tenantId: string, attempts: RawBuilder<unknown>)
 }
 
 /**
- * A row where the account of a new entry is looked at in time as it is, so that `bringForward` is not needed. The shared
- * lock keeps claims from setting that back before the entry is committed, and lets others be accepted meanwhile.
+ * Has a row if the account of a new entry is already looked at in time, so that `bringForward` is not needed. The
+ * shared lock keeps claims from setting the time back before the entry is committed, and lets others be accepted
+ * meanwhile.
  */
 export function lookedAt(entry: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
@@ -112,7 +113,7 @@ export function lookedAt(entry: RawBuilder<unknown>): RawBuilder<unknown> {
       and held.due_at <= greatest(${entry}.due_at, held.paused_until) for key share of held`
 }
 
-/** Announces where an entry stands now. */
+/** Announces the present state of an entry. */
 export async function announceSend(
   unit: UnitOfWork,
   entry: EntryId,

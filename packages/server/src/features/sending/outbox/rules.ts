@@ -53,7 +53,7 @@ export type RejectedRecipient = OutboxEntry['rejectedRecipients'][number]
 
 /**
  * Divides recipients by whether a server without SMTPUTF8 can reach them (RFC 6531 section 3.7.4.2): nothing is sent to
- * the others in another spelling. If the sender is beyond ASCII, nobody can be reached.
+ * the others in another spelling. If the sender is beyond ASCII, no recipient can be reached.
  */
 export function planUtf8(
   envelope: { from: string; to: readonly string[] },
@@ -91,7 +91,7 @@ export interface NextState {
   /** Recipients that are tried again. */
   waiting: string[]
   rejected: RejectedRecipient[]
-  /** Recipients that the server refused for good in this attempt by their address, whatever the message. */
+  /** Recipients that the server refused for good in this attempt by their address, for any message. */
   refusedRecipients?: readonly string[]
   /** The time of their next attempt; null if there is none. */
   dueAt: Date | null
@@ -151,7 +151,7 @@ export function planTrouble(
   return isSent ? planGivenUp(entry, waiting, error) : { ...planGivenUp(entry, [], error), status: 'failed' }
 }
 
-/** No more attempts for those who wait; where others were accepted, they count as refused. */
+/** Plans no more attempts for the waiting recipients; if others were accepted, they count as refused. */
 export function planGivenUp(
   entry: Pick<TriedEntry, 'isSent' | 'rejected'>,
   waiting: readonly string[],
@@ -168,8 +168,8 @@ export function planGivenUp(
 }
 
 /**
- * Some recipients were suppressed after the message was accepted. If nobody has it yet, nobody gets it; otherwise only
- * they are given up.
+ * Plans an entry of which some recipients were suppressed after the message was accepted. If no server has the message
+ * yet, it is not sent at all; otherwise only these recipients are given up.
  * @param addresses as addresses are compared
  */
 export function planSuppressed(

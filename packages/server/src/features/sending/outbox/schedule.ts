@@ -14,7 +14,7 @@ const RETRY_PAUSES_MS = [
 ]
 /** The last attempt is made this long after the message was due, or after its first attempt if that was later. */
 export const LAST_ATTEMPT_HOURS = 48
-/** A server that names a longer time is asked again after this one. */
+/** A server that names a longer time is tried again after this one. */
 const RETRY_AFTER_HOURS_MAX = 24
 
 /** Days that a send may be scheduled ahead. */
@@ -64,7 +64,7 @@ export function planPauseSeconds(failuresInRow: number, retryAfterSeconds: numbe
 /** Seconds after a hand-over with an unknown outcome at which it is looked up. */
 const LOOK_UP_SECONDS = [5, 15, 60, 300, 900, 1_800]
 
-/** Seconds until the next look-up, by those made so far; null: it stays unknown. */
+/** Seconds until the next look-up, by the number made so far; null if the send stays unknown. */
 export function planLookUpSeconds(looks: number): number | null {
   const next = LOOK_UP_SECONDS[looks]
   return next === undefined ? null : next - (LOOK_UP_SECONDS[looks - 1] ?? 0)

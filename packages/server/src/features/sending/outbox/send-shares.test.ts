@@ -21,7 +21,7 @@ const IDLE: Running = {
   total: 0,
   hanging: new Set(),
 }
-/** As if so many places were free, and those that are taken belonged to nobody here. */
+/** The state in which `count` places are free, and the taken ones belong to no account of the test. */
 const withFree = (count: number): Running => ({ ...IDLE, total: SENDS_AT_ONCE - count })
 const account = (accountId: string, change: Partial<DueAccount> = {}): DueAccount => ({
   accountId,
@@ -178,7 +178,7 @@ test('never gives more than is due, free at the account, free at the host, and f
         sum += count
       }
       if (planned.size > 0) expect(sum).toBeLessThanOrEqual(SENDS_AT_ONCE)
-      // Nobody is left out for whom there is room.
+      // No account is left out for which there is room.
       for (const one of due) {
         const own = (running.accounts.get(one.accountId) ?? 0) + (planned.get(one.accountId) ?? 0)
         const share = shares.get(one.tenantId) ?? 0

@@ -1,4 +1,4 @@
-/** Places of a process, each for one message that is being sent, and those that one tenant may take. */
+/** Places of a process, each for one message that is being sent, and the number that one tenant may take. */
 export const SENDS_AT_ONCE = 100
 export const SENDS_PER_TENANT = 50
 /** Places that only a tenant without one is given, so that tenants whose servers are slow do not keep out the others. */
@@ -47,7 +47,7 @@ export interface Running {
   hanging: ReadonlySet<string>
 }
 
-/** Counts what is used. All messages of an account that hang take one place together. */
+/** Counts the used places. All messages of an account that hang take one place together. */
 export function countRunning(sends: readonly RunningSend[]): Running {
   const hangs = new Map(sends.flatMap(send => (send.isHanging ? [[send.accountId, send]] : [])))
   const placed = [...sends.filter(({ isHanging }) => !isHanging), ...hangs.values()]
@@ -69,11 +69,11 @@ function countBy(sends: readonly RunningSend[], keyOf: (send: RunningSend) => st
 }
 
 /**
- * Decides how many messages each account may send now. Tenants take turns, and so do the accounts of a tenant: those
- * first that use the fewest connections, then those that have waited longest. So accounts of one server keep their
- * connections, instead of closing each other's. No tenant, account or host gets more than its share, and the last places
- * go to tenants that have none, so slow servers of some tenants do not hold up the others. An account with a message that
- * hangs gets no other place.
+ * Decides how many messages each account may send now. Tenants take turns, and so do the accounts of a tenant: first
+ * the accounts with the fewest connections, then the ones that have waited longest. So accounts of one server keep
+ * their connections, instead of closing each other's. No tenant, account or host gets more than its share, and the last
+ * places go to tenants that have none, so slow servers of some tenants do not hold up the others. An account with a
+ * message that hangs gets no other place.
  */
 export function planShares(accounts: readonly DueAccount[], running: Running): Map<string, number> {
   const hosts = new Map(running.hosts)
@@ -114,7 +114,7 @@ export function planShares(accounts: readonly DueAccount[], running: Running): M
   return planned
 }
 
-/** The first of those with the least value. */
+/** The first of the items with the least value. */
 function leastBy<T>(items: readonly T[], valueOf: (item: T) => number): T | null {
   let [least, value]: [T | null, number] = [null, Infinity]
   for (const item of items) {

@@ -5,7 +5,7 @@ import type { Db } from '../../../database/pool.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { type EntryRow, entryColumns, entryCopy } from './present.ts'
 
-/** An entry of the account; null where there is none of this id. */
+/** An entry of the account; null if there is none of this id. */
 export async function findEntry(db: Db, accountId: string, id: string): Promise<EntryRow | null> {
   const { rows } = await sql<EntryRow>`
     select ${entryColumns} from outbox ${entryCopy} where outbox.id = ${id} and outbox.account_id = ${accountId}
@@ -80,13 +80,13 @@ export async function measureOutbox(db: Db): Promise<OutboxMeasure> {
   return rows[0] ?? { queued: 0, oldestDueSeconds: 0 }
 }
 
-/** The time by the database, which decides what is due. */
+/** The time by the database, which decides when entries are due. */
 export async function readClock(db: Db): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
   return rows[0]!.now
 }
 
-/** The key of the account's mailbox of sent mail at its provider; null where none is indexed. */
+/** The key of the account's mailbox of sent mail at its provider; null if none is indexed. */
 export async function findSentMailbox(db: Db, accountId: string): Promise<string | null> {
   const { rows } = await sql<{ provider_key: string }>`
     select provider_key from mailbox where account_id = ${accountId} and role = 'sent' order by path limit 1

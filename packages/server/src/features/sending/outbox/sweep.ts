@@ -23,7 +23,7 @@ interface Found {
   account_id: string
 }
 
-/** Cancels what is queued of those of the accounts that were deleted. */
+/** Cancels queued entries of accounts that were deleted. */
 export async function cancelOfDeleted(
   db: Db,
   accountIds: readonly string[],
@@ -87,7 +87,7 @@ const TOO_MANY_LOSSES: SendError = {
   message: `The service ended ${LOSSES_MAX} times while it was about to send the message.`,
 }
 
-/** Gives up what was about to be sent each time when a process died. */
+/** Gives up entries that were about to be sent each time when a process died. */
 export async function failOftenLost(db: Db, signal: AbortSignal): Promise<BounceCounts> {
   const counts = { hard: 0, soft: 0 }
   await inBatches(
@@ -122,7 +122,7 @@ export async function settleByCopies(db: Db, signal: AbortSignal): Promise<void>
   )
 }
 
-/** Deletes entries that ended long ago, what is left of their merges, and old counts. */
+/** Deletes entries that ended long ago, the remains of their merges, and old counts. */
 export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`
@@ -140,7 +140,7 @@ export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
     where day < (clock_timestamp() at time zone 'UTC')::date - ${COUNTED_DAYS}::int`.execute(db)
 }
 
-/** Works on what a statement finds, batch by batch, in one transaction for each tenant. */
+/** Works on the rows that a statement finds, batch by batch, in one transaction for each tenant. */
 export async function inBatches(
   db: Db,
   signal: AbortSignal,

@@ -40,7 +40,7 @@ export interface Transition {
 }
 
 /**
- * The update of a transition, without what it returns.
+ * The update of a transition, without RETURNING.
  * @param which a condition on the entries that are meant
  * @param beside tables that are read beside `outbox`
  */
@@ -139,13 +139,13 @@ export const ending: Transition = {
     and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))`,
 }
 
-/** Nobody has heard the answer to a hand-over: the outcome is looked up. The claim stays, in case the answer comes. */
+/** The answer to a hand-over was lost: the outcome is looked up. The claim stays, in case the answer comes. */
 export const becomingUnknown = (seconds: number): Transition => ({
   set: sql`phase = 'unknown', claimed_by = null, ${lookUp(after(seconds))}, updated_at = ${now}`,
   when: sql`outbox.status = 'sending' and outbox.phase = 'handed_over'`,
 })
 
-/** Nobody has heard the answer for the last recipients of a sent message: they count as refused. @param lost as JSON */
+/** The answer for the last recipients of a sent message was lost: they count as refused. @param lost as JSON */
 export const settling = (lost: RawBuilder<unknown>): Transition => ({
   set: sql`phase = null, ${noClaim}, waiting = '{}', held_since = null, updated_at = ${now},
     rejected = outbox.rejected || ${lost}`,
@@ -198,7 +198,7 @@ export const holding = (isDue: RawBuilder<boolean>): Transition => ({
   when: sql`(outbox.status = 'queued' and ${isDue}) or (outbox.status = 'sending' and outbox.phase = 'pre')`,
 })
 
-/** For the last recipients of a sent message, it is as if the process had died after the hand-over. */
+/** Treats the last recipients of a sent message as if the process had died after the hand-over. */
 export const holdingLast = (isDue: RawBuilder<boolean>): Transition => ({
   set: sql`due_at = null, phase = 'handed_over', claim = gen_random_uuid(), claimed_by = null, held_since = ${now},
     updated_at = ${now}`,
@@ -235,7 +235,7 @@ export const puttingOff = (kind: TaskKind, seconds: number, what: 'search' | 'tr
 const nextTask = (next: 'mark_original' | null) =>
   sql`task = ${next}, task_by = null, task_tries = 0, task_at = ${next === null ? null : now}`
 
-/** The copy is there, or is given up. @param filed where it was filed, as JSON */
+/** The copy is filed, or is given up. @param filed the location of the filed copy, as JSON */
 export const finishingCopy = (next: 'mark_original' | null, filed: string | null): Transition => ({
   set: sql`${nextTask(next)}, updated_at = ${now}, filed_copy = ${filed}`,
   when: sql`outbox.task = 'file_copy'`,

@@ -55,10 +55,10 @@ export async function hasList(unit: UnitOfWork, listId: string): Promise<boolean
 }
 
 /**
- * Holds lists until the commit, after creating missing ones, whatever the limit. Every writer of entries holds their
- * list, so that its counts stay exact and it is not deleted meanwhile. The lists are held one after the other in the
- * order of their ids: as a set, a missing one would be made while later ones are held, and two transactions could wait
- * for each other.
+ * Holds lists until the commit, after creating missing ones, regardless of the limit. Every writer of entries holds
+ * their list, so that its counts stay exact and it is not deleted meanwhile. The lists are held one after the other in
+ * the order of their ids: as a set, a missing one would be made while later ones are held, and two transactions could
+ * wait for each other.
  * @returns the keys by the ids
  */
 export async function holdLists(unit: UnitOfWork, listIds: readonly string[]): Promise<Map<string, string>> {

@@ -38,7 +38,7 @@ export async function recordSuppressed(
   const entries = distinct(given)
   const keys = await holdLists(unit, [...new Set(entries.map(({ listId }) => listId))])
   const ids = entries.map(() => newId())
-  // Every list has a key: `holdLists` makes those that are missing.
+  // Every list has a key: `holdLists` makes missing lists.
   const { rows } = await sql<{ id: string }>`
     with added as (
       insert into suppression_entry (list_key, address, id, source, reason)

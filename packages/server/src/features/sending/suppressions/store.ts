@@ -85,9 +85,9 @@ export async function findList(db: Db, tenantId: string, id: string): Promise<Li
 }
 
 export interface LinkNames {
-  /** Null for the global list, and for a list that nobody gave a name. */
+  /** Null for the global list, and for a list without a name. */
   listName: string | null
-  /** The name of the sender of the message; that of the tenant once the send was deleted. */
+  /** The name of the sender of the message; the tenant's once the send was deleted. */
   senderName: string
 }
 

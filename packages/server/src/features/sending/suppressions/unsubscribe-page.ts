@@ -10,7 +10,7 @@ export interface UnsubscribePage extends LinkNames {
   address: string
 }
 
-/** The page posts only to where it came from. */
+/** The page posts only to its own origin. */
 export const UNSUBSCRIBE_POLICY = `${PUBLIC_PAGE_POLICY}; form-action 'self'`
 
 const FORM = html`<form method="post">
@@ -18,7 +18,7 @@ const FORM = html`<form method="post">
   <button class="first">Unsubscribe</button>
 </form>`
 
-/** Asks whether to unsubscribe. */
+/** The page that asks whether to unsubscribe. */
 export function askingPage({ address, ...names }: UnsubscribePage): string {
   return renderPublicPage({
     heading: 'Unsubscribe',
@@ -27,7 +27,7 @@ export function askingPage({ address, ...names }: UnsubscribePage): string {
   })
 }
 
-/** Says that the address is unsubscribed. */
+/** The page that confirms that the address is unsubscribed. */
 export function donePage({ address, ...names }: UnsubscribePage): string {
   return renderPublicPage({
     heading: 'You are unsubscribed',
@@ -37,7 +37,7 @@ export function donePage({ address, ...names }: UnsubscribePage): string {
   })
 }
 
-/** Says that nothing was changed, since what was posted does not ask for it. */
+/** The page after a form that did not request an unsubscription: nothing was changed. */
 export function unchangedPage({ address }: UnsubscribePage): string {
   return renderPublicPage({
     heading: 'Nothing was changed',

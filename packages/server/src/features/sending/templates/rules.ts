@@ -17,7 +17,7 @@ const EMPTY: TemplateContent = {
   format: 'html',
 }
 
-/** A template with the fields that are given; null where it is new. */
+/** A template after a change: the given fields replace those of `before`, which is null for a new template. */
 export function planTemplate(before: TemplateContent | null, given: Given<TemplateContent>): TemplateContent {
   const base = before ?? EMPTY
   const chosen = Object.keys(EMPTY).map(key => {

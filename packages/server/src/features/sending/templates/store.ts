@@ -69,7 +69,7 @@ export class TemplateReads extends Gathered<TemplateKey, TemplateRow | null> {
   }
 }
 
-/** Templates in the order of their keys; null for those that are missing. */
+/** Templates in the order of their keys; null for missing ones. */
 async function findTemplates(db: Db, keys: readonly TemplateKey[]): Promise<Array<TemplateRow | null>> {
   const nameOf = ({ tenantId, id }: TemplateKey) => `${tenantId} ${id}`
   const different = [...new Map(keys.map(key => [nameOf(key), key])).values()]

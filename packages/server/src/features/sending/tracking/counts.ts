@@ -13,7 +13,7 @@ interface Count {
   /** Opens and clicks of people. */
   count: number
   machineCount: number
-  /** Times of what people did, in milliseconds since 1970. */
+  /** Times of acts of people, in milliseconds since 1970. */
   firstAt: number | null
   lastAt: number | null
 }

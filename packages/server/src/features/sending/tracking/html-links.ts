@@ -14,7 +14,9 @@ export interface HtmlLink {
 export interface HtmlPlaces {
   /** Links with an http or https URL, in their order. */
   links: HtmlLink[]
-  /** Before the last `</body>`; without one at the end, or before what the end leaves open. */
+  /**
+   * Position before the last `</body>`; without one, the end, or the beginning of an element that the end leaves open.
+   */
   bodyEnd: number
 }
 
@@ -50,7 +52,7 @@ const BREAKOUT_TAGS = new Set(
 
 /**
  * Reads HTML as browsers do, token by token. The time it takes grows with its length: up to a microsecond for each
- * character where a tag has thousands of attributes, much less otherwise.
+ * character if a tag has thousands of attributes, much less otherwise.
  */
 export function findPlaces(html: string): HtmlPlaces {
   return doAtOnce(findPlacesSteps(html))
@@ -59,10 +61,10 @@ export function findPlaces(html: string): HtmlPlaces {
 /** Finds these parts in steps. */
 export function* findPlacesSteps(html: string): Steps<HtmlPlaces> {
   const links: HtmlLink[] = []
-  /** The innermost SVG image or formula; links in it are those of another language. */
+  /** The innermost SVG image or formula; links in it belong to another language. */
   let foreign: string | null = null
   let lastBodyEnd: number | null = null
-  /** The beginning of something that would swallow what is added after it. */
+  /** The beginning of an element that would swallow additions after it. */
   let openSince: number | null = null
   let lastEnd = 0
   const pass = ({ location }: Token.Token) => {

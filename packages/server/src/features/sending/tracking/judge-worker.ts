@@ -18,7 +18,7 @@ export interface JudgeOptions {
   onJudged(kind: 'open' | 'click', isMachine: boolean): void
 }
 
-/** A wake announces what comes; this is for wakes that were lost. */
+/** A wake announces new items; this is for wakes that were lost. */
 const POLL_SECONDS = 60
 const LOOK_SECONDS = 0.5
 /** Messages that are judged by one transaction, all of one tenant. */

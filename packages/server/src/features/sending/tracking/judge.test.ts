@@ -220,7 +220,7 @@ describe('a trace that was judged by hand', () => {
   })
 })
 
-describe('what is judged', () => {
+describe('an item to be judged', () => {
   test('waits ten seconds', () => {
     const items = [itemOf([5, 'open', FIREFOX, 'a', ''], 0)]
     expect(judgeItems(items, { links: 1, handedOverAt: null }, 14_999)).toEqual([])
@@ -241,7 +241,7 @@ describe('what is judged', () => {
   })
 })
 
-/** Whether a message with these links had a burst near an item, told from all pairs of its clicks. */
+/** Whether a message with these links had a burst near an item, judged by all pairs of its clicks. */
 function hasBurst(items: readonly TrackingItem[], at: number, links: number): boolean {
   const clicks = items.filter(item => item.kind === 'click' && Math.abs(item.at - at) <= 10_000)
   const clicked = new Set(clicks.map(({ link }) => link)).size
@@ -264,7 +264,7 @@ describe('a burst', () => {
         .map(({ what, at }, index) => itemOf([at, what, FIREFOX, `c${index}`, ''], index)),
     )
 
-  test('is what any of the clicks near an item make up', () => {
+  test('can be made up of any of the clicks near an item', () => {
     fc.assert(
       fc.property(items, fc.integer({ min: 1, max: 4 }), fc.nat(80), (all, links, now) => {
         for (const { item, verdict } of judgeItems(all, { links, handedOverAt: null }, now * 1000))

@@ -26,7 +26,7 @@ export interface Judgement {
   verdict: 'person' | 'repeated' | MachineReason
 }
 
-/** Seconds after which what came is judged, together with what came this long before and after it. */
+/** Seconds after which an item is judged, together with the items that came this long before and after it. */
 export const JUDGE_AFTER_SECONDS = 10
 /** Seconds in which the same open or click of the same client counts once. */
 export const REPEAT_SECONDS = 30
@@ -41,7 +41,7 @@ const PAIR_SECONDS = 2
 /**
  * Separates people from machines. Items that belong together are judged alike: a scanner that follows the honeypot, or
  * all links at once, marks everything that came at the same time.
- * @param items everything that came about the time of those to be judged, oldest first
+ * @param items all items that came around the time of the items to be judged, oldest first
  * @param links the number of links of the message
  */
 export function judgeItems(
@@ -88,7 +88,7 @@ function isBurst({ clicked, hasPair }: Near, links: number): boolean {
   return links === 2 && clicked === 2 && hasPair
 }
 
-/** Asked for one time after the other, oldest first, it passes over the items once. */
+/** Calls with ascending times pass over the items once in all. */
 function lookNear(items: readonly TrackingItem[]): (at: number) => Near {
   const { begins, ends } = findPairs(items)
   const clicksOfLink = new Map<number | null, number>()

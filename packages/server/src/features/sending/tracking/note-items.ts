@@ -20,7 +20,7 @@ export interface NewItem extends Pick<TrackingItem, 'kind' | 'link' | 'sign' | '
 export interface FoundSend {
   account: KeyedAccount
   links: Buffer | null
-  /** So much of the message waits to be judged that nothing more is noted. */
+  /** So many items of the message wait to be judged that no more are recorded. */
   isFlooded: boolean
 }
 
@@ -35,7 +35,8 @@ const ITEMS_OF_MESSAGE_MAX = 10_000
 const REMEMBERED_MAX = 50_000
 
 /**
- * Notes opens and clicks, and finds what their links need, many by one statement. A request is answered once its note is durable, so a crash loses none that was answered.
+ * Records opens and clicks, and finds the data of their links, many by one statement. A request is answered once its
+ * record is durable, so a crash loses none that was answered.
  */
 export class ItemNotes implements AsyncDisposable {
   readonly #recent = new Map<string, number>()

@@ -9,7 +9,7 @@ import { openLinks } from './sealed-links.ts'
 
 /** Items of one message that are judged by one transaction. */
 const ITEMS_AT_ONCE = 500
-/** Items that are read after these, since what comes later shows machines too. */
+/** Items that are read after these, since later items show machines too. */
 const LATER_ITEMS = 500
 
 interface Message {
@@ -33,8 +33,8 @@ export interface Judged {
 }
 
 /**
- * Judges what has waited longest of these messages, counts and announces it. Messages that another process judges are
- * passed over.
+ * Judges the items of these messages that have waited longest, counts and announces them. Messages that another process
+ * judges are passed over.
  */
 export async function recordJudged(
   unit: UnitOfWork,
@@ -80,7 +80,7 @@ function judgedUntil(items: readonly TrackingItem[], now: number): number {
   return last ? Math.min(now, last.at + JUDGE_AFTER_SECONDS * 1000) : now
 }
 
-/** Their entry is gone, and what is kept of it goes with it. */
+/** Their entry is gone, and its tracking goes with it. */
 async function deleteOrphans({ sql: tx }: UnitOfWork, outboxIds: readonly string[]): Promise<void> {
   await sql`
     delete from tracking_item where outbox_id = any(${[...outboxIds]}::uuid[])
@@ -123,7 +123,7 @@ async function lockMessages(
   return { messages, now: rows[0]?.now.getTime() ?? 0 }
 }
 
-/** The oldest of what waits of each message, and what was judged of the time about it. */
+/** The oldest waiting items of each message, and the judged items of the time around them. */
 async function listAbout(
   { sql: tx }: UnitOfWork,
   messages: readonly Message[],

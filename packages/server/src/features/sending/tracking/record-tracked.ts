@@ -11,7 +11,7 @@ interface Tracked {
   send: { id: string; tracking: SendTracking }
 }
 
-/** Keeps the links of those of the sends that are tracked, so that they lead on from now on. */
+/** Stores the links of tracked sends, so that they work from now on. */
 export async function recordTracked(unit: UnitOfWork, sends: readonly Tracked[]): Promise<void> {
   const tracked = sends.filter(({ send: { tracking } }) => tracking.opens || tracking.clicks)
   const groups = groupsOf(tracked)
@@ -22,7 +22,7 @@ export async function recordTracked(unit: UnitOfWork, sends: readonly Tracked[])
         ${group.map(({ send }) => send.id)}::uuid[], ${group.map(({ account }) => account.id)}::uuid[],
         ${group.map(({ send }) => send.tracking.links)}::bytea[]
       )`
-    // Statements that nobody waits for are all in memory, as they are sent, until the next one.
+    // Statements that are not awaited are all in memory, as they are sent, until the next one.
     if (nth < groups.length - 1) await inserting.execute(unit.sql)
     else await executeUnawaited(unit.sql, inserting)
   }

@@ -58,7 +58,7 @@ export function trackingRoutes(options: TrackingRoutes): PublicRoute[] {
   ]
 }
 
-/** Only to what stood in the message. */
+/** Redirects only to an HTTP URL that was in the message. */
 function redirect(url: string | undefined): PublicAnswer | null {
   const target = url === undefined ? null : URL.parse(url)
   if (!target || !/^https?:$/.test(target.protocol)) return null
@@ -80,7 +80,7 @@ function itemOf(
     sign: findSign({ userAgent, address: client.address, purpose: request.purpose }),
     userAgent: userAgent === null ? null : cleanText(userAgent),
     ip: keepsAddresses ? client.address : null,
-    // HEAD asks what GET would answer.
+    // HEAD only previews the answer of GET, so it does not count.
     isNoted: request.method === 'GET',
   }
 }

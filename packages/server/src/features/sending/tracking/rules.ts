@@ -16,7 +16,7 @@ export interface TrackingTerms {
 
 export const NOTHING: Tracking = { opens: false, clicks: false, honeypot: false }
 
-/** Whether a request asks for tracking, or the settings do. */
+/** Whether the request or the settings ask for tracking. */
 export function mayTrack({ settings, asked }: Pick<TrackingTerms, 'settings' | 'asked'>): boolean {
   return (asked.trackOpens ?? settings.trackOpens) || (asked.trackClicks ?? settings.trackClicks)
 }

@@ -5,7 +5,7 @@ import { JUDGE_AFTER_SECONDS, type MachineReason } from './judge.ts'
 /** Messages that are found at once. */
 const FOUND_MAX = 500
 
-/** Messages with something to be judged, those that wait longest first, however much waits of each. */
+/** Messages with items to be judged, the longest waiting first, however many items of each wait. */
 export async function listUnjudged(db: Db): Promise<Array<{ outboxId: string; tenantId: string }>> {
   const { rows } = await sql<{ outboxId: string; tenantId: string }>`
     select outbox_id as "outboxId", tenant_id as "tenantId" from tracking_item
@@ -56,7 +56,7 @@ export interface TrackingRow {
   link_clicks: Record<string, number>
 }
 
-/** Null if there is no such entry. Counts are zero where it was not tracked. */
+/** Null if there is no such entry. Counts are zero if it was not tracked. */
 export async function findTracking(db: Db, accountId: string, outboxId: string): Promise<TrackingRow | null> {
   const { rows } = await sql<TrackingRow>`
     select outbox.track_opens, outbox.track_clicks, sent.links, coalesce(sent.opens, 0) as opens,
@@ -89,7 +89,7 @@ export async function listItems(db: Db, outboxId: string, limit: number): Promis
   return rows
 }
 
-/** Deletes what is kept of opens and clicks of entries that are gone. Their links lead on. */
+/** Deletes the opens and clicks of entries that are gone. Their links still work. */
 export async function sweepTracking(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`

@@ -34,7 +34,7 @@ function shown(html: string, tracking = CLICKS): string {
   })
 }
 
-/** Takes back what tracking changed. */
+/** Reverts the changes of tracking. */
 function undone(html: string, raws: readonly string[]): string {
   let next = 0
   return html
@@ -161,7 +161,7 @@ describe('the pixel and the honeypot', () => {
     expect(added(html.replace('|', ''))).toBe(html.replace('|', pixel))
   })
 
-  test('cannot be seen, and the link neither heard nor reached by keyboard', () => {
+  test('cannot be seen, and the link is neither read aloud nor reached by keyboard', () => {
     const { html } = trackHtml('<p>x</p>', ALL, options)
     const [trap, pixel] = html.slice('<p>x</p>'.length).split('</a>')
     expect(trap).toMatch(/rel="nofollow" aria-hidden="true" tabindex="-1" style="display:none">$/)
@@ -172,7 +172,7 @@ describe('the pixel and the honeypot', () => {
   })
 })
 
-/** Pieces from which links, what hides them, and broken HTML come about. */
+/** Pieces that make up links, elements that hide them, and broken HTML. */
 const FRAGMENTS =
   '<|>|"|\'|=|/| |\n|\r\n|&|;|<!--|-->|</body>|</html>|<body>|<a |href| href=|HREF = "|http://x/|https://y/?a=1&amp;b=2|' +
   'http://z/&copy|<area |</a>|<style>|</style>|<title>|</title>|<textarea>|</textarea>|<script>|</script>|<svg>|</svg>|' +
@@ -246,7 +246,7 @@ function findNext(html: string, piece: string, from: number): number {
   return end
 }
 
-/** Everything of a tree but where it stands, with links as they lead. */
+/** Everything of a tree except positions in the text, with the targets of its links. */
 function outline(node: DefaultTreeAdapterTypes.Node, resolve: (href: string) => string): unknown {
   const { nodeName } = node
   const text = 'value' in node ? node.value : 'data' in node ? node.data : null

@@ -14,7 +14,7 @@ export interface Tracking {
 /** The HTML as its recipients get it. */
 export interface TrackedHtml {
   html: string
-  /** URLs of the links that were replaced, each once. The index of a link is that of its URL. */
+  /** URLs of the links that were replaced, each once. The index of a link is the index of its URL. */
   urls: string[]
 }
 
@@ -40,12 +40,12 @@ export function isTrackable(html: string | null | undefined): html is string {
   return !!html && html.length <= TRACKED_HTML_LENGTH_MAX
 }
 
-/** Finds what of texts matters; null for one that is not tracked. */
+/** Finds the parts of a text that matter to tracking; null for a text that is not tracked. */
 export type PlacesFinder = (html: string) => Promise<HtmlPlaces | null>
 
 /**
  * Reads texts of several messages, and each that follows itself once.
- * @param lengthMax of all that is read; what comes beyond is not tracked
+ * @param lengthMax of all texts together; text beyond it is not tracked
  */
 export function placesFinder(lengthMax: number, inSlices: InSlices): PlacesFinder {
   let lengthLeft = lengthMax
@@ -61,8 +61,8 @@ export function placesFinder(lengthMax: number, inSlices: InSlices): PlacesFinde
 }
 
 /**
- * Replaces the links of a message by tracked ones, and adds the image that reports opens. Only the values of `href` change, and
- * what is added stands in one place; all other characters stay.
+ * Replaces the links of a message by tracked ones, and adds the image that reports opens. Only the values of `href`
+ * change, and the additions are in one place; all other characters stay.
  */
 export function trackHtml(
   html: string,
@@ -139,7 +139,7 @@ function idBytes(id: string): Buffer {
 /** The content of the token of a tracked link. */
 export interface TrackedLink {
   outboxId: string
-  /** Null: the pixel. */
+  /** Null for the pixel. */
   index: number | null
 }
 

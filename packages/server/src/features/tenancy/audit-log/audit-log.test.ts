@@ -77,7 +77,7 @@ async function listAll(query: string, limit: number): Promise<string[]> {
   }
 }
 
-/** Filters by their names in the query, with what they let pass. */
+/** Filters by their names in the query, with the rows that they let pass. */
 interface Filter {
   query: string
   passes(row: AuditRow): boolean
@@ -128,7 +128,7 @@ const FILTERS: ReadonlyArray<(random: Random) => Filter> = [
 ]
 
 describe('GET /v1/audit-log', () => {
-  test('lists what the filters let pass, newest first, whatever the pages', async () => {
+  test('lists the rows that the filters let pass, newest first, in pages of any size', async () => {
     for (let nth = 0; nth < 60; nth += 1) {
       const random = seeded(`${SEED}/${nth}`)
       const filters = FILTERS.filter(() => random.chance(nth === 0 ? 0 : 0.3)).map(filter => filter(random))
@@ -209,7 +209,7 @@ describe('GET /v1/audit-log', () => {
 })
 
 test('each filter reads its index, newest first', async () => {
-  // What one connection has read is known at once.
+  // With one connection, the statistics of its reads are visible at once.
   await using database = await openTestDatabase({ connectionsMax: 1 })
   const { db } = database
   const tenantId = (await sampleTenant(db)).id

@@ -68,7 +68,7 @@ async function headOf(tenantId: string): Promise<string> {
   return head.hash.toString('hex')
 }
 
-/** A tenant with a chain of so many rows. */
+/** A tenant with a chain of `rows` rows. */
 async function openTenant(rows: number): Promise<string> {
   const { id } = await sampleTenant(db)
   await recordLoneRows(db, rowsOf(id, rows))
@@ -175,7 +175,7 @@ describe('verification', () => {
     expect(await verify(db, tenants.own)).toMatchObject({ rows: ROWS, findings: [] })
   })
 
-  test('says which rows were edited or removed', async () => {
+  test('lists the rows that were edited or removed', async () => {
     const tenantId = await openTenant(20)
     await sql`update audit_entry set status = 201 where tenant_id = ${tenantId} and position = 3`.execute(db)
     await sql`delete from audit_entry where tenant_id = ${tenantId} and position between 8 and 9`.execute(db)
@@ -193,7 +193,7 @@ describe('verification', () => {
     await chainAll()
     const head = await headOf(tenantId)
     expect(await verify(db, tenantId, [head])).toMatchObject({ findings: [], missing: [] })
-    // Somebody had copied the ends, with their seal, before.
+    // The ends were copied before, with their seal.
     await sql`delete from audit_entry where tenant_id = ${tenantId} and position > 10`.execute(db)
     await db.updateTable('audit_chain').set(early[0]!).where('tenant_id', '=', tenantId).execute()
     expect(await verify(db, tenantId, [head])).toMatchObject({ findings: [], missing: [head] })
@@ -240,7 +240,7 @@ describe('retention', () => {
   const trim = () => trimChains(db, chain, { now, log, signal: new AbortController().signal })
   const agesOf = async (tenantId: string) => (await verify(db, tenantId)).rows
 
-  /** A tenant with a chain of rows that are so many days old. */
+  /** A tenant with a chain of rows of the given ages in days. */
   async function openAged(days: readonly number[]): Promise<string> {
     const { id } = await sampleTenant(db)
     await recordLoneRows(
@@ -251,7 +251,7 @@ describe('retention', () => {
     return id
   }
 
-  test('removes what is older, and leaves a chain that can be verified', async () => {
+  test('removes older rows, and leaves a chain that can be verified', async () => {
     const tenantId = await openAged([KEPT_DAYS + 3, KEPT_DAYS + 2, KEPT_DAYS - 1, 1])
     const head = await headOf(tenantId)
     await trim()
@@ -272,7 +272,7 @@ describe('retention', () => {
     expect(await verify(db, tenantId)).toMatchObject({ rows: 1, findings: [] })
   })
 
-  test('keeps a row that was changed, and what follows it', async () => {
+  test('keeps a row that was changed, and the rows after it', async () => {
     const tenantId = await openAged([KEPT_DAYS + 5, KEPT_DAYS + 4, KEPT_DAYS + 3])
     await sql`update audit_entry set status = 201 where tenant_id = ${tenantId} and position = 2`.execute(db)
     await trim()

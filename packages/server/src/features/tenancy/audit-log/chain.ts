@@ -17,7 +17,7 @@ export interface Link {
   hash: Buffer
 }
 
-/** What chains rows, under a key of the installation. Pure. */
+/** Functions that chain rows, under a key of the installation. Pure. */
 export interface Chain {
   /** The hash of the row that follows the link. */
   hashOf(previous: Link, row: StoredRow): Buffer

@@ -2,7 +2,7 @@ import type { ActorType, Surface } from '@waxwing/contract/tenancy/audit-log.ts'
 import type { AuditAction } from '@waxwing/contract/operation.ts'
 import { sql } from 'kysely'
 
-/** A row of the audit log. Holds ids, and of names only that of the key or user who acted. */
+/** A row of the audit log. Holds ids, and no names except the name of the key or user who acted. */
 export interface AuditRow {
   /** Made by `newId` when the call came in: it holds the time of the row. */
   id: string

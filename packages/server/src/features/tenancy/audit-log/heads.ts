@@ -26,18 +26,20 @@ export interface MissingHead extends Head {
   day: string
 }
 
-/** What a comparison with the kept heads found: a head that is missing, or a day whose file cannot be read. */
+/** A finding of a comparison with the kept heads: a missing head, or a day whose file cannot be read. */
 export type HeadFinding = ({ kind: 'missing' } & MissingHead) | { kind: 'unreadable'; day: string }
 
-/** The heads of the chains outside the database, where a cut-off end shows against them. */
+/** The heads of the chains outside the database, against which a cut-off end shows. */
 export interface KeptHeads {
-  /** Writes the heads of today to the log and the blob store, and removes those older than the rows themselves. */
+  /**
+   * Writes the heads of today to the log and the blob store, and removes heads that are older than the rows themselves.
+   */
   keep(db: Db, now: number, log: Logger): Promise<void>
-  /** Compares what was kept with the log, day by day, the latest first. A day without a file is passed over. */
+  /** Compares the kept heads with the log, day by day, the latest first. A day without a file is passed over. */
   compare(db: Db, now: number): AsyncGenerator<HeadFinding>
 }
 
-/** @param auditKey the key of the chains, of which that of the files is derived */
+/** @param auditKey the key of the chains, from which the key of the files is derived */
 export function keptHeads(auditKey: Buffer, blobs: BlobStore): KeptHeads {
   const key = createSecretKey(createHmac('sha256', auditKey).update('heads').digest())
   const sealingOf = (day: string): Sealing => ({ key, context: ['audit heads', day] })
@@ -89,7 +91,9 @@ async function readHeads(db: Db): Promise<Head[]> {
   return rows
 }
 
-/** The heads at whose positions there is another row or none. What was removed because of its age is not among them. */
+/**
+ * The heads at whose positions there is another row or none. Rows that were removed because of their age do not count.
+ */
 async function findReplaced(db: Db, heads: readonly Head[]): Promise<Head[]> {
   const { rows } = await sql<Head>`
     select head."tenantId", head.position, head.hash

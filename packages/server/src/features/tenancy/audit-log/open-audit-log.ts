@@ -26,7 +26,7 @@ interface AuditLogOptions {
   log: Logger
 }
 
-/** What keeps the audit log: its chains, their heads, and how long rows are kept. */
+/** Opens the audit log: its chains, their heads, and the removal of old rows. */
 export async function openAuditLog({ db, keyRing, blobs, clock, pulse, log }: AuditLogOptions) {
   const key = await requireSealedValue(db, keyRing, 'audit_key')
   const chain = openChain(key)

@@ -47,7 +47,7 @@ async function readOpenRows(tx: Transaction<Tables>) {
   return rows
 }
 
-/** Deletes the rows, and chains those that have a link. */
+/** Deletes the rows, and chains the ones that have a link. */
 async function moveRows(
   tx: Transaction<Tables>,
   open: readonly StoredRow[],
@@ -69,8 +69,8 @@ async function moveRows(
 }
 
 /**
- * The ends of chains, which nobody else changes until the transaction ends. A tenant without a chain gets one. If rows or
- * ends were changed from outside, the chain goes on behind the last row, marked as broken.
+ * The ends of chains, locked until the transaction ends. A tenant without a chain gets one. If rows or ends were
+ * changed from outside, the chain goes on behind the last row, marked as broken.
  */
 export async function lockEnds(
   tx: Transaction<Tables>,

@@ -8,7 +8,7 @@ import { type AuditRow, columns, COLUMNS, type StoredRow } from './entry.ts'
 
 const USER_AGENT_CHARACTERS_MAX = 512
 
-/** Adds the row of what the transaction does. If that fails, so does the commit. */
+/** Adds the row that describes the transaction. If that fails, so does the commit. */
 export function recordRow(tx: Transaction<Tables>, row: AuditRow): Promise<void> {
   return recordRows(tx, [row])
 }

@@ -17,7 +17,7 @@ export interface AuditFilter {
   to?: Date | undefined
 }
 
-/** The rows after `beforeId`, newest first, those that are not chained yet included. */
+/** The rows after `beforeId`, newest first, including rows that are not chained yet. */
 export async function listRows(
   db: Db,
   filter: AuditFilter,

@@ -6,7 +6,7 @@ import { countOpenRows } from './store.ts'
 /** Rows that are in memory at a time. */
 const PAGE_ROWS = 2000
 
-/** What is wrong with a chain. Positions are those of the rows concerned. */
+/** A fault of a chain, at the position of the row concerned. */
 export type Finding =
   /** The row is not as it was chained: edited, put in, or moved here from elsewhere. */
   | { kind: 'changed'; position: bigint; id: string }
@@ -31,7 +31,7 @@ export interface Verification {
 /**
  * Walks the chain of a tenant and reports everything that is not as it was written. Only the rows of a page are in
  * memory. The transaction must read one state of the database.
- * @param heads hashes, in hexadecimal, that must be in the chain; those that are found are removed from the set
+ * @param heads hashes, in hexadecimal, that must be in the chain; the ones that are found are removed from the set
  */
 export async function verifyChain(
   tx: Db,

@@ -12,7 +12,7 @@ export interface CredentialWatch extends Disposable {
   signal: AbortSignal
 }
 
-/** Watches the credentials of requests that last: one statement asks for all of them. */
+/** Watches the credentials of long requests: one statement checks all of them. */
 export class CredentialEnds {
   readonly #options: { db: Db; clock: Clock; log: Logger }
   readonly #watched = new Map<string, Set<AbortController>>()

@@ -3,7 +3,7 @@ import type { Marks } from '../../../limits/marks.ts'
 import { createMemoryWindows } from '../../../limits/memory-windows.ts'
 import { createFailureBrake } from './failure-brake.ts'
 
-/** Opens the brakes of several processes that share what they count, with a clock that is 15 seconds into a minute. */
+/** Opens the brakes of several processes that share their counts, with a clock that is 15 seconds into a minute. */
 function openBrakes({ processes = 1 } = {}) {
   let now = 1_000_000 * 60_000 + 15_000
   const clock = { now: () => now }

@@ -6,9 +6,11 @@ const FAILURES_MAX = 20
 const MINUTE_MILLISECONDS = 60_000
 /** Time for which an API key that succeeded is exempt. */
 const EXEMPT_MILLISECONDS = 10 * MINUTE_MILLISECONDS
-/** Other processes are told of a success at most once in this time, and exempt the key for as much longer. */
-const TELL_MILLISECONDS = MINUTE_MILLISECONDS
-/** A client that was not blocked is not asked about again for this long, unless it fails here. */
+/**
+ * A success is marked for the other processes at most once in this time, and they exempt the key for as much longer.
+ */
+const MARK_MILLISECONDS = MINUTE_MILLISECONDS
+/** Time for which a client that was not blocked is not checked again, unless it fails here. */
 const UNBLOCKED_MILLISECONDS = 1_000
 /** Clients whose failures one process counts at once. */
 export const FAILING_CLIENTS_MAX = 100_000
@@ -32,13 +34,13 @@ export interface FailureBrake {
 export interface FailureBrakeOptions {
   /** Windows of one minute. */
   windows: SureWindows
-  /** By which processes tell each other of successes; null if each counts for itself. */
+  /** Marks by which processes share successes; null if each counts for itself. */
   marks: Marks | null
   clock: Clock
 }
 
 export function createFailureBrake({ windows, marks, clock }: FailureBrakeOptions): FailureBrake {
-  const exempt = new Map<string, { until: number; toldAt: number }>()
+  const exempt = new Map<string, { until: number; markedAt: number }>()
   const unblocked = new Map<string, number>()
   const windowOf = (client: string) => ({ name: `failures:${client}`, limit: FAILURES_MAX })
   const isExempt = (fingerprint: string) => (exempt.get(fingerprint)?.until ?? 0) > clock.now()
@@ -68,13 +70,13 @@ export function createFailureBrake({ windows, marks, clock }: FailureBrakeOption
     },
     recordSuccess(fingerprint) {
       const now = clock.now()
-      const { toldAt = Number.NEGATIVE_INFINITY } = exempt.get(fingerprint) ?? {}
-      const isToTell = now - toldAt >= TELL_MILLISECONDS
+      const { markedAt = Number.NEGATIVE_INFINITY } = exempt.get(fingerprint) ?? {}
+      const mustMark = now - markedAt >= MARK_MILLISECONDS
       put(exempt, EXEMPT_MAX, fingerprint, {
         until: now + EXEMPT_MILLISECONDS,
-        toldAt: isToTell ? now : toldAt,
+        markedAt: mustMark ? now : markedAt,
       })
-      if (isToTell) void marks?.add(markOf(fingerprint), (EXEMPT_MILLISECONDS + TELL_MILLISECONDS) / 1000)
+      if (mustMark) void marks?.add(markOf(fingerprint), (EXEMPT_MILLISECONDS + MARK_MILLISECONDS) / 1000)
     },
   }
 }

@@ -36,8 +36,8 @@ export function parseCredential(text: string): { kind: CredentialKind; id: strin
 }
 
 /**
- * The scopes of a new account token: those asked for, but never more than the key that mints it has. By default all of
- * the key's.
+ * The scopes of a new account token: the requested ones, but none that the minting key lacks. By default all of the
+ * key's scopes.
  */
 export function requireTokenScopes(minting: Credential, asked: readonly Scope[] | undefined): Scope[] {
   const scopes = [...new Set(asked ?? minting.scopes)]

@@ -8,7 +8,7 @@ import { type CredentialKind, digestCredential, makeCredential } from './rules.t
 
 const TOKEN_BATCH_ROWS = 2000
 
-/** A stored credential, with what decides whether it is still valid. */
+/** A stored credential, with the columns that decide whether it is still valid. */
 export interface StoredCredential {
   tenantId: string
   credential: Credential
@@ -226,8 +226,8 @@ function ratesOf(row: RateColumns): Rates | null {
 }
 
 /**
- * Lists which of the keys and account tokens are not valid any more: revoked, expired, of a suspended tenant, or as
- * `findAccountToken` says.
+ * Lists which of the keys and account tokens are not valid any more: revoked, expired, of a suspended tenant, or
+ * refused by `findAccountToken`.
  */
 export async function listEndedCredentials(db: Db, ids: readonly string[], now: Date): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`

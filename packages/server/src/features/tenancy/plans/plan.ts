@@ -6,7 +6,7 @@ export interface PlanLimits {
   apiCallsPerMinute: number | null
   /** Requests per minute of one credential. */
   apiCallsPerMinutePerKey: number | null
-  /** Accounts that are not deleted, whatever their status. */
+  /** Accounts of any status that are not deleted. */
   maxAccounts: number | null
   /** Whether `bodyStorage` may be anything but `none`. */
   bodyStorageAllowed: boolean
@@ -16,7 +16,7 @@ export interface PlanLimits {
   webhookEndpoints: number | null
   /** Maximum disk space for the stored bodies of the whole tenant. */
   storageBytes: number | null
-  /** What the plan includes besides mail; null: every module. */
+  /** Modules that the plan includes besides mail; null for every module. */
   modules: readonly Module[] | null
 }
 

@@ -8,9 +8,9 @@ export interface TenantRow {
   id: string
   name: string
   suspended_at: Date | null
-  /** Since when a payment is overdue: new sends and accounts are refused. */
+  /** Time since which a payment is overdue: new sends and accounts are refused. */
   past_due_at: Date | null
-  /** Since when tracked links in its messages answer 404, and none are made. */
+  /** Time since which tracked links in its messages answer 404, and none are made. */
   links_off_at: Date | null
   created_at: Date
 }

@@ -6,7 +6,7 @@ import { WokenLoop } from '../../../processes/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { Logger } from '../../../kit/log.ts'
 
-/** What a process that dies has not written yet is at most this old, and a statement's time older. */
+/** The counts that a dying process has not written yet are at most this old, plus the time of a statement. */
 const FLUSH_SECONDS = 5
 /** Counts that one statement writes. */
 const FLUSH_ROWS_MAX = 5_000
@@ -27,7 +27,7 @@ export interface ApiCallsOptions {
 
 /**
  * Counts the calls that this process lets in, and writes the counts every few seconds: all tenants by one statement.
- * Disposing writes what is left.
+ * Disposing writes the rest.
  */
 export class ApiCalls implements AsyncDisposable {
   readonly #options: ApiCallsOptions
@@ -73,7 +73,7 @@ export class ApiCalls implements AsyncDisposable {
       try {
         await insertCounts(this.#options.db, written)
       } catch (error) {
-        // What may be written already is not written again: no call counts twice.
+        // Counts that may be written already are not written again, so that no call counts twice.
         const mayBeWritten = error instanceof DatabaseUnavailable && error.mayHaveTakenEffect
         if (!mayBeWritten) for (const count of written) this.#add(count)
         throw error

@@ -2,12 +2,15 @@ import { type RawBuilder, sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
 /**
- * What is counted for a tenant and a day in UTC: calls by the scope of their operation, messages that were sent, webhook
- * deliveries that were acknowledged, and calls of language models.
+ * The subjects that are counted for a tenant and a day in UTC: calls by the scope of their operation, messages that
+ * were sent, webhook deliveries that were acknowledged, and calls of language models.
  */
 export type Counted = 'read' | 'write' | 'send' | 'admin' | 'sends' | 'webhook_deliveries' | 'ai_calls'
 
-/** Counts what the transaction does, today and exactly: the count commits with it. Waits for no other count. */
+/**
+ * Adds to a count of today within the transaction, so that it commits with the transaction and is exact. Waits for no
+ * other count.
+ */
 export async function countUsage(unit: UnitOfWork, what: Counted, count: number): Promise<void> {
   if (count === 0) return
   await sql`

@@ -10,7 +10,7 @@ import { findToday, KEPT_DAYS, listUsageDays } from './store.ts'
 
 const on = implement(usage).$context<RequestContext>()
 
-/** @param counts what later wings count; they are open by the time of the first call */
+/** @param counts the counts of later wings, which are open by the time of the first call */
 export function usageOperations(counts: () => Counts) {
   return {
     get: on.get.handler(async ({ input: { query }, context: { db, tenantId } }) => {

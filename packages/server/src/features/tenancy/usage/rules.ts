@@ -27,7 +27,7 @@ export function planRange(
   const to = asked.to === undefined ? last : dayOf(asked.to)
   const from = asked.from === undefined ? to - DEFAULT_DAYS + 1 : dayOf(asked.from)
   if (from > to || to - from >= RANGE_DAYS_MAX) return 'invalid'
-  // What a process counts may be ahead of the database's day by the difference of their clocks.
+  // The counts of a process may be ahead of the database's day by the difference of their clocks.
   const kept = { from: Math.max(from, last - keptDays + 1), to: Math.min(to, last + 1) }
   return kept.from > kept.to ? null : { from: dateOf(kept.from), to: dateOf(kept.to) }
 }

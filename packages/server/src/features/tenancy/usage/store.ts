@@ -58,8 +58,8 @@ export async function listUsageDays(
 }
 
 /**
- * Adds to the days what was counted since the last time. A day that has passed, and has no row yet, gets its stored bytes
- * here, since the listing missed it.
+ * Adds new counts to their days. A day that has passed, and has no row yet, gets its stored bytes here, since the
+ * listing missed it.
  */
 export async function foldCounts(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -105,8 +105,8 @@ export async function recordLiveAccounts(
 }
 
 /**
- * Notes what tenants store now as that of the day before, and of earlier days whose listing did not run. It runs a minute
- * after midnight, since the day is that of the database, whose clock may be behind.
+ * Records the present storage of tenants as the storage of the day before, and of earlier days whose listing did not
+ * run. It runs a minute after midnight, since the database decides the day, and its clock may be behind.
  */
 export async function listStoredBytes(db: Db): Promise<void> {
   await sql`

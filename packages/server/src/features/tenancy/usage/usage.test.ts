@@ -40,7 +40,7 @@ async function readUsage(app: Pick<TestApp, 'get'>, query = ''): Promise<UsageRe
   return body
 }
 
-/** Moves what was counted today to an earlier day. */
+/** Moves the counts of today to an earlier day. */
 async function moveBack(db: Db, days: number): Promise<void> {
   for (const table of ['usage_count', 'usage_day'])
     await sql`update ${sql.table(table)} set day = day - ${days}::int where day = (now() at time zone 'UTC')::date`.execute(
@@ -80,7 +80,7 @@ describe.concurrent('GET /v1/usage', () => {
     })
   })
 
-  test('shows the plan, and what is used of it now', async () => {
+  test('shows the plan, and its present use', async () => {
     const app = await newTenant()
     const { db, tenantId } = app
     const limits = {
@@ -196,7 +196,7 @@ describe.concurrent('calls', () => {
 })
 
 describe.concurrent('days', () => {
-  test('are listed oldest first, only those with usage, for one tenant, and for 400 days', async () => {
+  test('are listed oldest first, only days with usage, for one tenant, and for 400 days', async () => {
     await using app = await openTestApp()
     const { db, tenantId } = app
     const other = await app.createTenant('other')
@@ -238,7 +238,7 @@ describe.concurrent('days', () => {
     expect(kept).toHaveLength(5)
   })
 
-  test('show the most accounts that were live at one time, those of suspended tenants left out', async () => {
+  test('show the most accounts that were live at one time, without accounts of suspended tenants', async () => {
     await using app = await openTestApp()
     const { db, tenantId } = app
     const sample = async () => {
@@ -334,7 +334,7 @@ describe.concurrent('counts', () => {
       const { db } = database
       const tenants = [(await sampleTenant(db)).id, (await sampleTenant(db)).id]
       const random = seeded(seed)
-      /** What was begun and what was committed, of each tenant. */
+      /** Counts that were begun and committed, by tenant. */
       const journal = new Map(tenants.map(id => [id, { begun: 0, committed: 0 }]))
       const total = async (id: string) => {
         const days = await listUsageDays(db, id, { from: daysAgo(1), to: daysAgo(-1) })

@@ -3,17 +3,17 @@ import { isMailbox } from '../labels.ts'
 import { type Label, labelsSchema } from '../resources.ts'
 import { UNITS } from '../units.ts'
 
-/** Gmail's own labels that act as folders; with them, those of the user. */
+/** Gmail's own labels that act as folders, besides the user's labels. */
 const FOLDERS = new Set(['INBOX', 'TRASH', 'SPAM'])
 
 /** The labels that an account has now. */
 export interface AccountLabels {
   all: readonly Label[]
-  /** Ids of those that are mailboxes. */
+  /** Ids of the labels that are mailboxes. */
   known: ReadonlySet<string>
-  /** Ids of those that moving a message replaces. */
+  /** Ids of the labels that moving a message replaces. */
   folders: readonly string[]
-  /** Ids of those that are no mailboxes. */
+  /** Ids of the labels that are no mailboxes. */
   ignored: ReadonlySet<string>
 }
 

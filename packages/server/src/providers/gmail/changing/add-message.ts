@@ -10,7 +10,9 @@ import { readLabels } from './account-labels.ts'
 import type { Effect } from './effect.ts'
 import { locationOf, planFlagLabels } from './messages.ts'
 
-/** `ChangingProvider.addMessage` on Gmail. What it keeps as the time of receipt is the Date of the message, or now. */
+/**
+ * `ChangingProvider.addMessage` on Gmail, which keeps the Date of the message, or the present, as the time of receipt.
+ */
 export async function addMessage(
   api: GmailApi,
   effect: Effect,

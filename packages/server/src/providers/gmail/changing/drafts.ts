@@ -48,8 +48,8 @@ export async function addDraft(
 }
 
 /**
- * The draft that an earlier try added. The search may not know it yet, or not by its Message-ID, so the newest drafts are
- * looked through as well.
+ * The draft that an earlier try added. The search may not find it yet, or not by its Message-ID, so the newest drafts
+ * are looked through as well.
  */
 async function findAdded(api: GmailApi, { message, mark }: NewDraft): Promise<DraftRef | null> {
   const query = queryOf(message.internetMessageId)
@@ -120,7 +120,7 @@ export async function removeDraft(api: GmailApi, effect: Effect, draft: DraftRem
   )
 }
 
-/** Adds or replaces a draft. One whose thread is gone gets another. */
+/** Adds or replaces a draft. A draft whose thread is gone gets another. */
 function write(
   api: GmailApi,
   to: { method: 'POST' | 'PUT'; path: string },
@@ -135,7 +135,10 @@ function write(
   }))
 }
 
-/** What Gmail has made of the message that was written; null where it has another content by now, or cannot say. */
+/**
+ * Describes the message that Gmail has made of the written one; `message` is null if the draft has other content by
+ * now, or cannot be read.
+ */
 async function describe(api: GmailApi, { id, message: ref }: DraftRef): Promise<AddedMessage> {
   const location = locationOf(ref.id)
   const message = await readMessage(api, ref.id, id).catch((error: unknown) => {
@@ -167,7 +170,7 @@ async function readMessage(api: GmailApi, key: string, draftKey: string): Promis
   })
 }
 
-/** The id of a draft; that of one which the index knows only by its content is looked for. */
+/** The id of a draft, which is searched for if the index has only its content. */
 async function findDraftKey(
   api: GmailApi,
   { draftKey, former }: Pick<KnownDraft, 'draftKey' | 'former'>,

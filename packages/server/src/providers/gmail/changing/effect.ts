@@ -1,7 +1,7 @@
 import { ProviderFailure, restate } from '../../failure.ts'
 import type { AskOptions, GmailApi, GmailRequest, PartOutcome } from '../api.ts'
 
-/** The requests of one call that change something, so that its failure can say whether anything was changed. */
+/** The requests of one call that change something, so that its failure can report whether anything was changed. */
 export interface Effect {
   ask<T>(request: GmailRequest<T>): Promise<T>
   /** Several at once, each by itself. */
@@ -10,7 +10,7 @@ export interface Effect {
   run<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Does what changes something. What it throws says whether it changed nothing at all. */
+/** Runs work that changes something. Its failures report whether nothing was changed at all. */
 export async function changing<T>(api: GmailApi, work: (effect: Effect) => Promise<T>): Promise<T> {
   const { effect, describe } = openEffect(api)
   try {
@@ -20,7 +20,7 @@ export async function changing<T>(api: GmailApi, work: (effect: Effect) => Promi
   }
 }
 
-/** The same for what is done in batches. */
+/** The same for work in batches. */
 export async function* changingInBatches<T>(
   api: GmailApi,
   work: (effect: Effect) => AsyncGenerator<T, void, void>,

@@ -47,7 +47,7 @@ export function queryOf(internetMessageId: string): string | null {
   return SEARCHABLE.test(internetMessageId) ? `rfc822msgid:${internetMessageId.slice(1, -1)}` : null
 }
 
-/** The headers of messages; those that are gone are left out. */
+/** The headers of messages, without messages that are gone. */
 export async function readHeaders(api: GmailApi, keys: readonly string[]): Promise<Message[]> {
   const read: Message[] = []
   for (let at = 0; at < keys.length; at += BATCH_PARTS_MAX) {

@@ -41,8 +41,8 @@ export async function requireMailboxOf(
 }
 
 /**
- * `ChangingProvider.renameMailbox` on Gmail, where each label has its whole path as its name. Those below it come first,
- * so that a change which was interrupted goes on when it is asked for again.
+ * `ChangingProvider.renameMailbox` on Gmail, where each label has its whole path as its name. Labels below it come
+ * first, so that an interrupted change goes on when the call is repeated.
  */
 export async function renameMailbox(
   api: GmailApi,
@@ -59,7 +59,7 @@ export async function renameMailbox(
   const path = pathBelow(before, parentKey, to.name ?? renamed.name)
   const former = before.all.find(({ id }) => id === key)?.name ?? renamed.path
   if (path === former) return []
-  // From `a` to `a/b`, what is below `a/b` was moved by a try that was interrupted.
+  // From `a` to `a/b`, labels below `a/b` were moved by an interrupted try.
   const isMoved = (name: string) => path.startsWith(`${former}/`) && name.startsWith(`${path}/`)
   const below = before.all.filter(({ name }) => name.startsWith(`${former}/`) && !isMoved(name))
   if (parentKey === key || below.some(({ id }) => id === parentKey))

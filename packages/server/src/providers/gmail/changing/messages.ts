@@ -19,7 +19,7 @@ import { UNITS } from '../units.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { type AccountLabels, readLabels } from './account-labels.ts'
 
-/** Labels that one request adds, and those that it removes (messages.modify). */
+/** Labels that one request may add, and that it may remove (messages.modify). */
 const LABELS_PER_REQUEST_MAX = 100
 
 /** Labels by their ids. */
@@ -36,7 +36,7 @@ export function changeFlags(
 ): AsyncGenerator<ChangedBatch, void, void> {
   return changingInBatches(api, async function* (effect) {
     const labels = planFlagLabels(change)
-    // Gmail keeps no mark of what was answered or forwarded.
+    // Gmail keeps no mark of answered or forwarded messages.
     if (labels.add.length + labels.remove.length === 0) return
     yield* modifyAll(api, effect, at, await readLabels(api), () => labels)
   })
@@ -128,7 +128,7 @@ export function removeMessages(api: GmailApi, at: MessageSet): AsyncGenerator<Re
   })
 }
 
-/** The key of a message is valid whatever happens to the history. */
+/** The location of a message, whose key stays valid with any history. */
 export function locationOf(key: MessageKey): NewLocation {
   return { source: SOURCE, key, isValidUnder: () => true, firstCursor: null }
 }
@@ -140,8 +140,8 @@ function requireSettable({ known }: AccountLabels, id: string): void {
 }
 
 /**
- * Changes each message by a request of its own, in batches: messages.batchModify says neither which labels a message has
- * then, nor whether there is such a message.
+ * Changes each message by a request of its own, in batches: messages.batchModify returns neither the labels that a
+ * message has then, nor whether there is such a message.
  * @param planFor given the labels that a message has, or null if they were not read
  */
 async function* modifyAll(
@@ -201,7 +201,7 @@ async function readStates(api: GmailApi, keys: readonly string[]): Promise<Map<s
   return new Map(done.map(({ key, value }) => [key, value.labelIds]))
 }
 
-/** What became of the parts of a batch. `failure`: why some of them failed. */
+/** Sorts the parts of a batch by their outcome. `failure` is the reason why some of them failed. */
 export function sortOut<T>(keys: readonly string[], outcomes: ReadonlyArray<PartOutcome<T>>) {
   const done: Array<{ key: string; value: T }> = []
   const gone: string[] = []

@@ -109,7 +109,7 @@ describe('a draft that is replaced', () => {
   })
 })
 
-describe('what was found in a mailbox', () => {
+describe('a message found in a mailbox', () => {
   const raws = letters(4).map(({ raw }) => raw)
   const known = { former: null, draftKey: null, internetMessageId: '<draft@example.com>' }
 

@@ -33,15 +33,15 @@ export async function appendMessage(
     ],
     literal: { byteLength: message.byteLength, open: () => message.open() },
   })
-  const told = readAppendUid(attributes)
-  const location = told
-    ? locationOf(mailboxKey, told.uidValidity, told.uid)
+  const appended = readAppendUid(attributes)
+  const location = appended
+    ? locationOf(mailboxKey, appended.uidValidity, appended.uid)
     : await locateAppended(tracked, mailboxKey, message)
   const threadId = await findThread(tracked, mailboxKey, location)
   return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId, message: null }
 }
 
-/** The thread that the server put the message into; null if it keeps no threads, or cannot say now. */
+/** The thread that the server put the message into; null if it keeps no threads, or cannot return it now. */
 async function findThread(
   tracked: TrackedMailboxes,
   mailboxKey: string,
@@ -62,7 +62,7 @@ async function findThread(
   }
 }
 
-/** Without UIDPLUS: the newest message with the Message-ID and the size. */
+/** Finds an appended message without UIDPLUS: the newest one with the Message-ID and the size. */
 async function locateAppended(tracked: TrackedMailboxes, mailboxKey: string, message: NewMessage) {
   try {
     const found = await findByMessageId(tracked, mailboxKey, message.internetMessageId, [])

@@ -27,7 +27,7 @@ interface Facts {
 
 /**
  * Moves at most `UIDS_PER_CHANGE` messages of the open source on a server without MOVE. An earlier try may have ended
- * between the copy and the removal, so what the target already has a copy of is only removed.
+ * between the copy and the removal, so messages of which the target already has a copy are only removed.
  */
 export async function copyAndRemove(
   tracked: TrackedMailboxes,
@@ -41,40 +41,40 @@ export async function copyAndRemove(
   const before = await findCopies(tracked, originals, targetKey)
   await openSource(tracked, at, { isFresh: false })
   const toCopy = present.filter(uid => !before.copies.uids.has(uid))
-  const told: CopiedUids = { uidValidity: 0, uids: new Map() }
+  const reported: CopiedUids = { uidValidity: 0, uids: new Map() }
   for (const { set } of uidSets(toCopy, UIDS_PER_CHANGE)) {
     const { attributes } = await effect.run({
       name: 'UID COPY',
       arguments: [{ type: 'SEQUENCE', value: set }, wireNameOf(tracked, targetKey)],
     })
-    readCopyUid(attributes, told, UIDS_PER_CHANGE)
+    readCopyUid(attributes, reported, UIDS_PER_CHANGE)
   }
   // A message that COPYUID does not name was gone when it was to be copied.
-  const isTold = connection.has('UIDPLUS') && told.uids.size > 0
+  const isReported = connection.has('UIDPLUS') && reported.uids.size > 0
   let found = before.copies
-  if (!isTold && toCopy.length > 0) {
+  if (!isReported && toCopy.length > 0) {
     found = await requireCopies(tracked, originals, targetKey, before.exists + toCopy.length)
     await openSource(tracked, at, { isFresh: false })
   }
-  const moved = isTold ? present.filter(uid => found.uids.has(uid) || told.uids.has(uid)) : present
+  const moved = isReported ? present.filter(uid => found.uids.has(uid) || reported.uids.has(uid)) : present
   await removeFromOpen(connection, effect, moved)
   const there = new Set(moved)
   return toBatch(
     moved,
-    isTold ? together(found, told) : found,
+    isReported ? together(found, reported) : found,
     targetKey,
     at.uids.filter(uid => !there.has(uid)),
   )
 }
 
-/** Adds the copies that a search found to those that COPYUID names. */
-function together(found: CopiedUids, told: CopiedUids): CopiedUids {
-  // Under another numbering of the target, what was found is there, but its number is not known.
-  if (found.uidValidity !== told.uidValidity) return told
-  return { ...told, uids: new Map([...found.uids, ...told.uids]) }
+/** Adds the copies that a search found to the ones that COPYUID names. */
+function together(found: CopiedUids, reported: CopiedUids): CopiedUids {
+  // Under another numbering of the target, the found copies exist, but their numbers are unknown.
+  if (found.uidValidity !== reported.uidValidity) return reported
+  return { ...reported, uids: new Map([...found.uids, ...reported.uids]) }
 }
 
-/** What tells messages of the open mailbox apart, in the order of their UIDs. */
+/** Facts by which messages of the open mailbox can be told apart, in the order of their UIDs. */
 async function readFacts({ connection }: TrackedMailboxes, uids: readonly number[]): Promise<Facts[]> {
   const facts = new Map<number, Facts>()
   const items = [
@@ -93,8 +93,8 @@ async function readFacts({ connection }: TrackedMailboxes, uids: readonly number
 }
 
 /**
- * Throws if the target lacks copies that a server says it has made, since the originals are removed next. That it has
- * grown is enough: some servers give a copy another time. @returns the copies that are found
+ * Throws if the target lacks copies that a server claims to have made, since the originals are removed next. Its growth
+ * is proof enough: some servers give a copy another time. @returns the copies that are found
  */
 async function requireCopies(
   tracked: TrackedMailboxes,
@@ -106,7 +106,7 @@ async function requireCopies(
   if (exists < existsMin && originals.some(({ uid }) => !copies.uids.has(uid)))
     throw new ProviderFailure(
       'unavailable',
-      'The server says that it copied messages, but does not have them.',
+      'The server claims to have copied messages, but does not have them.',
     )
   return copies
 }

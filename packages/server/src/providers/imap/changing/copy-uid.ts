@@ -11,8 +11,8 @@ export interface CopiedUids {
 }
 
 /**
- * Adds what an answer says in COPYUID, unless it cannot be true. `countMax`: a longer list is wrong. So are two messages
- * under one number.
+ * Adds the numbers in COPYUID of an answer, unless they cannot be right: more than `countMax`, or two messages under
+ * one number.
  */
 export function readCopyUid(
   attributes: ImapAttributeList | undefined,
@@ -41,7 +41,7 @@ function expand(set: string | null, countMax: number): number[] | null {
   return uids
 }
 
-/** The numbers of APPENDUID for one message; null if the server does not tell them. */
+/** The numbers of APPENDUID for one message; null if the answer has none. */
 export function readAppendUid(
   attributes: ImapAttributeList | undefined,
 ): { uidValidity: number; uid: number } | null {
@@ -52,7 +52,7 @@ export function readAppendUid(
   return uidValidity && uid ? { uidValidity, uid } : null
 }
 
-/** Makes the batch of messages that COPYUID says are in the target. */
+/** Makes the batch of messages that are in the target according to COPYUID. */
 export function toBatch(
   moved: readonly number[],
   { uidValidity, uids }: CopiedUids,

@@ -59,7 +59,10 @@ export async function replaceDraft(
       withoutCopies(await findGenerations(tracked, draft), draft).length > 0 ||
       (await hasFormer(tracked, draft))
     if (!isFormerThere) return { type: 'lost' }
-    throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
+    throw new ProviderFailure(
+      'unavailable',
+      'The server claims to have taken the draft, but does not have it.',
+    )
   }
   let isSettled = true
   try {
@@ -91,7 +94,7 @@ export async function removeDraft(
   await removeFound(tracked, effect, others)
 }
 
-/** Removes the content that the index knows, unless another message has its number by now. */
+/** Removes the content that the index has, unless another message has its number by now. */
 async function removeKnown(
   tracked: TrackedMailboxes,
   effect: Effect,
@@ -176,7 +179,7 @@ function toAdded({ mailboxKey }: NewDraft, location: NewLocation): AddedMessage 
   return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId: null, message: null }
 }
 
-/** Whether the server has what it said that it took. */
+/** Whether the server has the message that it claims to have taken. */
 async function isThere(
   tracked: TrackedMailboxes,
   draft: NewDraft,
@@ -201,7 +204,7 @@ async function hasFormer(
   return (await searchPresent(tracked.connection, [uid])).length > 0
 }
 
-/** Removes what the new content replaced: the lower generations, and the message that the index knows. */
+/** Removes the contents that the new one replaced: the lower generations, and the message that the index has. */
 async function removeFormer(
   tracked: TrackedMailboxes,
   effect: Effect,

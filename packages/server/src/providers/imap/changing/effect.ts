@@ -4,13 +4,13 @@ import type { Command } from '../command.ts'
 import type { ImapConnection } from '../connection.ts'
 import { toFailure } from '../failure.ts'
 
-/** The commands of one call that change something, so that its failure can say whether anything was changed. */
+/** The commands of one call that change something, so that its failure can report whether anything was changed. */
 export interface Effect {
   /** Runs a command that changes something. */
   run(command: Command): Promise<ImapResponse>
 }
 
-/** Does what changes something. What it throws says whether it changed nothing at all. */
+/** Runs work that changes something. Its failures report whether nothing was changed at all. */
 export async function changing<T>(
   connection: ImapConnection,
   work: (effect: Effect) => Promise<T>,
@@ -23,7 +23,7 @@ export async function changing<T>(
   }
 }
 
-/** The same for what is done in batches. */
+/** The same for work in batches. */
 export async function* changingInBatches<T>(
   connection: ImapConnection,
   work: (effect: Effect) => AsyncGenerator<T, void, void>,

@@ -10,7 +10,7 @@ const LOOKED_AT_MAX = 10 * FOUND_MESSAGES_MAX
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 
-/** A message as it was found, with what tells it from others of the same Message-ID. */
+/** A message as it was found, with the facts that set it apart from others of the same Message-ID. */
 export interface FoundUid extends FoundMessage {
   uid: number
   size: number

@@ -39,7 +39,7 @@ export function changeFlags(
   })
 }
 
-/** Messages that are as they were although the server says that it has changed them. */
+/** Messages that did not change although the server claims so. */
 interface Kept {
   count: number
   /** Whether another client changed one of them meanwhile. */
@@ -52,7 +52,7 @@ export interface Store {
   flags: string[]
 }
 
-/** The STOREs of a change. Throws `unsupported` for what the mailbox does not keep. */
+/** The STOREs of a change. Throws `unsupported` for marks that the mailbox does not keep. */
 export function planStores(change: FlagChange, opened: Selected): Store[] {
   const added = (change.addCategories ?? []).map(keywordOf)
   const removed = (change.removeCategories ?? []).flatMap(category => keywordsOf(category, opened))
@@ -93,11 +93,11 @@ async function storeSet(
     await connection.run({ name: 'NOOP' })
     await storeAll(effect, stores, missing(uids, seen), seen)
   }
-  // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
+  // RFC 9051 section 6.4.6: a server need not report messages that a STORE did not change.
   await askFlags(connection, missing(uids, seen), seen)
   const again = uids.filter(uid => !isAsWanted(seen.get(uid), change))
   if (again.length > 0) {
-    // Another client may have changed these at the same moment, or the server showed what was before.
+    // Another client may have changed these at the same moment, or the server showed their former flags.
     const before = new Map(seen)
     for (const uid of again) seen.delete(uid)
     await connection.run({ name: 'NOOP' })
@@ -125,7 +125,7 @@ async function askFlags(
   if (refusal) throw refusal
 }
 
-/** Whether a message has the flags that a change sets. One that is gone needs none. */
+/** Whether a message has the flags that a change sets. A message that is gone needs none. */
 function isAsWanted(message: ChangedMessage | undefined, { isRead, isFlagged }: FlagChange): boolean {
   if (!message) return true
   const { flags } = message

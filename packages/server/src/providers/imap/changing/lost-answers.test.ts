@@ -84,7 +84,7 @@ describe('a lost answer', () => {
     expect(mailbox).toMatchObject({ key: 'Projects', path: 'Projects' })
   })
 
-  test('to what only looks leaves nothing changed', async () => {
+  test('to a command that only reads leaves nothing changed', async () => {
     await using arranged = await arrange()
     const keys = await arranged.world.deliver(letters(1))
     loseAnswer(arranged.proxy, /^SELECT/)

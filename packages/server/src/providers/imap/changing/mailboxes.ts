@@ -16,7 +16,7 @@ interface Tree {
   mailboxes: ArrangedMailbox[]
 }
 
-/** The pause before a server is asked again for a list that seems to be late. */
+/** The pause before a list that seems to be late is requested again. */
 const LATE_MS = 1_000
 
 const NAME_BY_ROLE: Readonly<Record<NeededRole, string>> = { trash: 'Trash', sent: 'Sent', drafts: 'Drafts' }
@@ -109,9 +109,9 @@ export async function renameMailbox(
   if (!found && (await isThere(after, from)))
     throw new ProviderFailure(
       'unavailable',
-      'The server says that it renamed the mailbox, but has it under its former name.',
+      'The server claims to have renamed the mailbox, but has it under its former name.',
     )
-  // What is not listed yet is found by the next sync.
+  // Mailboxes that are not listed yet are found by the next sync.
   return moved.flatMap(({ mailbox, wireName }) => {
     const listed = found && findByName(after, found.wireName + wireName.slice(from.length))
     return listed ? [{ formerKey: mailbox.key, mailbox: listed.mailbox }] : []
@@ -228,7 +228,7 @@ async function create(tree: Tree, effect: Effect, creation: Creation): Promise<s
     const { separator } = findByKey(tree, 'INBOX')
     const isElsewhere = parentKey === null && tree.namespaces.personalPrefix === '' && separator !== null
     if (!isElsewhere || connection.isClosed || !isRefusal(error)) throw error
-    // Some servers keep everything below INBOX, and do not say so.
+    // Some servers keep everything below INBOX without announcing it.
     return createAt(tree, effect, `INBOX${separator}${encodeMailboxName(name)}`, creation)
   })
   await accepts(connection, () => effect.run({ name: 'SUBSCRIBE', arguments: [created] }))

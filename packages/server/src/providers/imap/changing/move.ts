@@ -98,15 +98,15 @@ async function* moveSet(
     if (moved.length > 0) yield toBatch(moved, copied, targetKey, [])
     throw failure
   }
-  const told = present.filter(uid => copied.uids.has(uid))
-  if (told.length === present.length) return yield toBatch(present, copied, targetKey, gone)
-  // The server may tell only now which messages left.
+  const reported = present.filter(uid => copied.uids.has(uid))
+  if (reported.length === present.length) return yield toBatch(present, copied, targetKey, gone)
+  // The server may report only now which messages left.
   await connection.run({ name: 'NOOP' })
-  const untold = present.filter(uid => !copied.uids.has(uid))
-  const kept = new Set(await searchKept(connection, untold))
-  const left = untold.filter(uid => !kept.has(uid))
-  const isTold = connection.has('UIDPLUS') && (told.length > 0 || !connection.takeNotice().gone)
-  const moved = isTold ? told : [...told, ...left].toSorted((a, b) => a - b)
-  yield toBatch(moved, copied, targetKey, isTold ? [...gone, ...left] : gone)
+  const unreported = present.filter(uid => !copied.uids.has(uid))
+  const kept = new Set(await searchKept(connection, unreported))
+  const left = unreported.filter(uid => !kept.has(uid))
+  const isReported = connection.has('UIDPLUS') && (reported.length > 0 || !connection.takeNotice().gone)
+  const moved = isReported ? reported : [...reported, ...left].toSorted((a, b) => a - b)
+  yield toBatch(moved, copied, targetKey, isReported ? [...gone, ...left] : gone)
   requireNoneKept(kept.size)
 }

@@ -22,7 +22,7 @@ function sayBefore(proxy: ChaosProxy, command: RegExp, lines: string[]): void {
   }
 }
 
-describe.concurrent('what a server does not keep', () => {
+describe.concurrent('a mark that a server does not keep', () => {
   test('is refused before anything is changed', async () => {
     await using arranged = await arrange({
       rewrite: line => line.replace(/\[PERMANENTFLAGS .*\\\*\)\]/, '[PERMANENTFLAGS (\\Seen \\Deleted)]'),
@@ -75,7 +75,7 @@ test.concurrent('keys of a mailbox without a cursor, which may be void, are neit
 })
 
 describe.concurrent('answers that lie or are missing', () => {
-  test('flags are asked for if STORE does not tell them', async () => {
+  test('flags are fetched if STORE does not return them', async () => {
     await using arranged = await arrange()
     const { proxy } = arranged
     proxy.faults = {
@@ -116,8 +116,8 @@ describe.concurrent('answers that lie or are missing', () => {
   })
 })
 
-describe.concurrent('a mark beside those of another client', () => {
-  test('is made again where the server tells once what was before', async () => {
+describe.concurrent('a mark beside the marks of another client', () => {
+  test('is made again if the server once returns the former flags', async () => {
     await using arranged = await arrange()
     const keys = await arranged.world.deliver(letters(300))
     await using account = await arranged.connect()
@@ -155,26 +155,26 @@ describe.concurrent('a mark beside those of another client', () => {
   })
 })
 
-describe.concurrent('a server that tells late which messages left', () => {
+describe.concurrent('a server that reports late which messages left', () => {
   /** Shows the messages until the next NOOP after the command. */
   function tellLate({ proxy }: { proxy: ChaosProxy }, command: RegExp, keys: readonly number[]): void {
-    const untold: string[] = []
+    const unreported: string[] = []
     proxy.faults = {
       hiddenCodes: ['COPYUID'],
       rewrite(line) {
         const last = proxy.stats.lines.at(-1) ?? ''
         if (command.test(last) && /^\* (?:\d+ EXPUNGE|VANISHED)/.test(line)) {
-          untold.push(line)
+          unreported.push(line)
           return null
         }
-        if (untold.length === 0) return line
-        if (last === 'NOOP' && TAGGED.test(line)) return [...untold.splice(0), line].join('\r\n')
+        if (unreported.length === 0) return line
+        if (last === 'NOOP' && TAGGED.test(line)) return [...unreported.splice(0), line].join('\r\n')
         return line.replace(/^(\* ESEARCH .*\bUID\b).*/, `$1 ALL ${keys.join(',')}`)
       },
     }
   }
 
-  test('has moved them, wherever they are', async () => {
+  test('has moved them, without their new locations', async () => {
     await using arranged = await arrange()
     await arranged.world.createMailbox('Kept')
     const keys = await arranged.world.deliver(letters(3))

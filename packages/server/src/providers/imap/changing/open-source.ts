@@ -6,10 +6,10 @@ import { type TrackedMailboxes, isRenumbered, rememberChange, toUids, wireNameOf
 import type { Selected } from '../open-mailbox.ts'
 
 /**
- * Opens a source for changing it, if it is not open already, and makes sure that it is numbered as its cursor says. One
- * without a cursor is about to be read from the beginning: what numbering its keys are of is not known.
- * @param isFresh whether the server is asked for news first: it ignores messages that it has not reported to this
- *   session yet (RFC 9051 section 7.4.1)
+ * Opens a source for changing it, if it is not open already, and makes sure that it has the numbering of its cursor. A
+ * source without a cursor is about to be read from the beginning: the numbering of its keys is unknown.
+ * @param isFresh whether news are requested first: a server ignores messages that it has not reported to this session
+ *   yet (RFC 9051 section 7.4.1)
  */
 export async function openSource(
   tracked: TrackedMailboxes,

@@ -15,7 +15,7 @@ import { requireReadable, withoutOthers } from './without-others.ts'
 const OTHERS_MAX = 10_000
 /** Other clients may mark more at the same time. */
 const ROUNDS_MAX = 5
-/** Pauses before a server is asked again for messages that it shows although they have left. */
+/** Pauses before another search for messages that the server shows although they have left. */
 const LATE_MS = [0, 1_000]
 
 const atom = (value: string) => ({ type: 'ATOM', value })
@@ -57,7 +57,7 @@ export async function removeFromOpen(
   return { removed: [...removed], gone: uids.filter(uid => !removed.has(uid)) }
 }
 
-/** Those of ascending UIDs that have not left the open mailbox. A server may tell a session late which have. */
+/** The given UIDs, ascending, that have not left the open mailbox. A server may report late to a session which have. */
 export async function searchKept(connection: ImapConnection, uids: readonly number[]): Promise<Uint32Array> {
   let kept = await searchPresent(connection, uids)
   for (const pauseMs of LATE_MS) {
@@ -69,7 +69,7 @@ export async function searchKept(connection: ImapConnection, uids: readonly numb
   return kept
 }
 
-/** Throws if a server says that messages left a mailbox which are still there. */
+/** Throws if messages are still in a mailbox although the server claims that they left. */
 export function requireNoneKept(count: number): void {
   if (count > 0) throw new ProviderFailure('rejected', `The server keeps ${count} of the messages.`)
 }
@@ -86,10 +86,10 @@ async function expungeByUid(
 }
 
 /**
- * Removes by EXPUNGE, which removes everything that is marked as deleted (RFC 3501 section 6.4.3): what others marked is
- * unmarked before and marked again afterwards. Of what they mark in the moment between the last look and the EXPUNGE
- * nothing can be known; servers without UIDPLUS leave no other way. A connection that breaks meanwhile leaves messages
- * unmarked, so that none is lost.
+ * Removes by EXPUNGE, which removes everything that is marked as deleted (RFC 3501 section 6.4.3): messages that others
+ * marked are unmarked before and marked again afterwards. Marks that they set between the last look and the EXPUNGE go
+ * unnoticed; servers without UIDPLUS leave no other way. A connection that breaks meanwhile leaves messages unmarked,
+ * so that none is lost.
  */
 async function expungeAlone(
   connection: ImapConnection,
@@ -128,7 +128,7 @@ async function expungeAlone(
   }
 }
 
-/** Marks messages as deleted. @returns those of them that the mailbox has */
+/** Marks messages as deleted. @returns the ones that the mailbox has */
 async function markPresent(
   connection: ImapConnection,
   effect: Effect,
@@ -147,9 +147,9 @@ async function markPresent(
       },
     })
   }
-  // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
-  const untold = uids.filter(uid => !present.has(uid))
-  for (const uid of untold.length > 0 ? await searchPresent(connection, untold) : []) present.add(uid)
+  // RFC 9051 section 6.4.6: a server need not report messages that a STORE did not change.
+  const unreported = uids.filter(uid => !present.has(uid))
+  for (const uid of unreported.length > 0 ? await searchPresent(connection, unreported) : []) present.add(uid)
   return uids.filter(uid => present.has(uid))
 }
 

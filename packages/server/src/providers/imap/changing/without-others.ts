@@ -6,11 +6,11 @@ import type { Selected } from '../open-mailbox.ts'
 import { numbered, placeOf, recogniseMessages } from '../same-messages.ts'
 
 /**
- * Sets UIDs apart under which the open source has other messages than the index knows. A server that comes back from a
- * backup ends its connections, so what was recognised stays so while the mailbox is open.
- * @param isExact whether each message is asked about. Otherwise one that was recognised vouches for all with lower UIDs,
- *   and messages that came after the mailbox was opened need nobody to vouch for them
- * @returns `unreadableCount`: messages that are left out because the server does not say which they are. Pass it to
+ * Separates UIDs under which the open source has other messages than the index. A server that comes back from a backup
+ * ends its connections, so a recognised message stays so while the mailbox is open.
+ * @param isExact whether each message is checked. Otherwise a recognised message vouches for all with lower UIDs, and
+ *   messages that came after the mailbox was opened need no check
+ * @returns `unreadableCount`: messages that are left out because the server does not identify them. Pass it to
  *   `requireReadable` once the others are done
  */
 export async function withoutOthers(
@@ -36,7 +36,7 @@ export async function withoutOthers(
   return { uids: uids.filter(uid => !left.has(uid)), others, unreadableCount: unreadable.length }
 }
 
-/** Throws if messages were left out of a change because the server does not say which they are. */
+/** Throws if messages were left out of a change because the server does not identify them. */
 export function requireReadable(count: number): void {
   if (count > 0)
     throw new ProviderFailure(

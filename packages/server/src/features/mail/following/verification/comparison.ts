@@ -21,7 +21,7 @@ const VERSION_AT = 14
 export interface Candidate {
   wasListed: boolean
   receivedAt: Date | null
-  /** Whether its header was that of another message. */
+  /** Whether its header belonged to another message. */
   isOther: boolean
 }
 
@@ -30,13 +30,14 @@ interface Beginning {
   cursor: Cursor
   uidMax: number
   messageId: string
-  /** Since when the numbers of the source were under suspicion; null if they were not. */
+  /** Time since which the numbers of the source were under suspicion; null if they were not. */
   suspectedAt: string | null
 }
 
 /**
- * One comparison of a source with the index, page by page: first what the provider lists, then what only the index has.
- * Between two pages anything else may happen, on other connections too. It keeps a few bytes for each message.
+ * One comparison of a source with the index, page by page: first the messages that the provider lists, then the ones
+ * that only the index has. Between two pages anything else may happen, on other connections too. It keeps a few bytes
+ * for each message.
  */
 export class Comparison {
   readonly followed: FollowedSource
@@ -45,7 +46,7 @@ export class Comparison {
   readonly candidates = new Map<MessageKey, Candidate>()
   /** Messages of numbered mailboxes without a number. */
   readonly unplaced = new Set<string>()
-  /** Counts of what seems to differ beyond the candidates, by mailbox. */
+  /** Counts of the messages that seem to differ beyond the candidates, by mailbox. */
   readonly beyond: Map<string, ComparedCounts>
   /** Whether there were more differences than are kept. */
   isCapped = false
@@ -66,7 +67,7 @@ export class Comparison {
     this.#candidatesMax = candidatesMax
   }
 
-  /** Since when the numbers of the source were under suspicion as it began. */
+  /** Time since which the numbers of the source were under suspicion when the comparison began. */
   get suspectedAt(): string | null {
     return this.#beginning?.suspectedAt ?? null
   }
@@ -162,7 +163,7 @@ async function findUidMax(db: Db, mailboxId: string | null): Promise<number> {
   return Number(rows[0]?.uid ?? 0)
 }
 
-/** What the provider says of a message, in our terms. Mailboxes that are not ours are left out. */
+/** A message's state at the provider, in our terms. Mailboxes that are not ours are left out. */
 export function placedAs(
   { mailboxes }: Pick<Session, 'mailboxes'>,
   flags: RemoteFlags | null,

@@ -9,7 +9,7 @@ export interface Placed {
   mailboxIds: readonly string[]
 }
 
-/** Whether the index says what the provider says. Null: it is not there. */
+/** Whether the index equals the provider. Null stands for a message that is not there. */
 export function isEqual(listed: Placed | null, indexed: Placed | null): boolean {
   if (!listed || !indexed) return listed === indexed
   return isSameFlags(listed.flags, indexed.flags) && isSameSet(listed.mailboxIds, indexed.mailboxIds)

@@ -8,7 +8,7 @@ import type { Session } from '../session.ts'
 import { findCursor } from '../source-store.ts'
 import type { Placed } from './differences.ts'
 
-/** A message of the index, and what it is told from others by. */
+/** A message of the index, with the marks that set it apart from others. */
 export interface Indexed extends Placed {
   receivedAt: Date
   size: number | null
@@ -31,7 +31,7 @@ interface IndexedRow {
 
 const toldBy = sql.raw('message.received_at, size::float8 as size')
 
-/** What the index has under keys of a source, without messages that are missing or wait to be recognised. */
+/** Finds the indexed messages under keys of a source, without messages that are missing or wait to be recognised. */
 export async function findIndexed(
   db: Db,
   accountId: string,
@@ -66,7 +66,7 @@ function indexedOf(row: IndexedRow): Indexed {
   }
 }
 
-/** Those of indexed messages that are others at the provider. Messages with lasting keys never are. */
+/** Finds the indexed messages whose keys belong to other messages at the provider. Lasting keys never do. */
 export async function findOthers(
   { db, owned, provider, progressed }: Session,
   { source }: FollowedSource,

@@ -44,7 +44,7 @@ describe('verification that is interrupted or disturbed', () => {
   test.each<[string, Pause | null]>([
     ['a pause', { seconds: 600, reason: 'for a test' }],
     ['a slice', null],
-  ])('goes on with what it has read when the pass that settles it is broken off for %s', async (_, pause) => {
+  ])('continues where it was when the pass that settles it is broken off for %s', async (_, pause) => {
     await using database = await openTestDatabase()
     const { db } = database
     const { server, world } = openInbox(5)
@@ -101,7 +101,7 @@ describe('verification that is interrupted or disturbed', () => {
     expect(mustPass).toEqual([true, true, true, true, false])
   })
 
-  test('continues a comparison after a broken connection with what it has read', async () => {
+  test('continues a comparison after a broken connection where it was', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const { server, world } = openInbox(20)

@@ -11,7 +11,7 @@ const keys = fc.array(
   { maxLength: 200 },
 )
 
-test('a set of keys holds what was added to it, and nothing else', () => {
+test('a set of keys holds the added keys, and no others', () => {
   fc.assert(
     fc.property(keys, keys, (added, others) => {
       const [set, model] = [new KeySet(), new Set<number | string>()]

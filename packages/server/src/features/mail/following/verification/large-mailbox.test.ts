@@ -50,7 +50,7 @@ function listed(uid: number): ListedMessage {
 }
 
 const notAsked = () => {
-  throw new Error('A comparison does not ask for it')
+  throw new Error('A comparison does not call it')
 }
 
 /** A server whose mailbox holds the numbers from 1, and is made up as it is read. */
@@ -119,7 +119,7 @@ function countingStatements(): KyselyPlugin & { count: number } {
   }
 }
 
-test('a large mailbox is compared with few statements and little memory, and what differs is found', async () => {
+test('a large mailbox is compared with few statements and little memory, and its differences are found', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const owned = await ownAccount(db)

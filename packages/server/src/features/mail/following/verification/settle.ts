@@ -47,9 +47,10 @@ export class PassUnfinished extends Error {
 }
 
 /**
- * Finds out which candidates are differences. The mailbox may have changed since it was listed, so each round first makes
- * an ordinary pass and then asks the provider again. What differs in two rounds, the last of which ended with a source
- * that has not changed since its cursor, differs for certain: the cursor says that the index should equal it.
+ * Finds out which candidates are differences. The mailbox may have changed since it was listed, so each round first
+ * makes an ordinary pass and then looks up the candidates at the provider again. A candidate that differs in two
+ * rounds, the last of which ended with a source that has not changed since its cursor, differs for certain: at that
+ * cursor, the index should equal the source.
  * @param pass makes an ordinary pass
  * @returns null if the source did not come to rest
  * @throws PassUnfinished
@@ -60,7 +61,7 @@ export async function settleCandidates(
   pass: () => Promise<Passed>,
 ): Promise<Settled | null> {
   const { followed, candidates } = comparison
-  // Copies, so that a connection that breaks here loses nothing of what was read.
+  // Copies, so that a connection that breaks here loses nothing that was read.
   const counts = new Map([...comparison.counts].map(([id, counted]) => [id, { ...counted }]))
   const settled: Settled = { counts, differences: [], others: [], contradicted: [], unanswered: [] }
   let open = new Map(candidates)
@@ -93,7 +94,7 @@ export async function settleCandidates(
         continue
       }
       tally(counts, there && here, here)
-      // A listing that leaves out what is there, or names what is not, may have other faults.
+      // A listing that leaves out existing messages, or names missing ones, may have other faults.
       const isThere = there?.mailboxIds.some(id => counts.has(id)) ?? false
       if (candidate.wasListed ? there === null : isThere) settled.contradicted.push(key)
     }
@@ -103,8 +104,8 @@ export async function settleCandidates(
 }
 
 /**
- * Counts what the comparison did not keep, too. That was not asked about again, so it counts only where something that
- * was kept differs for certain.
+ * Adds the differences that the comparison did not keep. They were not looked up again, so they count only in a mailbox
+ * in which a kept candidate differs for certain.
  */
 function addBeyond(settled: Settled, { isCapped, unplaced, beyond }: Comparison): Settled | null {
   if (!isCapped || settled.contradicted.length > 0) return settled
@@ -128,11 +129,11 @@ function isOutside({ since }: Session, { receivedAt }: Candidate): boolean {
 interface Looked {
   there: Placed | null
   here: Placed | null
-  /** What the provider has there is another message than what the index has. */
+  /** The provider has another message there than the index. */
   isOther: boolean
-  /** The sync has not asked about it since it was marked as changed. */
+  /** The sync has not looked it up since it was marked as changed. */
   isMarked: boolean
-  /** The provider does not say what became of it, so it cannot be compared. */
+  /** The provider does not report its state, so it cannot be compared. */
   isUnreadable: boolean
 }
 

@@ -25,7 +25,7 @@ const TURN_WAIT_MS = 5_000
 const TURN_PAUSE: Pause = { seconds: 20, reason: 'for its turn' }
 /** Comparisons of a mailbox in a row that may contradict themselves before it is left alone for a while. */
 const CONTRADICTED_MAX = 3
-/** Failures in a row, each of which may be that of a connection, after which a comparison is given up. */
+/** Failures in a row, each of which may come from a connection, after which a comparison is given up. */
 const FAILURES_MAX = 3
 /** Passes without a pause that may break off while a comparison is settled, after which it is given up. */
 const UNFINISHED_MAX = 5
@@ -35,7 +35,7 @@ const POSTPONED_SECONDS = 3_600
 /** A source is not compared more often than this because its numbers are under suspicion: a server may rewind them often. */
 const EXAMINED_SECONDS = 3_600
 
-/** What follows: another pass, at once or after a pause, or nothing until something is due. */
+/** The next step: another pass, at once or after a pause, or none until a source is due. */
 export interface Next {
   mustPass: boolean
   pause: Pause | null
@@ -50,8 +50,8 @@ export interface VerificationOptions {
 }
 
 /**
- * Compares the sources of one account with the index when they are due, one after the other, between ordinary passes. What
- * it has read of a source lasts from one connection to the next.
+ * Compares the sources of one account with the index when they are due, one after the other, between ordinary passes.
+ * The part of a source that it has read is kept from one connection to the next.
  */
 export class Verification {
   #place: Place | null = null
@@ -64,7 +64,7 @@ export class Verification {
   readonly #candidatesMax: number
   /** Contradictions in the last comparison, if there were any. */
   #contradicted: { source: string; keys: ReadonlySet<MessageKey>; times: number } | null = null
-  /** When sources under suspicion were last compared, or could not be, by the same clock. */
+  /** Time of the last try to compare sources under suspicion, by the same clock. */
   readonly #examinedAt = new Map<string, number>()
   /** Differences that are not repaired yet. */
   openCount = 0
@@ -74,19 +74,19 @@ export class Verification {
     this.#candidatesMax = candidatesMax
   }
 
-  /** Reads again what is due: somebody may have asked for it. */
+  /** Reads the schedule again, since a comparison may have been requested. */
   forgetSchedule(): void {
     this.#dueAt = null
   }
 
-  /** Begins again with what came under suspicion meanwhile. */
+  /** Begins again with the sources that came under suspicion meanwhile. */
   suspect(): void {
     this.#dueAt = null
     this.#current = null
   }
 
   /**
-   * Reads one slice of what is due. Call it after a pass that got to its end.
+   * Reads one slice of a source that is due. Call it after a complete pass.
    * @returns whether a pass must follow: there is more to do, or to report, since nothing differs any more
    */
   async proceed(
@@ -120,12 +120,12 @@ export class Verification {
     try {
       await this.#compare(session, this.#current, turn, options)
     } catch (error) {
-      // What was read is kept, and settled when a pass has got to its end.
+      // The part that was read is kept, and settled after a complete pass.
       if (error instanceof PassUnfinished && (error.pause || ++this.#unfinished < UNFINISHED_MAX))
         return { mustPass: true, pause: error.pause }
       if (error instanceof FenceLost || findPause(error, session)) throw error
       const isOfConnection = session.signal.aborted || isTransient(error)
-      // The next connection continues with what was read.
+      // The next connection continues with the part that was read.
       if (isOfConnection && ++this.#failures < FAILURES_MAX) throw error
       this.#current = null
       // A comparison that always fails must not keep the account from being followed.
@@ -207,7 +207,7 @@ export class Verification {
     if (isLeft) await this.#postpone(session, followed, { isDoubtful })
   }
 
-  /** Records the counts, and marks what differs, so that the next pass repairs it. */
+  /** Records the counts, and marks the differences, so that the next pass repairs them. */
   async #record(session: Session, comparison: Comparison, settled: Settled): Promise<void> {
     const { followed, unplaced } = comparison
     const { source, mailboxes } = followed
@@ -230,7 +230,7 @@ export class Verification {
         differing.map(({ key }) => ({ source, key })),
       )
       const { suspectedAt, isCapped } = comparison
-      // The other sources come from the same backup, and this one asked only for the headers of what differed.
+      // The other sources come from the same backup, and this one fetched only the headers of messages that differed.
       if (suspectedAt === null && settled.others.length > 0) await recordSuspicion(unit, account.id)
       if (suspectedAt !== null && !isCapped) await clearSuspicion(unit, account.id, source, suspectedAt)
       isSuspect = (await listSuspected(unit.sql, account.id)).has(source)
@@ -248,7 +248,10 @@ export class Verification {
       session.log.warn({ mailboxId: mailboxes[0]?.id, count }, 'The index differed from the provider')
   }
 
-  /** Lets the next pass fetch what the index lacks, and recognise in it the messages that lost their places. */
+  /**
+   * Lets the next pass fetch the messages that the index lacks, and recognise among them the ones that lost their
+   * locations.
+   */
   async #recordLacking(
     unit: UnitOfWork,
     account: MailAccount,
@@ -256,7 +259,7 @@ export class Verification {
     lacking: readonly MessageKey[],
   ): Promise<void> {
     if (unplaced.size === 0 && lacking.length === 0) return
-    // A capped comparison knows only some of the keys, so a message that these do not bring may still be there.
+    // A capped comparison has only some of the keys, so a message that these do not bring may still be there.
     const missed = await missUnplaced(unit, account, followed, isCapped ? null : [...unplaced])
     if (isCapped && missed > 0) return dropCursor(unit, account.id, followed.source)
     await requestFetch(unit, account.id, followed.source, lacking)
