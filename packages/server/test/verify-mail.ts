@@ -8,7 +8,7 @@ import { ProviderFailure } from '../src/providers/failure.ts'
 import type { MailProvider } from '../src/providers/mail.ts'
 import { Verification } from '../src/features/mail/following/verification/verification.ts'
 import type { OwnedAccount } from '../src/accounts/halves/ownership.ts'
-import { Turns } from '../src/sync/turns.ts'
+import { Turns } from '../src/sync/bulk-permits.ts'
 import { openSession, runFrom } from './memory-account.ts'
 import { MemoryServer, memoryMail } from './memory-mail.ts'
 

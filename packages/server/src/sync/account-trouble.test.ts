@@ -18,7 +18,7 @@ import { Keeper } from './keeper.ts'
 import { openMailFollower } from '../features/mail/following/follower.ts'
 import { claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
-import { Turns } from './turns.ts'
+import { Turns } from './bulk-permits.ts'
 
 /** An account whose connection a test decides about. */
 async function openFollowed() {

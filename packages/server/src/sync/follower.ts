@@ -9,7 +9,7 @@ import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { Renewal } from './renewal.ts'
 import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from './bulk-permits.ts'
 
 /** One connection to an owned account, and what it takes to follow the account over it. */
 export interface Following {

@@ -22,7 +22,7 @@ import { pause } from '../processes/nudge.ts'
 import { claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
 import { type MailFollower, openMailFollower } from '../features/mail/following/follower.ts'
 import { Ramp } from './ramp.ts'
-import { Place, Turns } from './turns.ts'
+import { Place, Turns } from './bulk-permits.ts'
 import { addHalves } from '../../test/halves.ts'
 
 const SITES = [

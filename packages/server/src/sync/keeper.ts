@@ -25,7 +25,7 @@ import {
   recordProblem,
   recordRefusedGrant,
 } from './trouble.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from './bulk-permits.ts'
 
 export interface KeeperOptions {
   db: Kysely<Tables>

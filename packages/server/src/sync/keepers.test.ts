@@ -12,7 +12,7 @@ import { Keepers } from './keepers.ts'
 import { openMailFollower } from '../features/mail/following/follower.ts'
 import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
-import { Turns } from './turns.ts'
+import { Turns } from './bulk-permits.ts'
 
 /** Waits, as a quiet server would let it. */
 const watch: MailProvider['watch'] = async (_, seconds, signal) => {

@@ -12,7 +12,7 @@ import type { MailProvider } from '../../../providers/mail.ts'
 import { Keeper } from '../../../sync/keeper.ts'
 import { Ramp } from '../../../sync/ramp.ts'
 import type { RenewalPace } from '../../../sync/renewal.ts'
-import { Place, Turns } from '../../../sync/turns.ts'
+import { Place, Turns } from '../../../sync/bulk-permits.ts'
 import { openMailFollower } from './follower.ts'
 
 /** So rare that within a test only what is asked for or pushed causes a pass. */

@@ -19,7 +19,7 @@ import { findPause, type Pause } from './pause.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, type PassStart, readStart, type Unfinished } from './pass-start.ts'
 import { listCursors } from './source-store.ts'
-import type { Turn } from '../../../sync/turns.ts'
+import type { Turn } from '../../../sync/bulk-permits.ts'
 
 /** How long an account reads older mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000

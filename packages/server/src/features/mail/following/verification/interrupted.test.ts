@@ -7,7 +7,7 @@ import { openTestDatabase } from '../../../../../test/open-database.ts'
 import { openInbox, request, summary, verify, verifyOnce } from '../../../../../test/verify-mail.ts'
 import { ProviderFailure } from '../../../../providers/failure.ts'
 import type { MailProvider } from '../../../../providers/mail.ts'
-import { Place, type Turn, Turns } from '../../../../sync/turns.ts'
+import { Place, type Turn, Turns } from '../../../../sync/bulk-permits.ts'
 import type { Pause } from '../pause.ts'
 import { Verification } from './verification.ts'
 

@@ -9,7 +9,7 @@ import { findComparisons } from '../../comparisons/store.ts'
 import type { FollowedSource } from '../../messages/rules.ts'
 import type { ListedMessage, Located, MailProvider, RemoteMailbox } from '../../../../providers/mail.ts'
 import type { OwnedAccount } from '../../../../accounts/halves/ownership.ts'
-import { Turns } from '../../../../sync/turns.ts'
+import { Turns } from '../../../../sync/bulk-permits.ts'
 import { Verification } from './verification.ts'
 
 const MESSAGES = Number(process.env['WAXWING_TEST_MAILBOX'] ?? 20_000)

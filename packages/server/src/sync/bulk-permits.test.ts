@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Place, Turns } from './turns.ts'
+import { Place, Turns } from './bulk-permits.ts'
 
 const never = new AbortController().signal
 const LONG = 60_000
