@@ -69,7 +69,7 @@ export async function openSession(
 }
 
 const NO_OTHERS: PassOptions = {
-  takeTurn: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+  acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
   onBackfill: () => Promise.resolve(),
   isNoticed: () => false,
   readNoticed: () => Promise.resolve(true),

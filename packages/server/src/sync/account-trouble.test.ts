@@ -18,7 +18,7 @@ import { Keeper } from './keeper.ts'
 import { openMailFollower } from '../features/mail/following/follower.ts'
 import { claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
-import { Turns } from './bulk-permits.ts'
+import { BulkPermits } from './bulk-permits.ts'
 
 /** An account whose connection a test decides about. */
 async function openFollowed() {
@@ -54,7 +54,7 @@ async function openFollowed() {
             connect: () => state.connect(version),
           }
         },
-        turns: new Turns(1),
+        bulkPermits: new BulkPermits(1),
         ramp: new Ramp(),
         follower,
         lease: new AbortController().signal,

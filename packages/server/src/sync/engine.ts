@@ -25,7 +25,7 @@ import { needsAttention, takeAttention, takeWanted } from '../accounts/halves/wa
 import { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
-import { Turns } from './bulk-permits.ts'
+import { BulkPermits } from './bulk-permits.ts'
 
 const RECOVERY_INTERVAL_MS = 3_000
 /** Accounts checked at a time, of those that the tables assign to this process. They take about 10 ms. */
@@ -82,7 +82,7 @@ export class SyncEngine implements AsyncDisposable {
       {
         db,
         connectorOf,
-        turns: new Turns(HEAVY_PASSES_AT_ONCE),
+        bulkPermits: new BulkPermits(HEAVY_PASSES_AT_ONCE),
         ramp: new Ramp(),
         follower,
         log,

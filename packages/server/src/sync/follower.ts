@@ -9,10 +9,10 @@ import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { Renewal } from './renewal.ts'
 import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
-import type { Turns } from './bulk-permits.ts'
+import type { BulkPermits } from './bulk-permits.ts'
 
 /** One connection to an owned account, and what it takes to follow the account over it. */
-export interface Following {
+export interface FollowedConnection {
   owned: OwnedAccount
   connected: ConnectedAccount
   /** Whether the connection serves one step at a time, so that others may wait for it. */
@@ -23,7 +23,7 @@ export interface Following {
   permit: ConnectionPermit
   /** Says when another connection is to take the place of this one; null if none ever is. */
   renewal: Renewal | null
-  turns: Turns
+  bulkPermits: BulkPermits
   nudge: Nudge
   /** Fired when the provider has pushed that something changed. */
   notice: Nudge
@@ -40,7 +40,7 @@ export interface Following {
  * @returns whether older data was still to come when the connection was given up. `renewal_due` only between two passes,
  *   if nothing is under way
  */
-export type Follow = (following: Following) => Promise<'caught_up' | 'more' | 'renewal_due'>
+export type Follow = (connection: FollowedConnection) => Promise<'caught_up' | 'more' | 'renewal_due'>
 
 /** An account while this process owns it. Disposing ends what goes on beside following it, before it is released. */
 export interface FollowedAccount extends AsyncDisposable {

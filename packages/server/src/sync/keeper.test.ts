@@ -22,7 +22,7 @@ import { pause } from '../processes/nudge.ts'
 import { claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
 import { type MailFollower, openMailFollower } from '../features/mail/following/follower.ts'
 import { Ramp } from './ramp.ts'
-import { Place, Turns } from './bulk-permits.ts'
+import { BulkPermits, BulkRequest } from './bulk-permits.ts'
 import { addHalves } from '../../test/halves.ts'
 
 const SITES = [
@@ -59,11 +59,11 @@ test('whichever call of a provider fails, its account comes through the next pas
   const { db } = database
   const failures = SITES.flatMap(site => NTH.map(nth => ({ site, nth })))
   const accounts = await ownAccounts(db, failures.length)
-  const [budget, turns] = [new HostBudget(failures.length), new Turns(TURNS)]
+  const [budget, bulkPermits] = [new HostBudget(failures.length), new BulkPermits(TURNS)]
   await using follower = openMailFollower({ db, log: silentLog })
   const open = { count: 0 }
   const trials = failures.map((failure, index) =>
-    begin(db, accounts[index]!, failure, { budget, turns, follower, open }),
+    begin(db, accounts[index]!, failure, { budget, bulkPermits, follower, open }),
   )
 
   await settled(db, trials)
@@ -88,7 +88,7 @@ test('whichever call of a provider fails, its account comes through the next pas
   expect(budget.heldCount).toBe(0)
   const never = new AbortController().signal
   const free = await Promise.all(
-    Array.from({ length: TURNS }, () => turns.take(new Place('another tenant'), 1, never)),
+    Array.from({ length: TURNS }, () => bulkPermits.acquire(new BulkRequest('another tenant'), 1, never)),
   )
   expect(free).not.toContain(null)
 })
@@ -111,7 +111,7 @@ function follow(
       acquire: signal => budget.acquire('memory.test', signal),
       connect: async () => connect(),
     }),
-    turns: new Turns(TURNS),
+    bulkPermits: new BulkPermits(TURNS),
     ramp: new Ramp(),
     follower,
     lease: new AbortController().signal,
@@ -256,7 +256,7 @@ function disturb(server: MemoryServer): void {
 
 interface Resources {
   budget: HostBudget
-  turns: Turns
+  bulkPermits: BulkPermits
   follower: MailFollower
   open: { count: number }
 }
@@ -265,7 +265,7 @@ function begin(
   db: Db,
   owned: OwnedAccount,
   { site, nth }: { site: Site; nth: number },
-  { budget, turns, follower, open }: Resources,
+  { budget, bulkPermits, follower, open }: Resources,
 ): Trial {
   const server = furnish()
   let calls = 0
@@ -291,7 +291,7 @@ function begin(
         },
       }
     },
-    turns,
+    bulkPermits,
     ramp: new Ramp(),
     follower,
     lease: new AbortController().signal,

@@ -25,12 +25,12 @@ import {
   recordProblem,
   recordRefusedGrant,
 } from './trouble.ts'
-import type { Turns } from './bulk-permits.ts'
+import type { BulkPermits } from './bulk-permits.ts'
 
 export interface KeeperOptions {
   db: Kysely<Tables>
   connectorOf: ConnectorOf
-  turns: Turns
+  bulkPermits: BulkPermits
   /** Spreads the first connections of accounts that were claimed together. */
   ramp: Ramp
   follower: Follower
@@ -206,7 +206,7 @@ export class Keeper implements AsyncDisposable {
     { connector, connected, permit, renewal }: KeptConnection,
     stall: StallWatch,
   ): ReturnType<FollowedAccount['follow']> {
-    const { db, turns, pollSeconds } = this.#options
+    const { db, bulkPermits, pollSeconds } = this.#options
     await recordProblem(db, this.owned, { kind: this.#kind, problem: null })
     return this.#followed.follow({
       owned: this.owned,
@@ -216,7 +216,7 @@ export class Keeper implements AsyncDisposable {
       stall,
       permit,
       renewal,
-      turns,
+      bulkPermits,
       nudge: this.nudge,
       notice: this.notice,
       report: this.#report,

@@ -12,7 +12,7 @@ import { Keepers } from './keepers.ts'
 import { openMailFollower } from '../features/mail/following/follower.ts'
 import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
-import { Turns } from './bulk-permits.ts'
+import { BulkPermits } from './bulk-permits.ts'
 
 /** Waits, as a quiet server would let it. */
 const watch: MailProvider['watch'] = async (_, seconds, signal) => {
@@ -52,7 +52,7 @@ async function openKeepers(accounts: number) {
             return { ...mail, mail: { ...mail.mail, watch } }
           },
         }),
-        turns: new Turns(1),
+        bulkPermits: new BulkPermits(1),
         ramp: new Ramp(),
         follower,
         log: silentLog,

@@ -12,7 +12,7 @@ import type { MailProvider } from '../../../providers/mail.ts'
 import { Keeper } from '../../../sync/keeper.ts'
 import { Ramp } from '../../../sync/ramp.ts'
 import type { RenewalPace } from '../../../sync/renewal.ts'
-import { Place, Turns } from '../../../sync/bulk-permits.ts'
+import { BulkPermits, BulkRequest } from '../../../sync/bulk-permits.ts'
 import { openMailFollower } from './follower.ts'
 
 /** So rare that within a test only what is asked for or pushed causes a pass. */
@@ -24,7 +24,7 @@ const PERMIT: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.
 /** A followed account of a provider with one history, whose connections are not scarce. */
 async function openFollowed(
   adapt: (mail: MailProvider) => Partial<MailProvider> = () => ({}),
-  turns = new Turns(1),
+  bulkPermits = new BulkPermits(1),
 ) {
   await using opened = new AsyncDisposableStack()
   const { db } = opened.use(await openTestDatabase())
@@ -58,7 +58,7 @@ async function openFollowed(
             return { ...rest, mail: { ...mail, watch, ...adapt(mail) } }
           },
         }),
-        turns,
+        bulkPermits,
         ramp: new Ramp(),
         follower,
         lease: new AbortController().signal,
@@ -265,15 +265,15 @@ test('what is pushed while older mail is read comes before the rest of that', as
 
 test('what is pushed while an account waits for its turn to read older mail is read at once', async () => {
   const state = { isCompared: false }
-  const turns = new Turns(1)
-  const held = await turns.take(new Place('another tenant'), 0, new AbortController().signal)
+  const bulkPermits = new BulkPermits(1)
+  const held = await bulkPermits.acquire(new BulkRequest('another tenant'), 0, new AbortController().signal)
   const adapt = (mail: MailProvider): Partial<MailProvider> => ({
     async *compare(...given) {
       yield* mail.compare(...given)
       state.isCompared = true
     },
   })
-  await using followed = await openFollowed(adapt, turns)
+  await using followed = await openFollowed(adapt, bulkPermits)
   const { count, deliver, start, says, hasIndexed } = followed
   const keeper = start()
   await waitUntil('the beginning', () => Promise.resolve(state.isCompared))
