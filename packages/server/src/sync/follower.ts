@@ -11,7 +11,7 @@ import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
 import type { BulkPermits } from './bulk-permits.ts'
 
-/** One connection to an owned account, and what it takes to follow the account over it. */
+/** One connection to an owned account, and what it takes to follow a half of the account over it. */
 export interface FollowedConnection {
   owned: OwnedAccount
   connected: ConnectedAccount
@@ -35,24 +35,24 @@ export interface FollowedConnection {
 }
 
 /**
- * Follows one account until the connection is wanted elsewhere, is to be renewed, or breaks. What it remembers lasts from
+ * Follows one half of an account until the connection is wanted elsewhere, is to be renewed, or breaks. What it remembers lasts from
  * one connection to the next.
  * @returns whether older data was still to come when the connection was given up. `renewal_due` only between two passes,
  *   if nothing is under way
  */
 export type Follow = (connection: FollowedConnection) => Promise<'caught_up' | 'more' | 'renewal_due'>
 
-/** An account while this process owns it. Disposing ends what goes on beside following it, before it is released. */
-export interface FollowedAccount extends AsyncDisposable {
+/** A half of an account that this process owns. Disposing ends what goes on beside following it, before it is released. */
+export interface FollowedHalf extends AsyncDisposable {
   follow: Follow
 }
 
-/** Follows one kind of data of accounts, such as mail. There is one of each kind in a process. */
+/** Follows one kind of data of accounts, such as mail. A process has at most one of each kind. */
 export interface Follower {
   /** The half that it follows. */
   kind: HalfKind
-  /** Called once for each account that this process owns. */
-  begin(owned: OwnedAccount): FollowedAccount
+  /** Called once for each half of its kind that this process owns. */
+  begin(owned: OwnedAccount): FollowedHalf
   /** The work that a row of `account` makes, in SQL: 1 if it has nothing to follow. */
   weight: RawBuilder<number>
   /** Metrics of processes that follow accounts. */
