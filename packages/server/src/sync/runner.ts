@@ -54,7 +54,7 @@ export interface KeptAccount {
 
 /**
  * Keeps one half of an owned account in sync, over connections of its own, until the keeper of the account stops it or lets
- * it leave. Whatever fails here ends no other runner, unless the whole account is no longer to be followed. Never throws.
+ * it leave. A failure ends no other runner, unless the whole account is no longer to be followed. Never throws.
  */
 export class Runner {
   readonly account: KeptAccount
@@ -270,7 +270,7 @@ export class Runner {
     await this.#report.tell('backoff', `${describeFailure(error)}; next try at ${at}`)
   }
 
-  /** Records what a failure says about the account itself. */
+  /** Records what a failure means for the account itself. */
   async #recordTrouble(failure: ProviderFailure): Promise<void> {
     const { db } = this.#options
     const reason = this.#refusalOf(failure)
@@ -283,7 +283,7 @@ export class Runner {
     if (problem) await recordProblem(db, this.account.owned, { kind: this.kind, problem })
   }
 
-  /** Why the account needs a new grant, if the failure says so. */
+  /** The reason for which the account needs a new grant; null if it needs none. */
   #refusalOf({ kind }: ProviderFailure): GrantRefusal | null {
     if (kind === 'login_failed') return this.#refusals.add(performance.now()) ? kind : null
     if (kind === 'grant_refused') return 'invalid_grant'
