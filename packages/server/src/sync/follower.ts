@@ -35,8 +35,8 @@ export interface FollowedConnection {
 }
 
 /**
- * Follows one half of an account until the connection is wanted elsewhere, is to be renewed, or breaks. What it remembers lasts from
- * one connection to the next.
+ * Follows one half of an account until the connection is wanted elsewhere, is to be renewed, or breaks. Its memory lasts
+ * from one connection to the next.
  * @returns whether older data was still to come when the connection was given up. `renewal_due` only between two passes,
  *   if nothing is under way
  */

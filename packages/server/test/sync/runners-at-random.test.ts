@@ -23,7 +23,7 @@ const ACCOUNTS = 2
 const ROUNDS = 2
 const ACTS = 2
 const FLOOD = 25
-const STALL_SECONDS = 2
+const STALL_SECONDS = 3
 const KINDS = ['mail', 'calendar'] as const
 const PROGRAM = fileURLToPath(new URL('two-halves-process.ts', import.meta.url))
 
@@ -208,7 +208,9 @@ test.concurrent.each(Array.from({ length: SEEDS }, (_, nth) => nth + 1))(
     for (let round = 0; round < ROUNDS; round++) {
       await using service = await startService(address)
       const sides = accounts.flatMap(account => KINDS.map(kind => new Side(db, account, kind, service)))
-      const atRest = await Promise.all(sides.map(async side => [side.kind, round, await side.awaitRest()] as const))
+      const atRest = await Promise.all(
+        sides.map(async side => [side.kind, round, await side.awaitRest()] as const),
+      )
       expect(atRest.filter(([, , { opened }]) => opened !== 1)).toEqual([])
       for (const side of sides) expect((await side.read()).owner_epoch).toBe(String(round + 1))
       await Promise.all(sides.map((side, nth) => disturb(side, random.fork(`${round}/${nth}`))))
