@@ -29,6 +29,7 @@ const NUMBERS = {
 const FILES = [
   'random-kills',
   'any-change',
+  'runners-at-random',
   'any-history',
   'mail/pass.test',
   'merge-arrivals',

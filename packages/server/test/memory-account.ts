@@ -10,12 +10,12 @@ import { LookTimes } from '../src/features/mail/following/look-times.ts'
 import { type PassOptions, runPass } from '../src/features/mail/following/pass.ts'
 import { beginPass } from '../src/features/mail/following/pass-start.ts'
 import type { Session } from '../src/features/mail/following/session.ts'
-import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
+import { type ClaimedAccount, claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
 import { lineOf, type MailWorld } from './mail-worlds.ts'
 import { addHalves } from './halves.ts'
 
 /** An account of a memory server, owned by an instance that this test plays. */
-export async function ownAccount(db: Db): Promise<OwnedAccount> {
+export async function ownAccount(db: Db): Promise<ClaimedAccount> {
   const [tenantId, instanceId] = [newId(), newId()]
   await db.insertInto('tenant').values({ id: tenantId, name: tenantId, settings: '{}' }).execute()
   await db
@@ -69,7 +69,7 @@ export async function openSession(
 }
 
 const NO_OTHERS: PassOptions = {
-  takeTurn: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+  acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
   onBackfill: () => Promise.resolve(),
   isNoticed: () => false,
   readNoticed: () => Promise.resolve(true),

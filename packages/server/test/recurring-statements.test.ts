@@ -22,7 +22,7 @@ const HALFWAY = '80000000-0000-0000-0000-000000000000'
 const ROWS_MAX = 2 * PAGE
 
 const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>> = {
-  'accounts that need attention': (db, instanceId) => takeAttention(db, instanceId, 'mail'),
+  'accounts that need attention': (db, instanceId) => takeAttention(db, instanceId, ['mail']),
   'whether an account is not followed': db => hasUnfollowed(db),
   'accounts of dead processes': db => releaseOfDead(db),
   'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),

@@ -8,7 +8,7 @@ import { ProviderFailure } from '../src/providers/failure.ts'
 import type { MailProvider } from '../src/providers/mail.ts'
 import { Verification } from '../src/features/mail/following/verification/verification.ts'
 import type { OwnedAccount } from '../src/accounts/halves/ownership.ts'
-import { Turns } from '../src/sync/turns.ts'
+import { BulkPermits } from '../src/sync/bulk-permits.ts'
 import { openSession, runFrom } from './memory-account.ts'
 import { MemoryServer, memoryMail } from './memory-mail.ts'
 
@@ -49,7 +49,7 @@ export async function verifyOnce(
   const { hasMore, sources } = await runFrom(session)
   if (hasMore) return true
   const { mustPass } = await verification.proceed(session, sources, {
-    turns: new Turns(1),
+    bulkPermits: new BulkPermits(1),
     pass: () => runFrom(session),
     mustStop: () => false,
   })

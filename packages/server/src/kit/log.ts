@@ -21,6 +21,7 @@ const FIELDS = [
   'endpointId',
   'eventId',
   'folder',
+  'half',
   'hash',
   'host',
   'instanceId',

@@ -7,7 +7,6 @@ import type { LeasePace } from '../processes/lease.ts'
 import type { Pulse } from '../processes/pulse.ts'
 import type { Logger } from '../kit/log.ts'
 import { SyncEngine } from '../sync/engine.ts'
-import type { Follower } from '../sync/follower.ts'
 import { troubleGauges } from '../sync/overview.ts'
 import type { RenewalPace } from '../sync/renewal.ts'
 import type { SharePace } from '../sync/share.ts'
@@ -48,8 +47,8 @@ export interface SyncRoleOptions {
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisposable> {
   const { db, instance, pulse, wakes, connectorOf, wings, readiness, metrics, log, pace } = options
-  const follower = requireFollower(wings)
-  const engine = await SyncEngine.start({ db, instance, pulse, connectorOf, follower, log, ...pace })
+  const followers = wings.flatMap(wing => wing.follower ?? [])
+  const engine = await SyncEngine.start({ db, instance, pulse, connectorOf, followers, log, ...pace })
   readiness.include(() => engine.problem)
   const onWake = (ids: string[]) => engine.wake(ids)
   wakes.on(['waxwing_wake', 'waxwing_notice'], { onWake, onListening: () => engine.wake(null) })
@@ -61,13 +60,7 @@ export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisp
       this.set(engine.accountCount)
     },
   })
-  for (const metric of [owned, ...follower.metrics, ...troubleGauges(db)]) metrics.registerMetric(metric)
+  const followed = followers.flatMap(follower => follower.metrics)
+  for (const metric of [owned, ...followed, ...troubleGauges(db)]) metrics.registerMetric(metric)
   return engine
-}
-
-/** A keeper has one connection to its account, over which it follows one kind of data. */
-function requireFollower(wings: readonly Wing[]): Follower {
-  const [follower, ...others] = wings.flatMap(wing => wing.follower ?? [])
-  if (!follower || others.length > 0) throw new Error('Exactly one wing follows accounts')
-  return follower
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
+import { keepMail } from '../../test/keep-mail.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import type { Db } from '../database/pool.ts'
@@ -14,11 +15,9 @@ import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure } from '../providers/failure.ts'
-import { Keeper } from './keeper.ts'
 import { openMailFollower } from '../features/mail/following/follower.ts'
-import { claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
+import { type ClaimedAccount, claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
 import { Ramp } from './ramp.ts'
-import { Turns } from './turns.ts'
 
 /** An account whose connection a test decides about. */
 async function openFollowed() {
@@ -41,7 +40,7 @@ async function openFollowed() {
   const held = new AsyncDisposableStack()
   const start = () =>
     held.use(
-      new Keeper(owned, {
+      keepMail(owned, {
         db,
         connectorOf: () => async () => {
           const version = await findVersion()
@@ -54,10 +53,8 @@ async function openFollowed() {
             connect: () => state.connect(version),
           }
         },
-        turns: new Turns(1),
         ramp: new Ramp(),
         follower,
-        lease: new AbortController().signal,
         log: silentLog,
         pollSeconds: 0.2,
         stallSeconds: 30,
@@ -68,7 +65,7 @@ async function openFollowed() {
   return { db, owned, server, state, start, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
-async function ownAccount(db: Db): Promise<OwnedAccount> {
+async function ownAccount(db: Db): Promise<ClaimedAccount> {
   const tenant = await createTenant(db, 'acme')
   if (!tenant) throw new Error('The tenant exists')
   const instanceId = newId()
@@ -106,7 +103,7 @@ test.each([
     await waitUntil('the reason', async () => (await read(db, owned)).problem === shown)
     expect(await read(db, owned)).toMatchObject({ status: 'active' })
     state.connect = async () => memoryMail(server)
-    keeper.restart()
+    keeper.find('mail')!.restart()
     await waitUntil('the account', async () => (await read(db, owned)).runtime_state === 'live')
     expect(await read(db, owned)).toMatchObject({ status: 'active', problem: null })
     expect((await eventsOf(db)).filter(type => type === 'account.updated')).toHaveLength(2)
@@ -128,13 +125,13 @@ test.each(['provider_forbidden', 'provider_not_found'] as const)(
     // One success in between begins the day again.
     await turnBack(db, 23)
     state.connect = async () => memoryMail(server)
-    keeper.restart()
+    keeper.find('mail')!.restart()
     await waitUntil('the success', async () => !(await isClosed()))
     state.connect = closed
-    keeper.restart()
+    keeper.find('mail')!.restart()
     await waitUntil('the next sign', isClosed)
     await turnBack(db, 25)
-    keeper.restart()
+    keeper.find('mail')!.restart()
     await keeper.finished
     expect(await read(db, owned)).toMatchObject({ status: 'disabled', status_reason: reason })
     expect((await eventsOf(db)).at(-1)).toBe('account.updated')

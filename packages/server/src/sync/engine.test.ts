@@ -95,7 +95,7 @@ async function openEngine({ pollSeconds = 0.2, accounts = 1, share = QUICK_SHARE
             }
           },
         }),
-      follower,
+      followers: [follower],
       log: openLog({
         level: 'info',
         format: 'json',

@@ -1,10 +1,12 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectorOf } from '../connections/connections.ts'
 import type { Instance } from '../processes/instance.ts'
 import type { Lease } from '../processes/lease.ts'
 import type { Pulse } from '../processes/pulse.ts'
+import { followKinds, weightOf } from './followed-kinds.ts'
 import type { Follower } from './follower.ts'
 import type { Keeper } from './keeper.ts'
 import { Keepers } from './keepers.ts'
@@ -17,15 +19,15 @@ import {
   hasUnfollowed,
   isUnfollowed,
   listOwned,
+  type OwnedAccount,
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
 } from '../accounts/halves/ownership.ts'
-import { needsAttention, takeAttention, takeWanted } from '../accounts/halves/wanted.ts'
+import { needsAttention, takeAttention, takeWanted, type WantedHalf } from '../accounts/halves/wanted.ts'
 import { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
-import { Turns } from './turns.ts'
 
 const RECOVERY_INTERVAL_MS = 3_000
 /** Accounts checked at a time, of those that the tables assign to this process. They take about 10 ms. */
@@ -35,7 +37,6 @@ const LOOK_SECONDS_MAX = 25
 /** The pulse and wakes find what is due; this poll is only a safeguard. */
 const POLL_SECONDS = 15
 const RETRY_SECONDS_MAX = 1
-const HEAVY_PASSES_AT_ONCE = 4
 const DEFAULT_POLL_SECONDS = 45
 const DEFAULT_STALL_SECONDS = 120
 
@@ -44,7 +45,8 @@ export interface SyncOptions {
   instance: Instance
   pulse: Pulse
   connectorOf: ConnectorOf
-  follower: Follower
+  /** At most one of each kind. */
+  followers: readonly Follower[]
   log: Logger
   pollSeconds?: number
   stallSeconds?: number
@@ -59,6 +61,9 @@ export interface SyncOptions {
  */
 export class SyncEngine implements AsyncDisposable {
   readonly #options: SyncOptions
+  /** The kinds of data that this process follows. */
+  readonly #kinds: readonly HalfKind[]
+  readonly #weight: RawBuilder<number>
   readonly #keepers: Keepers
   readonly #loop: WokenLoop
   /** The lease that the keepers rely on, and what is done under it. */
@@ -76,15 +81,17 @@ export class SyncEngine implements AsyncDisposable {
   #checkedUpTo = FIRST_ID
 
   private constructor(options: SyncOptions) {
-    const { db, connectorOf, follower, log } = options
+    const { db, connectorOf, followers, log } = options
+    const kinds = followKinds(followers)
     this.#options = options
+    this.#kinds = [...kinds.keys()]
+    this.#weight = weightOf(followers)
     this.#keepers = new Keepers(
       {
         db,
         connectorOf,
-        turns: new Turns(HEAVY_PASSES_AT_ONCE),
         ramp: new Ramp(),
-        follower,
+        kinds,
         log,
         pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
         stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
@@ -138,7 +145,9 @@ export class SyncEngine implements AsyncDisposable {
 
   #isDue() {
     const lease = this.#options.instance.lease
-    return lease && sql<boolean>`(${needsAttention(lease.id, this.#keepers.listNudged())} or ${isUnfollowed})`
+    if (!lease) return null
+    const mustAttend = needsAttention(lease.id, this.#kinds, this.#keepers.listNudged())
+    return sql<boolean>`(${mustAttend} or ${isUnfollowed})`
   }
 
   #attendSoon(wake: () => void): void {
@@ -147,10 +156,9 @@ export class SyncEngine implements AsyncDisposable {
   }
 
   #begin(lease: Lease): ShareTaker {
-    const { db, follower, log, share: pace = SHARE_PACE } = this.#options
+    const { db, log, share: pace = SHARE_PACE } = this.#options
     this.#lease = lease
-    const { weight } = follower
-    this.#share = new ShareTaker({ db, lease, keepers: this.#keepers, weight, log }, pace)
+    this.#share = new ShareTaker({ db, lease, keepers: this.#keepers, weight: this.#weight, log }, pace)
     this.#mayClaim = true
     this.#mayAttend = true
     this.#checkedUpTo = FIRST_ID
@@ -196,24 +204,30 @@ export class SyncEngine implements AsyncDisposable {
 
   async #attend(lease: Lease): Promise<void> {
     const { db } = this.#options
-    const all = await takeAttention(db, lease.id, this.#options.follower.kind)
-    for (const { accountId, epoch, mustStop, mustRestart, isNoticed, isWanted } of all) {
-      const keeper = this.#keepers.find({ id: accountId, epoch })
+    for (const attention of await takeAttention(db, lease.id, this.#kinds)) {
+      const keeper = this.#keepers.find({ id: attention.accountId, epoch: attention.epoch })
       if (!keeper) continue
-      if (mustStop) void keeper[Symbol.asyncDispose]()
-      else if (mustRestart) {
-        if (await this.#takeRestart(keeper)) keeper.restart()
-      } else {
-        if (isNoticed) keeper.notice.fire()
-        if (isWanted) this.#keepers.nudge(keeper)
-      }
+      if (attention.mustStop) void keeper[Symbol.asyncDispose]()
+      else await this.#attendHalf(keeper, attention)
     }
   }
 
-  /** Clears the request, or the next look would restart the keeper again. A restart reads everything anyway. */
-  async #takeRestart({ owned }: Keeper): Promise<boolean> {
+  async #attendHalf(keeper: Keeper, { kind, mustRestart, isNoticed, isWanted }: WantedHalf): Promise<void> {
+    const runner = keeper.find(kind)
+    // The half was added since the account was claimed. Its runner takes what is wanted when it begins.
+    if (!runner) return keeper.follow(kind)
+    if (mustRestart) {
+      if (await this.#takeRestart(keeper.owned, kind)) runner.restart()
+      return
+    }
+    if (isNoticed) runner.notice.fire()
+    if (isWanted) this.#keepers.nudge(runner)
+  }
+
+  /** Clears the request, or the next look would restart the runner again. A restart reads everything anyway. */
+  async #takeRestart(owned: OwnedAccount, kind: HalfKind): Promise<boolean> {
     try {
-      await takeWanted(this.#options.db, owned, this.#options.follower.kind)
+      await takeWanted(this.#options.db, owned, kind)
       return true
     } catch (error) {
       if (error instanceof FenceLost) return false

@@ -9,10 +9,10 @@ import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { Renewal } from './renewal.ts'
 import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
-import type { Turns } from './turns.ts'
+import type { BulkPermits } from './bulk-permits.ts'
 
-/** One connection to an owned account, and what it takes to follow the account over it. */
-export interface Following {
+/** One connection to an owned account, and what it takes to follow a half of the account over it. */
+export interface FollowedConnection {
   owned: OwnedAccount
   connected: ConnectedAccount
   /** Whether the connection serves one step at a time, so that others may wait for it. */
@@ -23,7 +23,7 @@ export interface Following {
   permit: ConnectionPermit
   /** Says when another connection is to take the place of this one; null if none ever is. */
   renewal: Renewal | null
-  turns: Turns
+  bulkPermits: BulkPermits
   nudge: Nudge
   /** Fired when the provider has pushed that something changed. */
   notice: Nudge
@@ -35,24 +35,24 @@ export interface Following {
 }
 
 /**
- * Follows one account until the connection is wanted elsewhere, is to be renewed, or breaks. What it remembers lasts from
- * one connection to the next.
+ * Follows one half of an account until the connection is wanted elsewhere, is to be renewed, or breaks. Its memory lasts
+ * from one connection to the next.
  * @returns whether older data was still to come when the connection was given up. `renewal_due` only between two passes,
  *   if nothing is under way
  */
-export type Follow = (following: Following) => Promise<'caught_up' | 'more' | 'renewal_due'>
+export type Follow = (connection: FollowedConnection) => Promise<'caught_up' | 'more' | 'renewal_due'>
 
-/** An account while this process owns it. Disposing ends what goes on beside following it, before it is released. */
-export interface FollowedAccount extends AsyncDisposable {
+/** A half of an account that this process owns. Disposing ends what goes on beside following it, before it is released. */
+export interface FollowedHalf extends AsyncDisposable {
   follow: Follow
 }
 
-/** Follows one kind of data of accounts, such as mail. There is one of each kind in a process. */
+/** Follows one kind of data of accounts, such as mail. A process has at most one of each kind. */
 export interface Follower {
   /** The half that it follows. */
   kind: HalfKind
-  /** Called once for each account that this process owns. */
-  begin(owned: OwnedAccount): FollowedAccount
+  /** Called once for each half of its kind that this process owns. */
+  begin(owned: OwnedAccount): FollowedHalf
   /** The work that a row of `account` makes, in SQL: 1 if it has nothing to follow. */
   weight: RawBuilder<number>
   /** Metrics of processes that follow accounts. */

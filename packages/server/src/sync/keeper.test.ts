@@ -17,12 +17,13 @@ import type { ConnectedAccount, Offering } from '../providers/connected-account.
 import type { MailProvider, RemoteFlags, SourceStep } from '../providers/mail.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { HostBudget } from '../connections/host-budget.ts'
-import { Keeper } from './keeper.ts'
+import type { Keeper } from './keeper.ts'
+import { keepMail } from '../../test/keep-mail.ts'
 import { pause } from '../processes/nudge.ts'
-import { claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
+import { type ClaimedAccount, claimAccounts, type OwnedAccount } from '../accounts/halves/ownership.ts'
 import { type MailFollower, openMailFollower } from '../features/mail/following/follower.ts'
 import { Ramp } from './ramp.ts'
-import { Place, Turns } from './turns.ts'
+import { BulkPermits, BulkRequest } from './bulk-permits.ts'
 import { addHalves } from '../../test/halves.ts'
 
 const SITES = [
@@ -59,11 +60,11 @@ test('whichever call of a provider fails, its account comes through the next pas
   const { db } = database
   const failures = SITES.flatMap(site => NTH.map(nth => ({ site, nth })))
   const accounts = await ownAccounts(db, failures.length)
-  const [budget, turns] = [new HostBudget(failures.length), new Turns(TURNS)]
+  const [budget, bulkPermits] = [new HostBudget(failures.length), new BulkPermits(TURNS)]
   await using follower = openMailFollower({ db, log: silentLog })
   const open = { count: 0 }
   const trials = failures.map((failure, index) =>
-    begin(db, accounts[index]!, failure, { budget, turns, follower, open }),
+    begin(db, accounts[index]!, failure, { budget, bulkPermits, follower, open }),
   )
 
   await settled(db, trials)
@@ -76,7 +77,7 @@ test('whichever call of a provider fails, its account comes through the next pas
     for (const { server, keeper } of rest) {
       const copied = server.get('INBOX').messages[round]!
       server.deliver('Work', copied.content, copied.receivedAt, { isRead: copied.isRead })
-      keeper.restart()
+      keeper.find('mail')!.restart()
     }
     await settled(db, rest)
   }
@@ -88,7 +89,7 @@ test('whichever call of a provider fails, its account comes through the next pas
   expect(budget.heldCount).toBe(0)
   const never = new AbortController().signal
   const free = await Promise.all(
-    Array.from({ length: TURNS }, () => turns.take(new Place('another tenant'), 1, never)),
+    Array.from({ length: TURNS }, () => bulkPermits.acquire(new BulkRequest('another tenant'), 1, never)),
   )
   expect(free).not.toContain(null)
 })
@@ -96,12 +97,12 @@ test('whichever call of a provider fails, its account comes through the next pas
 /** Follows an account at a server that allows one connection at a time. */
 function follow(
   db: Db,
-  owned: OwnedAccount,
+  owned: ClaimedAccount,
   { budget, follower }: Pick<Resources, 'budget' | 'follower'>,
   connect: () => ConnectedAccount,
   stallSeconds = 60,
 ): Keeper {
-  return new Keeper(owned, {
+  return keepMail(owned, {
     db,
     connectorOf: () => async () => ({
       version: await findVersion(db, owned),
@@ -111,10 +112,9 @@ function follow(
       acquire: signal => budget.acquire('memory.test', signal),
       connect: async () => connect(),
     }),
-    turns: new Turns(TURNS),
+    bulkPermits: new BulkPermits(TURNS),
     ramp: new Ramp(),
     follower,
-    lease: new AbortController().signal,
     log: silentLog,
     pollSeconds: 0.2,
     stallSeconds,
@@ -256,16 +256,16 @@ function disturb(server: MemoryServer): void {
 
 interface Resources {
   budget: HostBudget
-  turns: Turns
+  bulkPermits: BulkPermits
   follower: MailFollower
   open: { count: number }
 }
 
 function begin(
   db: Db,
-  owned: OwnedAccount,
+  owned: ClaimedAccount,
   { site, nth }: { site: Site; nth: number },
-  { budget, turns, follower, open }: Resources,
+  { budget, bulkPermits, follower, open }: Resources,
 ): Trial {
   const server = furnish()
   let calls = 0
@@ -274,7 +274,7 @@ function begin(
     // Every other time it is a fault of ours rather than of the provider.
     throw nth === 3 ? new TypeError('a bug') : new ProviderFailure('unavailable', `${site} failed`)
   }
-  const keeper = new Keeper(owned, {
+  const keeper = keepMail(owned, {
     db,
     connectorOf: () => async () => {
       call('connectorOf')
@@ -291,10 +291,9 @@ function begin(
         },
       }
     },
-    turns,
+    bulkPermits,
     ramp: new Ramp(),
     follower,
-    lease: new AbortController().signal,
     log: silentLog,
     pollSeconds: 0.2,
     stallSeconds: 60,
@@ -365,7 +364,7 @@ async function settled(db: Db, trials: readonly Trial[]): Promise<void> {
     for (const trial of behind) {
       const held = await readIndex(db, trial.owned.id)
       if (held === readServer(trial.server)) behind.delete(trial)
-      else trial.keeper.nudge.fire()
+      else trial.keeper.find('mail')!.nudge.fire()
     }
     return behind.size === 0
   }).catch((error: unknown) => {
@@ -394,7 +393,7 @@ function readServer(server: MemoryServer): string {
 }
 
 /** Accounts that are owned by an instance which this test plays. */
-async function ownAccounts(db: Db, count: number): Promise<OwnedAccount[]> {
+async function ownAccounts(db: Db, count: number): Promise<ClaimedAccount[]> {
   const [tenantId, instanceId] = [newId(), newId()]
   await db.insertInto('tenant').values({ id: tenantId, name: tenantId, settings: '{}' }).execute()
   const rows = Array.from({ length: count }, (_, number) => ({

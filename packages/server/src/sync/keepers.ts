@@ -1,6 +1,8 @@
 import type { Load } from '../processes/lease.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
 import type { ClaimedAccount, OwnedAccount } from '../accounts/halves/ownership.ts'
+import type { NudgedHalf } from '../accounts/halves/wanted.ts'
+import type { Runner } from './runner.ts'
 import { chooseReleased } from './spread.ts'
 
 /** The accounts that this process follows. */
@@ -11,7 +13,7 @@ export class Keepers implements AsyncDisposable {
   readonly #kept = new Map<string, { keeper: Keeper; weight: number }>()
   /** Keepers that were told to stop and have not ended yet. */
   readonly #ending = new Set<Keeper>()
-  readonly #nudged = new Set<Keeper>()
+  readonly #nudged = new Set<Runner>()
 
   /** @param onChange called when an account was taken up, is about to leave, or is no longer followed */
   constructor(options: Omit<KeeperOptions, 'lease'>, onChange: () => void) {
@@ -79,7 +81,7 @@ export class Keepers implements AsyncDisposable {
   /** Lets accounts of this weight leave, up to `atOnce` at a time: first those in which nothing is under way. */
   release(excess: number, atOnce: number): void {
     const staying = [...this.#kept.values()].filter(({ keeper }) => !keeper.isLeaving)
-    const isQuiet = ({ keeper }: { keeper: Keeper }) => keeper.state !== 'syncing'
+    const isQuiet = ({ keeper }: { keeper: Keeper }) => !keeper.isSyncing
     const ordered = [...staying.filter(isQuiet), ...staying.filter(kept => !isQuiet(kept))]
     for (const { keeper } of chooseReleased(ordered, excess, atOnce - this.leaving.accounts)) keeper.leave()
     this.#onChange()
@@ -98,16 +100,16 @@ export class Keepers implements AsyncDisposable {
     }
   }
 
-  nudge(keeper: Keeper): void {
-    keeper.nudge.fire()
-    this.#nudged.add(keeper)
+  nudge(runner: Runner): void {
+    runner.nudge.fire()
+    this.#nudged.add(runner)
   }
 
-  /** Accounts whose followers were nudged and have not begun to look yet, since they read older mail, for example. */
-  listNudged(): string[] {
-    for (const keeper of this.#nudged)
-      if (!keeper.nudge.signal.aborted || !this.find(keeper.owned)) this.#nudged.delete(keeper)
-    return [...this.#nudged].map(({ owned }) => owned.id)
+  /** Halves whose runners were nudged and have not begun to look yet, since they read older data, for example. */
+  listNudged(): NudgedHalf[] {
+    for (const runner of this.#nudged)
+      if (!runner.nudge.signal.aborted || !this.find(runner.account.owned)) this.#nudged.delete(runner)
+    return [...this.#nudged].map(({ account: { owned }, kind }) => ({ accountId: owned.id, kind }))
   }
 
   #end(keeper: Keeper): void {

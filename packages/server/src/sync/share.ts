@@ -35,7 +35,7 @@ export interface ShareOptions {
   db: Db
   lease: Lease
   keepers: Keepers
-  /** That of the follower. */
+  /** The work that a row of `account` makes, in SQL. */
   weight: RawBuilder<number>
   log: Logger
 }

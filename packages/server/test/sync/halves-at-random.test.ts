@@ -80,7 +80,7 @@ const ACTS_BY_NAME: Record<string, Act> = {
     }),
   ),
   'what is wanted': ofFollower(({ app }, owned) => takeWanted(app.db, owned, 'mail')),
-  attention: ({ app, instances }, _, random) => takeAttention(app.db, random.pick(instances), 'mail'),
+  attention: ({ app, instances }, _, random) => takeAttention(app.db, random.pick(instances), ['mail']),
   'a change of a message, and a pass for it': ({ app }, { id, messageId, mailbox }, random) =>
     inTransaction(app.db, app.tenantId, async unit => {
       const account = await findLockedMailAccount(unit, id)

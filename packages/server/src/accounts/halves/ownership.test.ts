@@ -166,12 +166,12 @@ describe('takeWanted', () => {
       .updateTable('account_half')
       .set({ sync_wanted: ['mail', 'restart'] })
       .execute()
-    expect(await takeAttention(db, owned.instanceId, 'mail')).toMatchObject([
+    expect(await takeAttention(db, owned.instanceId, ['mail'])).toMatchObject([
       { accountId: owned.id, mustRestart: true, mustStop: false },
     ])
     expect((await takeWanted(db, owned, 'mail')).wanted).toEqual(['mail', 'restart'])
     expect((await takeWanted(db, owned, 'mail')).wanted).toEqual([])
-    expect(await takeAttention(db, owned.instanceId, 'mail')).toEqual([])
+    expect(await takeAttention(db, owned.instanceId, ['mail'])).toEqual([])
   })
 })
 

@@ -16,6 +16,8 @@ export interface OwnedAccount {
 /** An account that was just claimed. */
 export interface ClaimedAccount extends OwnedAccount {
   weight: number
+  /** The kinds of its halves. */
+  kinds: HalfKind[]
 }
 
 /** The account is no longer ours: it has another owner or none, or it was paused or deleted. */
@@ -100,7 +102,14 @@ export async function hasUnfollowed(db: Kysely<Tables>): Promise<boolean> {
   return rows[0]?.has ?? true
 }
 
-type ClaimedRow = { id: string; tenant_id: string; email: string; owner_epoch: string; weight: number }
+interface ClaimedRow {
+  id: string
+  tenant_id: string
+  email: string
+  owner_epoch: string
+  weight: number
+  kinds: HalfKind[]
+}
 
 /**
  * Takes up to `limit` active accounts that have no owner, with their halves.
@@ -130,8 +139,11 @@ export async function claimAccounts(
         runtime_state = 'pending', runtime_detail = null, runtime_instance = ${instanceId},
         runtime_updated_at = clock_timestamp(), behind_since = coalesce(behind_since, clock_timestamp())
       from claimed where account_half.account_id = claimed.id
+      returning account_half.account_id, account_half.kind
     )
-    select id, tenant_id, email, owner_epoch, ${weight} as weight from claimed as account
+    select id, tenant_id, email, owner_epoch, ${weight} as weight,
+      array(select kind from taken_up where taken_up.account_id = account.id order by kind desc) as kinds
+    from claimed as account
   `.execute(db)
   return rows.map(row => ({
     id: row.id,
@@ -140,6 +152,7 @@ export async function claimAccounts(
     instanceId,
     epoch: row.owner_epoch,
     weight: row.weight,
+    kinds: row.kinds,
   }))
 }
 

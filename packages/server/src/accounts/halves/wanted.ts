@@ -18,12 +18,18 @@ export function wantedWith(words: readonly string[]): RawBuilder<string[]> {
   return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...words]}::text[]))`
 }
 
-/** An owned account that its owner should look at. */
-export interface Attention {
-  accountId: string
-  epoch: string
-  /** The account is not to be synced any more: it is paused or deleted, or its tenant is suspended. */
-  mustStop: boolean
+/** An owned account, or a half of it, that its owner should look at. */
+export type Attention = { accountId: string; epoch: string } & (StoppedAccount | WantedHalf)
+
+/** The account is not to be synced any more: it is paused or deleted, or its tenant is suspended. */
+interface StoppedAccount {
+  mustStop: true
+}
+
+/** Something is wanted of this half. */
+export interface WantedHalf {
+  mustStop: false
+  kind: HalfKind
   /** Settings or servers changed. */
   mustRestart: boolean
   /** Its provider has pushed that something happened. */
@@ -32,14 +38,27 @@ export interface Attention {
   isWanted: boolean
 }
 
+/** A half whose runner was already told that something is wanted, and will take it when it can. */
+export interface NudgedHalf {
+  accountId: string
+  kind: HalfKind
+}
+
 /**
  * A condition for the pulse: whether `takeAttention` would find an account.
- * @param nudgedIds accounts whose followers were told already that something is wanted, and will take it when they can
+ * @param kinds the kinds that this process follows; what is wanted of others would stay due
  */
-export function needsAttention(instanceId: string, nudgedIds: readonly string[]): RawBuilder<boolean> {
+export function needsAttention(
+  instanceId: string,
+  kinds: readonly HalfKind[],
+  nudged: readonly NudgedHalf[],
+): RawBuilder<boolean> {
   return sql`(
     exists (select from account_half where owner_instance = ${instanceId} and sync_wanted <> '{}'
-      and not (account_id = any(${[...nudgedIds]}::uuid[]) and not sync_wanted && ${[RESTART, NOTICE]}::text[]))
+      and kind = any(${[...kinds]}::text[])
+      and not ((account_id, kind) in (
+          select * from unnest(${nudged.map(({ accountId }) => accountId)}::uuid[], ${nudged.map(({ kind }) => kind)}::text[])
+        ) and not sync_wanted && ${[RESTART, NOTICE]}::text[]))
     or exists (select from account where owner_instance = ${instanceId}
       and (status <> 'active' or deleted_at is not null))
     or exists (select from tenant join account on account.tenant_id = tenant.id
@@ -48,46 +67,52 @@ export function needsAttention(instanceId: string, nudgedIds: readonly string[])
 }
 
 /**
- * Finds the owned accounts that need attention, and takes what was pushed of them, so that a later push is a new one. What
- * else is wanted stays. What a crash of the database gives back is looked at twice.
+ * Finds the owned accounts, and the halves of these kinds, that need attention, and takes what was pushed of the halves, so
+ * that a later push is a new one. What else is wanted stays. What a crash of the database gives back is looked at twice.
  */
 export async function takeAttention(
   db: Kysely<Tables>,
   instanceId: string,
-  kind: HalfKind,
+  kinds: readonly HalfKind[],
 ): Promise<Attention[]> {
   const { rows } = await sql<{
     id: string
     owner_epoch: string
-    must_stop: boolean
+    kind: HalfKind | null
     sync_wanted: string[]
     is_noticed: boolean
   }>`
     with noticed as (
       update account_half set sync_wanted = array_remove(sync_wanted, ${NOTICE})
-      where owner_instance = ${instanceId} and sync_wanted <> '{}' and kind = ${kind}
+      where owner_instance = ${instanceId} and sync_wanted <> '{}' and kind = any(${[...kinds]}::text[])
         and ${NOTICE} = any(sync_wanted) and ${unflushed}
-      returning account_id
+      returning account_id, kind
     )
-    select account_id as id, owner_epoch, sync_wanted, false as must_stop,
-      account_id in (select account_id from noticed) as is_noticed
-    from account_half where owner_instance = ${instanceId} and sync_wanted <> '{}' and kind = ${kind}
+    select account_id as id, owner_epoch, kind, sync_wanted,
+      (account_id, kind) in (select account_id, kind from noticed) as is_noticed
+    from account_half
+    where owner_instance = ${instanceId} and sync_wanted <> '{}' and kind = any(${[...kinds]}::text[])
     union all
-    select id, owner_epoch, '{}', true, false from account
+    select id, owner_epoch, null, '{}', false from account
     where owner_instance = ${instanceId} and (status <> 'active' or deleted_at is not null)
     union all
-    select account.id, owner_epoch, '{}', true, false
+    select account.id, owner_epoch, null, '{}', false
     from tenant join account on account.tenant_id = tenant.id
     where suspended_at is not null and owner_instance = ${instanceId}
   `.execute(db)
-  return rows.map(row => ({
-    accountId: row.id,
-    epoch: row.owner_epoch,
-    mustStop: row.must_stop,
-    mustRestart: row.sync_wanted.includes(RESTART),
-    isNoticed: row.is_noticed,
-    isWanted: row.sync_wanted.some(word => word !== NOTICE),
-  }))
+  return rows.map(({ id, owner_epoch: epoch, kind, sync_wanted: wanted, is_noticed: isNoticed }) =>
+    kind === null
+      ? { accountId: id, epoch, mustStop: true }
+      : {
+          accountId: id,
+          epoch,
+          mustStop: false,
+          kind,
+          mustRestart: wanted.includes(RESTART),
+          isNoticed,
+          isWanted: wanted.some(word => word !== NOTICE),
+        },
+  )
 }
 
 /** What the owner of a half needs to know at the start of a pass. */

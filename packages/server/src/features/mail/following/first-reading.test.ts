@@ -30,7 +30,9 @@ test('messages that moved to a mailbox keep their ids, however long it takes unt
   // All looks began more than a minute ago.
   busy.looks.findHeld = () => Number.MAX_SAFE_INTEGER
   for (const _ of [1, 2])
-    expect(await runFrom(busy, { takeTurn: () => Promise.resolve(null) })).toMatchObject({ hasMore: true })
+    expect(await runFrom(busy, { acquireBulkPermit: () => Promise.resolve(null) })).toMatchObject({
+      hasMore: true,
+    })
   await passUntilCaughtUp(db, owned, world)
 
   const after = await readIndex(db)

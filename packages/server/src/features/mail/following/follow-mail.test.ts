@@ -5,14 +5,14 @@ import { GAP, LogServer, logMail } from '../../../../test/memory-log.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import type { ConnectionPermit } from '../../../connections/connections.ts'
+import { keepMail } from '../../../../test/keep-mail.ts'
 import { pause } from '../../../processes/nudge.ts'
 import { silentLog } from '../../../kit/log.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MailProvider } from '../../../providers/mail.ts'
-import { Keeper } from '../../../sync/keeper.ts'
 import { Ramp } from '../../../sync/ramp.ts'
 import type { RenewalPace } from '../../../sync/renewal.ts'
-import { Place, Turns } from '../../../sync/turns.ts'
+import { BulkPermits, BulkRequest } from '../../../sync/bulk-permits.ts'
 import { openMailFollower } from './follower.ts'
 
 /** So rare that within a test only requests and pushes cause a pass. */
@@ -24,7 +24,7 @@ const PERMIT: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.
 /** A followed account of a provider with one history, whose connections are not scarce. */
 async function openFollowed(
   adapt: (mail: MailProvider) => Partial<MailProvider> = () => ({}),
-  turns = new Turns(1),
+  bulkPermits = new BulkPermits(1),
 ) {
   await using opened = new AsyncDisposableStack()
   const { db } = opened.use(await openTestDatabase())
@@ -39,7 +39,7 @@ async function openFollowed(
   const held = new AsyncDisposableStack()
   const start = () =>
     held.use(
-      new Keeper(owned, {
+      keepMail(owned, {
         db,
         connectorOf: () => async () => ({
           version: '1',
@@ -58,10 +58,9 @@ async function openFollowed(
             return { ...rest, mail: { ...mail, watch, ...adapt(mail) } }
           },
         }),
-        turns,
+        bulkPermits,
         ramp: new Ramp(),
         follower,
-        lease: new AbortController().signal,
         log: silentLog,
         pollSeconds: POLL_SECONDS,
         stallSeconds: 60,
@@ -104,7 +103,7 @@ test('an inbox whose history turns out to have expired is read again at once', a
   await says('live', 'the inbox is polled')
   deliver('after the expiry')
   server.expire()
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   await hasIndexed('after the expiry')
 })
 
@@ -116,11 +115,11 @@ test('an account with a gap is not live, and its detail shows the gap until it i
   server.mayList = false
   deliver('in the gap')
   server.expire()
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   const { behindSince } = await says('syncing', GAP)
   expect(behindSince).not.toBe(null)
   server.mayList = true
-  keeper.nudge.fire()
+  keeper.find('mail')!.nudge.fire()
   await hasIndexed('in the gap')
   await says('live', 'the inbox is polled')
   expect((await runtime()).detail).not.toContain(GAP)
@@ -151,15 +150,15 @@ test.each([
     await says('syncing', detail)
     // Waits for the end of the first sync.
     await ask('renewal')
-    keeper.nudge.fire()
+    keeper.find('mail')!.nudge.fire()
     for (const subject of ['new', 'newer']) {
       deliver(subject)
-      keeper.notice.fire()
+      keeper.find('mail')!.notice.fire()
       await hasIndexed(subject)
     }
     expect([await count(), connections.count]).toEqual([9, 1])
     state.isSpent = false
-    keeper.nudge.fire()
+    keeper.find('mail')!.nudge.fire()
     await says('live', 'the inbox is polled')
     expect(await count()).toBe(52)
     await waitUntil('the connection to be renewed', async () => connections.count === 2)
@@ -188,15 +187,15 @@ test('a comparison comes to its end over the connection over which it began, tho
     return due.numAffectedRows === 1n
   })
   await ask('integrity', 'renewal')
-  keeper.nudge.fire()
+  keeper.find('mail')!.nudge.fire()
   await waitUntil('the comparison to be interrupted', async () => state.isAsked)
   deliver('new')
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   await hasIndexed('new')
   expect([connections.count, listedOver]).toEqual([1, [1]])
 
   state.isSpent = false
-  keeper.nudge.fire()
+  keeper.find('mail')!.nudge.fire()
   await waitUntil('the connection to be renewed', async () => connections.count === 2)
   expect(listedOver.length).toBeGreaterThan(5)
   expect(new Set(listedOver)).toEqual(new Set([1]))
@@ -214,7 +213,7 @@ test('new mail is read while no question at all was allowed for a moment', async
   const keeper = start()
   await says('syncing', 'waits 3600 s for its quota')
   state.isSpent = false
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   await says('live', 'the inbox is polled')
 })
 
@@ -225,7 +224,7 @@ test('an account without an inbox is read to its end although something was push
   }))
   const { count, start, says } = followed
   const keeper = start()
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   await says('live', 'the inbox is polled')
   expect(await count()).toBe(50)
 })
@@ -255,7 +254,7 @@ test('mail that is pushed while older mail is read comes before the rest of the 
   const keeper = start()
   await begun
   deliver('new')
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   onPushed()
   await says('live', 'the inbox is polled')
   // There are eight steps of older mail.
@@ -265,20 +264,20 @@ test('mail that is pushed while older mail is read comes before the rest of the 
 
 test('mail that is pushed while an account waits for its turn to read older mail is read at once', async () => {
   const state = { isCompared: false }
-  const turns = new Turns(1)
-  const held = await turns.take(new Place('another tenant'), 0, new AbortController().signal)
+  const bulkPermits = new BulkPermits(1)
+  const held = await bulkPermits.acquire(new BulkRequest('another tenant'), 0, new AbortController().signal)
   const adapt = (mail: MailProvider): Partial<MailProvider> => ({
     async *compare(...given) {
       yield* mail.compare(...given)
       state.isCompared = true
     },
   })
-  await using followed = await openFollowed(adapt, turns)
+  await using followed = await openFollowed(adapt, bulkPermits)
   const { count, deliver, start, says, hasIndexed } = followed
   const keeper = start()
   await waitUntil('the beginning', () => Promise.resolve(state.isCompared))
   deliver('new')
-  keeper.notice.fire()
+  keeper.find('mail')!.notice.fire()
   await hasIndexed('new')
   expect(await count()).toBe(1)
   held?.[Symbol.dispose]()

@@ -10,7 +10,7 @@ import { beginPass, type PassStart, readStart } from './pass-start.ts'
 import { RENEWAL } from '../../../accounts/halves/wanted.ts'
 import type { FollowedSource } from '../messages/rules.ts'
 import type { Session } from './session.ts'
-import type { Turn } from '../../../sync/turns.ts'
+import type { BulkPermit } from '../../../sync/bulk-permits.ts'
 import type { Next } from './verification/verification.ts'
 import { passSeconds, reportCaughtUp } from './report-caught-up.ts'
 import { readPushed, watchInbox } from './watch-inbox.ts'
@@ -95,7 +95,7 @@ async function passAndVerify(options: FollowMailOptions): Promise<Passed | null>
   return { session, hasMore, next, mayWait: isQuiet && inbox !== null, inbox, soonestSeconds }
 }
 
-/** Waits without a turn, which others use meanwhile. New mail is looked for afterwards, before older mail goes on. */
+/** Waits without a permit, which others use meanwhile. New mail is looked for afterwards, before older mail goes on. */
 async function waitOut(paused: Pause, options: FollowMailOptions): Promise<void> {
   const { stall, nudge, notice, pollSeconds } = options
   await reportPause(paused, options)
@@ -135,31 +135,31 @@ function openSession(options: FollowMailOptions, isInitialized: boolean): Sessio
   }
 }
 
-/** @param held a turn that the caller has and gives back; another one is not waited for then */
+/** @param held a permit that the caller has and gives back; another one is not waited for then */
 async function pass(
   session: Session,
   start: PassStart,
   options: FollowMailOptions,
-  held: Turn | null = null,
+  held: BulkPermit | null = null,
 ): Promise<PassOutcome> {
-  const { report, turns, place, stall, notice, statistics, pollSeconds, onProgress } = options
+  const { report, bulkPermits, bulkRequest, stall, notice, statistics, pollSeconds, onProgress } = options
   let brought = 0
-  let hasTurn = true
+  let hasPermit = true
   const isBegun = report.state === 'syncing'
   if (!session.isInitialized && !isBegun)
     await report.tell('syncing', 'reading the mailboxes for the first time')
   const outcome = await runPass(session, start, {
-    async takeTurn() {
+    async acquireBulkPermit() {
       if (held) return borrow(held)
       // New mail waits meanwhile, and other accounts may wait for the connection, so not beyond the next pass.
       stall.allow(pollSeconds)
       const ended = AbortSignal.any([stall.signal, notice.signal])
-      const turn = await turns.take(place, pollSeconds * 1_000, ended).catch(() => null)
+      const permit = await bulkPermits.acquire(bulkRequest, pollSeconds * 1_000, ended).catch(() => null)
       stall.signal.throwIfAborted()
-      hasTurn = turn !== null
-      if (!hasTurn && !notice.signal.aborted)
+      hasPermit = permit !== null
+      if (!hasPermit && !notice.signal.aborted)
         await report.tell('syncing', 'waits for its turn to read older mail')
-      return turn
+      return permit
     },
     onBackfill: async (count, remaining) => {
       brought += count
@@ -171,14 +171,14 @@ async function pass(
     readNoticed: inbox => readPushed(session, inbox, notice),
   })
   const { hasMore, pause: paused } = outcome
-  if (hasMore && brought === 0 && hasTurn && !paused) await pause(FRUITLESS_PAUSE_MS, stall.signal)
+  if (hasMore && brought === 0 && hasPermit && !paused) await pause(FRUITLESS_PAUSE_MS, stall.signal)
   return outcome
 }
 
-/** A turn that is given back by another. */
-const borrow = (turn: Turn): Turn => ({
+/** A permit that its owner gives back. */
+const borrow = (permit: BulkPermit): BulkPermit => ({
   get isWanted() {
-    return turn.isWanted
+    return permit.isWanted
   },
   [Symbol.dispose]() {},
 })
@@ -198,11 +198,11 @@ async function verify(
   sources: readonly FollowedSource[],
   options: FollowMailOptions,
 ): Promise<Next> {
-  const { turns, permit, verification } = options
+  const { bulkPermits, permit, verification } = options
   try {
     return await verification.proceed(session, sources, {
-      turns,
-      pass: async turn => pass(session, await readStart(session.db, session.owned.id), options, turn),
+      bulkPermits,
+      pass: async held => pass(session, await readStart(session.db, session.owned.id), options, held),
       mustStop: () => permit.isWanted,
     })
   } catch (error) {

@@ -8,7 +8,7 @@ import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 import type { Renewal } from '../../../sync/renewal.ts'
 import type { RuntimeReport } from '../../../sync/report.ts'
 import type { StallWatch } from '../../../sync/stall-watch.ts'
-import type { Place, Turns } from '../../../sync/turns.ts'
+import type { BulkPermits, BulkRequest } from '../../../sync/bulk-permits.ts'
 import type { Bodies } from './bodies.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
@@ -24,8 +24,8 @@ export interface FollowMailOptions {
   stall: StallWatch
   permit: ConnectionPermit
   renewal: Renewal | null
-  turns: Turns
-  place: Place
+  bulkPermits: BulkPermits
+  bulkRequest: BulkRequest
   nudge: Nudge
   notice: Nudge
   report: RuntimeReport

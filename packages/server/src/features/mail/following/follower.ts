@@ -5,7 +5,7 @@ import { askingGauge } from '../../../kit/metrics.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { Follower } from '../../../sync/follower.ts'
 import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
-import { Place } from '../../../sync/turns.ts'
+import { BulkRequest } from '../../../sync/bulk-permits.ts'
 import { type Bodies, NO_BODIES } from './bodies.ts'
 import { Doubts } from './doubts.ts'
 import { followMail } from './follow-mail.ts'
@@ -44,19 +44,19 @@ export function openMailFollower({
     begin(owned) {
       const bodies = storeBodies(owned)
       const remembered = {
-        place: new Place(owned.tenantId),
+        bulkRequest: new BulkRequest(owned.tenantId),
         doubts: new Doubts(),
         looks: new LookTimes(),
         verification: new Verification(),
       }
       return {
-        follow({ connected, ...following }) {
+        follow({ connected, ...connection }) {
           const { mail } = connected
           if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
           // Each change of the settings requests a new connection, so none is missed.
           bodies.wake()
           const shared = { db, statistics, observeNotice }
-          return followMail({ ...following, ...remembered, ...shared, bodies, provider: mail })
+          return followMail({ ...connection, ...remembered, ...shared, bodies, provider: mail })
         },
         [Symbol.asyncDispose]: () => bodies[Symbol.asyncDispose](),
       }

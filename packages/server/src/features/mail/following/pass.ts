@@ -19,7 +19,7 @@ import { findPause, type Pause } from './pause.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, type PassStart, readStart, type Unfinished } from './pass-start.ts'
 import { listCursors } from './source-store.ts'
-import type { Turn } from '../../../sync/turns.ts'
+import type { BulkPermit } from '../../../sync/bulk-permits.ts'
 
 /** Time for which an account reads older mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
@@ -32,7 +32,7 @@ const CHANGES_MAX = 10
 
 export interface PassOptions {
   /** Takes the right to read much; null if it did not come in time, or something was pushed. */
-  takeTurn(): Promise<Turn | null>
+  acquireBulkPermit(): Promise<BulkPermit | null>
   /** Called with how many older messages were brought in, and what is known to be still to come. */
   onBackfill(brought: number, remaining: Remaining): Promise<void>
   /** Whether the provider has pushed that something happened. Older mail then waits until that is read. */
@@ -175,8 +175,8 @@ async function bringOlder(
   if (incomplete.length === 0) return { isThrough: true, pause: null }
   const inbox = inboxOf(sources)
   try {
-    using turn = await takeTurn(inbox, options)
-    const isThrough = turn !== null && (await bringSlice(session, incomplete, inbox, options))
+    using permit = await acquireBulkPermit(inbox, options)
+    const isThrough = permit !== null && (await bringSlice(session, incomplete, inbox, options))
     return { isThrough, pause: null }
   } catch (error) {
     const pause = findPause(error, session)
@@ -185,11 +185,14 @@ async function bringOlder(
   }
 }
 
-/** Takes a turn, and reads meanwhile what is pushed. */
-async function takeTurn(inbox: FollowedSource | null, options: PassOptions): Promise<Turn | null> {
+/** Acquires a permit, and reads meanwhile what is pushed. */
+async function acquireBulkPermit(
+  inbox: FollowedSource | null,
+  options: PassOptions,
+): Promise<BulkPermit | null> {
   for (;;) {
-    const turn = await options.takeTurn()
-    if (turn || !options.isNoticed() || !(await options.readNoticed(inbox))) return turn
+    const permit = await options.acquireBulkPermit()
+    if (permit || !options.isNoticed() || !(await options.readNoticed(inbox))) return permit
   }
 }
 

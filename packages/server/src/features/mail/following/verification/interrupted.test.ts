@@ -7,14 +7,14 @@ import { openTestDatabase } from '../../../../../test/open-database.ts'
 import { openInbox, request, summary, verify, verifyOnce } from '../../../../../test/verify-mail.ts'
 import { ProviderFailure } from '../../../../providers/failure.ts'
 import type { MailProvider } from '../../../../providers/mail.ts'
-import { Place, type Turn, Turns } from '../../../../sync/turns.ts'
+import { type BulkPermit, BulkPermits, BulkRequest } from '../../../../sync/bulk-permits.ts'
 import type { Pause } from '../pause.ts'
 import { Verification } from './verification.ts'
 
 /** Turns for which nobody waits long. */
-class ImpatientTurns extends Turns {
-  override take(place: Place, _waitMs: number, signal: AbortSignal): Promise<Turn | null> {
-    return super.take(place, 1, signal)
+class ImpatientPermits extends BulkPermits {
+  override acquire(asked: BulkRequest, _waitMs: number, signal: AbortSignal): Promise<BulkPermit | null> {
+    return super.acquire(asked, 1, signal)
   }
 }
 
@@ -28,10 +28,10 @@ describe('verification that is interrupted or disturbed', () => {
     await request(db, owned)
     const session = await openSession(db, owned, world.connect())
     const { sources } = await runFrom(session)
-    const turns = new ImpatientTurns(1)
-    const held = await turns.take(new Place('another tenant'), 0, session.signal)
+    const bulkPermits = new ImpatientPermits(1)
+    const held = await bulkPermits.acquire(new BulkRequest('another tenant'), 0, session.signal)
     const verification = new Verification()
-    const options = { turns, pass: () => runFrom(session), mustStop: () => false }
+    const options = { bulkPermits, pass: () => runFrom(session), mustStop: () => false }
     const next = await verification.proceed(session, sources, options)
 
     expect(next).toEqual({ mustPass: true, pause: { seconds: 20, reason: 'for its turn' } })
@@ -62,7 +62,7 @@ describe('verification that is interrupted or disturbed', () => {
     await request(db, owned)
     const verification = new Verification()
     const options = {
-      turns: new Turns(1),
+      bulkPermits: new BulkPermits(1),
       pass: async () => {
         const outcome = await runFrom(session)
         return state.isBroken ? { hasMore: true, pause } : outcome
@@ -90,7 +90,7 @@ describe('verification that is interrupted or disturbed', () => {
     await request(db, owned)
     const verification = new Verification()
     const options = {
-      turns: new Turns(1),
+      bulkPermits: new BulkPermits(1),
       pass: async () => ({ hasMore: true, pause: null }),
       mustStop: () => false,
     }

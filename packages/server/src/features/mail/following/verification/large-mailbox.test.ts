@@ -9,7 +9,7 @@ import { findComparisons } from '../../comparisons/store.ts'
 import type { FollowedSource } from '../../messages/rules.ts'
 import type { ListedMessage, Located, MailProvider, RemoteMailbox } from '../../../../providers/mail.ts'
 import type { OwnedAccount } from '../../../../accounts/halves/ownership.ts'
-import { Turns } from '../../../../sync/turns.ts'
+import { BulkPermits } from '../../../../sync/bulk-permits.ts'
 import { Verification } from './verification.ts'
 
 const MESSAGES = Number(process.env['WAXWING_TEST_MAILBOX'] ?? 20_000)
@@ -137,7 +137,7 @@ test('a large mailbox is compared with few statements and little memory, and its
   }
   const verification = new Verification()
   const pass = async () => ({ hasMore: false, pause: null })
-  const options = { turns: new Turns(1), pass, mustStop: () => false }
+  const options = { bulkPermits: new BulkPermits(1), pass, mustStop: () => false }
   const compare = async () => {
     // Each call reads for some seconds.
     for (;;) {

@@ -9,7 +9,7 @@ import { ProviderFailure } from '../../../../providers/failure.ts'
 import type { MessageKey } from '../../../../providers/mail.ts'
 import { recordDiffering } from '../../comparisons/differences.ts'
 import { FenceLost } from '../../../../accounts/halves/ownership.ts'
-import { Place, type Turn, type Turns } from '../../../../sync/turns.ts'
+import { type BulkPermit, type BulkPermits, BulkRequest } from '../../../../sync/bulk-permits.ts'
 import { findPause, type Pause } from '../pause.ts'
 import { requestFetch } from '../quarantine.ts'
 import { ChangedMeanwhile, MailboxUnlisted, type Session, underFence } from '../session.ts'
@@ -19,10 +19,10 @@ import { type Passed, PassUnfinished, type Settled, settleCandidates } from './s
 
 /** New mail waits while a comparison reads; after this time an ordinary pass comes first. */
 const SLICE_MS = 10_000
-/** Comparisons share the turns of accounts that read older mail, and wait no longer than this for one. */
-const TURN_WAIT_MS = 5_000
+/** Comparisons share the permits of accounts that read older mail, and wait no longer than this for one. */
+const PERMIT_WAIT_MS = 5_000
 /** New mail is looked for meanwhile. The place in the line is kept. */
-const TURN_PAUSE: Pause = { seconds: 20, reason: 'for its turn' }
+const PERMIT_PAUSE: Pause = { seconds: 20, reason: 'for its turn' }
 /** Comparisons of a mailbox in a row that may contradict themselves before it is left alone for a while. */
 const CONTRADICTED_MAX = 3
 /** Failures in a row, each of which may come from a connection, after which a comparison is given up. */
@@ -42,9 +42,9 @@ export interface Next {
 }
 
 export interface VerificationOptions {
-  turns: Turns
-  /** Makes an ordinary pass, which reads older mail under this turn. */
-  pass(turn: Turn): Promise<Passed>
+  bulkPermits: BulkPermits
+  /** Makes an ordinary pass, which reads older mail under this permit. */
+  pass(permit: BulkPermit): Promise<Passed>
   /** Whether another account waits for the connection. */
   mustStop(): boolean
 }
@@ -54,7 +54,7 @@ export interface VerificationOptions {
  * The part of a source that it has read is kept from one connection to the next.
  */
 export class Verification {
-  #place: Place | null = null
+  #request: BulkRequest | null = null
   /** When each source is due, by this process's monotonic clock; null: not read yet. */
   #dueAt: Map<string, number> | null = null
   #current: Comparison | null = null
@@ -108,9 +108,9 @@ export class Verification {
     if (!session.isInitialized || session.doubts.count > 0) return nothing
     const followed = await this.#findDue(session, sources)
     if (!followed) return nothing
-    this.#place ??= new Place(session.owned.tenantId)
-    using turn = await options.turns.take(this.#place, TURN_WAIT_MS, session.signal)
-    if (!turn) return { mustPass: true, pause: TURN_PAUSE }
+    this.#request ??= new BulkRequest(session.owned.tenantId)
+    using permit = await options.bulkPermits.acquire(this.#request, PERMIT_WAIT_MS, session.signal)
+    if (!permit) return { mustPass: true, pause: PERMIT_PAUSE }
     if (this.#current?.followed.source !== followed.source) {
       const { differencesMax = CANDIDATES_MAX } = session.provider
       this.#current = new Comparison(followed, Math.min(this.#candidatesMax, differencesMax))
@@ -118,7 +118,7 @@ export class Verification {
       this.#unfinished = 0
     }
     try {
-      await this.#compare(session, this.#current, turn, options)
+      await this.#compare(session, this.#current, permit, options)
     } catch (error) {
       // The part that was read is kept, and settled after a complete pass.
       if (error instanceof PassUnfinished && (error.pause || ++this.#unfinished < UNFINISHED_MAX))
@@ -179,7 +179,7 @@ export class Verification {
   async #compare(
     session: Session,
     comparison: Comparison,
-    turn: Turn,
+    permit: BulkPermit,
     { pass, mustStop }: VerificationOptions,
   ): Promise<void> {
     const until = performance.now() + SLICE_MS
@@ -187,7 +187,7 @@ export class Verification {
       this.#failures = 0
       if (performance.now() > until || mustStop()) return
     }
-    const settled = await settleCandidates(session, comparison, () => pass(turn))
+    const settled = await settleCandidates(session, comparison, () => pass(permit))
     this.#current = null
     const { followed } = comparison
     if (!settled) return this.#postpone(session, followed, { isDoubtful: false })

@@ -1,11 +1,11 @@
-/** The right to do heavy work, which accounts have in turn. */
-export interface Turn extends Disposable {
-  /** True while others wait; a long job then gives its turn back and asks for another. */
+/** The right to read large amounts of data, which a limited number of accounts have at a time. */
+export interface BulkPermit extends Disposable {
+  /** True while others wait; a long job then gives its permit back and asks for another. */
   readonly isWanted: boolean
 }
 
-/** A place in the line, of an account of a tenant. It is kept when a wait is given up. */
-export class Place {
+/** A request for a permit, by an account of a tenant. It stays where it is in the queue when a wait is given up. */
+export class BulkRequest {
   readonly tenantId: string
   askedAt: number | null = null
 
@@ -21,14 +21,13 @@ interface Waiter {
 }
 
 /**
- * Lets a bounded number of accounts read large amounts of mail at a time. The next is an account of the tenant that has
- * the fewest turns, so that a tenant with many accounts does not keep those of others waiting; among equals, the one that
- * asked first.
+ * Lets a limited number of accounts read large amounts of data at a time. The next permit goes to the tenant that has the
+ * fewest, so that a tenant with many accounts does not keep others waiting; among equals, to the oldest request.
  */
-export class Turns {
+export class BulkPermits {
   readonly #limit: number
   readonly #waiting: Waiter[] = []
-  /** The number of turns of each tenant that has any. */
+  /** The number of permits of each tenant that has any. */
   readonly #running = new Map<string, number>()
   #total = 0
 
@@ -37,16 +36,16 @@ export class Turns {
   }
 
   /**
-   * @returns null when the turn did not come within `waitMs`; the place in the line is kept for the next time
+   * @returns null if no permit was free within `waitMs`; the request keeps its position in the queue
    * @throws the signal's reason when it aborts first
    */
-  async take(place: Place, waitMs: number, signal: AbortSignal): Promise<Turn | null> {
+  async acquire(request: BulkRequest, waitMs: number, signal: AbortSignal): Promise<BulkPermit | null> {
     signal.throwIfAborted()
-    place.askedAt ??= performance.now()
-    if (this.#total < this.#limit) this.#begin(place.tenantId)
-    else if (!(await this.#wait(place.tenantId, place.askedAt, waitMs, signal))) return null
-    place.askedAt = null
-    return this.#turn(place.tenantId)
+    request.askedAt ??= performance.now()
+    if (this.#total < this.#limit) this.#begin(request.tenantId)
+    else if (!(await this.#wait(request.tenantId, request.askedAt, waitMs, signal))) return null
+    request.askedAt = null
+    return this.#permit(request.tenantId)
   }
 
   #begin(tenantId: string): void {
@@ -84,7 +83,7 @@ export class Turns {
     this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, waiter)
     const leave = (settle: () => void) => {
       const at = this.#waiting.indexOf(waiter)
-      // A turn that was handed over at this moment is taken.
+      // A permit that was granted at this moment is taken.
       if (at < 0) return
       this.#waiting.splice(at, 1)
       settle()
@@ -98,7 +97,7 @@ export class Turns {
     })
   }
 
-  #turn(tenantId: string): Turn {
+  #permit(tenantId: string): BulkPermit {
     const waiting = this.#waiting
     const end = () => this.#end(tenantId)
     let isOver = false
