@@ -44,7 +44,7 @@ const VIEWS: readonly { from: RegExp; of: RegExp; only: RegExp | null }[] = [
   {
     from: /^connections\//,
     of: /^accounts\//,
-    only: /^accounts\/(?:row|store|settings|secrets|reach|halves\/notice|grants\/[^/]+|apps\/[^/]+)\.ts$/,
+    only: /^accounts\/(?:row|store|settings|secrets|reach|halves\/(?:kind|notice)|grants\/[^/]+|apps\/[^/]+)\.ts$/,
   },
   { from: /^sync\//, of: /^limits\//, only: null },
   { from: /^sync\//, of: /^accounts\/(?:secrets\.ts|grants\/|apps\/)/, only: null },

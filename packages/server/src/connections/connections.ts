@@ -1,4 +1,5 @@
 /** How the rest of the service reaches the providers of accounts. Types only: what implements them is composed at start. */
+import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { ReachedAccount } from '../accounts/reach.ts'
 import type { Capabilities, Capability, ConnectedAccount } from '../providers/connected-account.ts'
 
@@ -61,7 +62,7 @@ export interface ConnectionPermit extends Disposable {
 
 /** How one account is reached, with the settings that it has now. */
 export interface Connector {
-  /** That of the account whose servers and secrets it uses. */
+  /** The stamp of the half that it was found for. */
   version: string
   /** The host, for people. */
   host: string
@@ -81,7 +82,11 @@ export interface Connector {
 }
 
 /**
- * Called once for an account; the function that it returns reads servers and secrets before each connection, so that a
- * change of the account counts at once.
+ * Called once for a kind of data of an account; the function that it returns reads servers and secrets before each
+ * connection, so that a change of the account counts at once. It rejects with `unsupported` if the provider has no such
+ * data.
  */
-export type ConnectorOf = (account: Pick<ReachedAccount, 'id' | 'tenantId'>) => () => Promise<Connector>
+export type ConnectorOf = (
+  account: Pick<ReachedAccount, 'id' | 'tenantId'>,
+  kind: HalfKind,
+) => () => Promise<Connector>

@@ -123,7 +123,7 @@ export class SharedConnections implements Connections, AsyncDisposable {
     const { id } = account
     const found = this.#senders.get(id)
     if (found) return found
-    const line = new SendingLine(senderOf(account), {
+    const line = new SendingLine(senderOf(account, 'mail'), {
       idleSeconds,
       share,
       onEmpty: () => {
@@ -138,7 +138,7 @@ export class SharedConnections implements Connections, AsyncDisposable {
   #hold(account: ReachedAccount): Disposable & { line: AccountLine } {
     if (this.#isClosed) throw stopping()
     const shared = this.#accounts.get(account.id) ?? {
-      line: new AccountLine(this.#options.connectorOf(account)),
+      line: new AccountLine(this.#options.connectorOf(account, 'mail')),
       users: 0,
       idle: null,
     }

@@ -78,7 +78,7 @@ export class Keeper implements AsyncDisposable {
     this.#kind = options.follower.kind
     this.#log = options.log.child({ accountId: owned.id })
     this.#report = new RuntimeReport(options.db, owned, this.#kind, this.#log)
-    this.#findConnector = options.connectorOf(owned)
+    this.#findConnector = options.connectorOf(owned, this.#kind)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
     this.#followed = options.follower.begin(owned)
     this.finished = this.#run()
