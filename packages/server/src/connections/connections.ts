@@ -17,7 +17,7 @@ export interface UseOptions {
 
 /**
  * What a connected account offers, for callers who do not follow it. A connection is opened when it is needed, shared by
- * all who ask for the same account, and closed when nobody needs it. Every method throws `ProviderFailure`, as the
+ * all who ask for the same endpoint of an account, and closed when nobody needs it. Every method throws `ProviderFailure`, as the
  * capabilities do: `unsupported` where the provider does not offer the capability.
  */
 export interface Connections {
@@ -80,6 +80,9 @@ export interface Connector {
   /** The signal ends the connection, whatever is being done over it. */
   connect(signal: AbortSignal): Promise<ConnectedAccount>
 }
+
+/** Names what a kind of data is read from: what two kinds are read from by one name is one connection. */
+export type EndpointOf = (account: Pick<ReachedAccount, 'provider' | 'kind'>) => string
 
 /**
  * Called once for a kind of data of an account; the function that it returns reads servers and secrets before each

@@ -2,13 +2,18 @@ import type { Db } from '../database/pool.ts'
 import { stampOf } from '../accounts/reach.ts'
 import { findAccountView } from '../accounts/store.ts'
 import { ProviderFailure } from '../providers/failure.ts'
-import type { ConnectorOf } from './connections.ts'
+import type { ConnectorOf, EndpointOf } from './connections.ts'
 import type { Ways } from './kinds/kind.ts'
 import type { Kinds } from './kinds/kinds.ts'
 
 export interface ConnectorOptions {
   db: Db
   kinds: Kinds
+}
+
+/** A kind of data that the provider lacks stands apart. The connector refuses it. */
+export function endpoints(kinds: Kinds): EndpointOf {
+  return ({ provider, kind }) => kinds[provider]?.endpoints[kind] ?? kind
 }
 
 /** Finds the connectors by which accounts are read, or send. They reject with `account_deleted` if the account is gone. */

@@ -27,12 +27,11 @@ async function openAccount({ newTenant }: SharedApp) {
   await db.insertInto('instance').values({ id: instanceId, heartbeat_until }).execute()
   const claimed = await claimAccounts(db, instanceId, 100)
   const owned = claimed.find(account => account.id === id)!
-  const { stamp } = (await findAccount(db, tenantId, id))!
   return {
     tenant,
     db,
     owned,
-    version: reachedAs({ id, tenant_id: tenantId, stamp }).version,
+    version: reachedAs((await findAccount(db, tenantId, id))!).version,
     read: async () => (await tenant.get<Account>(`/v1/accounts/${id}`)).body,
   }
 }
