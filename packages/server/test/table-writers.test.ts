@@ -19,14 +19,14 @@ const WRITERS: Record<string, readonly string[]> = {
   blob_upload: ['database'],
   bounce: ['sending'],
   changed_key: ['mail'],
-  connect_attempt: ['accounts'],
-  connect_session: ['accounts'],
+  connect_attempt: ['features/accounts'],
+  connect_session: ['features/accounts'],
   draft_change: ['sending'],
   event: ['events'],
   event_follower: ['events'],
   feed_epoch: ['database'],
   gmail_watch: ['connections'],
-  grant_revocation: ['accounts'],
+  grant_revocation: ['features/accounts'],
   idempotency_key: ['door'],
   identity: ['mail'],
   instance: ['processes'],
@@ -40,7 +40,7 @@ const WRITERS: Record<string, readonly string[]> = {
   message_copy: ['mail'],
   message_mailbox: ['mail'],
   message_search: ['mail'],
-  oauth_app: ['accounts'],
+  oauth_app: ['features/accounts'],
   oauth_grant: ['accounts'],
   outbox: ['sending'],
   outbox_content: ['sending'],
@@ -53,7 +53,7 @@ const WRITERS: Record<string, readonly string[]> = {
   recurring_task: ['jobs'],
   schema_migration: ['database'],
   sealed_value: ['database'],
-  settings_announcement: ['accounts'],
+  settings_announcement: ['features/accounts'],
   sending_account: ['sending'],
   sending_epoch: ['sending'],
   sent_message: ['mail'],
@@ -84,11 +84,22 @@ function read(file: string): string {
   return readFileSync(path.join(SOURCE, file), 'utf8')
 }
 
-/** `features/mail/search/record.ts` is of mail, `accounts/halves/ownership.ts` of accounts, as is the wing of that name. */
+const ROOMS = new Set(globSync('*/', { cwd: SOURCE }))
+
+/**
+ * `features/mail/search/record.ts` is of mail, `accounts/halves/ownership.ts` of the room accounts, and
+ * `features/accounts/grants/revocation.ts` of the wing of that name.
+ */
 function writerOf(file: string): string {
   const [room = '', wing = ''] = path.dirname(file).split('/')
-  return room === 'features' ? wing : room
+  if (room !== 'features') return room
+  return ROOMS.has(wing) ? `${room}/${wing}` : wing
 }
+
+test('the wing of accounts is not taken for the room of that name', () => {
+  const writers = ['accounts/store.ts', 'features/accounts/grants/revocation.ts', 'features/mail/purge.ts']
+  expect(writers.map(writerOf)).toEqual(['accounts', 'features/accounts', 'mail'])
+})
 
 test('each table is written by one wing or room', () => {
   const tables = [...read('database/schema.sql').matchAll(TABLE)].map(([, table = '']) => table)

@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
-import { recordStatusOfHalves } from '../../../accounts/halves/status.ts'
+import { recordAccountDeleted } from '../../../accounts/record-deleted.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */
@@ -27,20 +26,8 @@ export async function deleteAccount(
     .executeTakeFirst()
   if (!account) return false
 
-  const dueInDays = options.purge ? 0 : RETENTION_DAYS
-  const dueAt = sql<Date>`clock_timestamp() + make_interval(days => ${dueInDays})`
-  await unit.sql
-    .updateTable('account')
-    .set({
-      deleted_at: sql`coalesce(deleted_at, clock_timestamp())`,
-      purge_after: sql`least(purge_after, ${dueAt})`,
-    })
-    .where('id', '=', id)
-    .execute()
+  await recordAccountDeleted(unit, account, { purgeInDays: options.purge ? 0 : RETENTION_DAYS })
   if (account.deleted_at) return true
-  await recordStatusOfHalves(unit, id)
-
-  await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
   await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
   unit.announce({

@@ -5,14 +5,12 @@ import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Logger } from '../../../kit/log.ts'
-import { deleteHalves } from '../../../accounts/halves/rows.ts'
+import { recordPurged, recordPurgeFailed, recordPurgeInterrupted } from '../../../accounts/record-purged.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 const BATCH_ROWS = 2000
 /** A purge that takes longer goes on after those that are due. */
 const TURN_SECONDS = 300
-/** The pause after a failure, which doubles with each further one. */
-const RETRY_SECONDS = { min: 60, max: 21_600 }
 
 interface PurgedAccount {
   id: string
@@ -60,30 +58,11 @@ async function purgeForTurn(
   try {
     for (const purge of steps) await purge(account.id, turn)
     await purgeAccount(db, account, turn)
-    if (turn.aborted) await postpone(db, account.id, sql`0`)
+    if (turn.aborted) await recordPurgeInterrupted(db, account.id)
   } catch (error) {
     log.error({ error, accountId: account.id }, 'A purge failed; it is tried again')
-    await postpone(
-      db,
-      account.id,
-      sql`least(${RETRY_SECONDS.min} * 2 ^ least(purge_failures, 20), ${RETRY_SECONDS.max})`,
-      1,
-    )
+    await recordPurgeFailed(db, account.id)
   }
-}
-
-/** Lets other purges go first. */
-async function postpone(
-  db: Db,
-  accountId: string,
-  seconds: RawBuilder<unknown>,
-  failures = 0,
-): Promise<void> {
-  await sql`
-    update account set purge_after = clock_timestamp() + make_interval(secs => ${seconds}),
-      purge_failures = purge_failures + ${failures}
-    where id = ${accountId} and purged_at is null
-  `.execute(db)
 }
 
 /** Purges that have failed and are tried again, and for how long the oldest account has been deleted. */
@@ -105,30 +84,7 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
   if (signal.aborted) return
 
   await inTransaction(db, account.tenantId, async unit => {
-    const { numUpdatedRows } = await unit.sql
-      .updateTable('account')
-      .set({
-        email: '',
-        display_name: null,
-        external_ref: null,
-        subject: null,
-        oauth_app_id: null,
-        status_reason: null,
-        settings_override: '{}',
-        imap: null,
-        // From now on, copies of its sealed values in backups of the database are unreadable.
-        data_key: null,
-        // A process that still holds the account can no longer write.
-        owner_instance: null,
-        owner_epoch: sql`owner_epoch + 1`,
-        purged_at: sql`clock_timestamp()`,
-        purge_failures: 0,
-      })
-      .where('id', '=', account.id)
-      .where('purged_at', 'is', null)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) return
-    await deleteHalves(unit, account.id)
+    if (!(await recordPurged(unit, account.id))) return
     const { id: accountId, externalRef } = account
     unit.announce({ type: 'account.purged', accountId: null, data: { accountId, externalRef } })
   })

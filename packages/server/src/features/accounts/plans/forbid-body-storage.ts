@@ -6,7 +6,7 @@ import { holdTenantPlan } from '../../tenancy/plans/store.ts'
 import { lockTenantSettings, updateTenantSettings } from '../../tenancy/settings/store.ts'
 import { presentAccount, changedFields } from '../../../accounts/present.ts'
 import { accountViews } from '../../../accounts/store.ts'
-import { recordReachChanged } from '../../../accounts/halves/reach.ts'
+import { recordStorageForbidden } from '../../../accounts/record-storage-forbidden.ts'
 import { inheritSettings } from '../settings/inherit.ts'
 
 /** Accounts that one transaction changes. */
@@ -42,16 +42,7 @@ async function forbidPage(unit: UnitOfWork, planId: string): Promise<boolean> {
     .execute()
   if (page.length === 0) return false
   const ids = page.map(({ id }) => id)
-  await unit.sql
-    .updateTable('account')
-    .set({
-      settings_override: sql<string>`settings_override || '{"bodyStorage": "none"}'`,
-      updated_at: sql`clock_timestamp()`,
-    })
-    .where('tenant_id', '=', unit.tenantId)
-    .where('id', 'in', ids)
-    .execute()
-  await recordReachChanged(unit, ids, ['mail'])
+  await recordStorageForbidden(unit, ids)
   const before = new Map(page.map(view => [view.id, presentAccount(view)]))
   const changed = await accountViews(unit.sql, unit.tenantId)
     .where('account.id', 'in', ids)
