@@ -58,7 +58,8 @@ function open(endpoints: Partial<Record<HalfKind, string>>) {
           await work?.()
           return nameOf(content)
         },
-        { ...READ, ...(signal && { signal }) },
+        // A read that waits behind another one for this long fails, in place of the whole test hanging.
+        { ...READ, beginsUntil: AbortSignal.timeout(10_000), ...(signal && { signal }) },
       ),
     [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose](),
   }
