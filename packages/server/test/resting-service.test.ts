@@ -159,6 +159,6 @@ test('a service at rest reads no more because the installation has more accounts
 
 async function tasksOften(app: Parameters<typeof openTestWings>[0]): Promise<string[]> {
   await using wings = await openTestWings(app)
-  const tasks = wings.wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps: [] }) ?? [])
+  const tasks = wings.wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps: [], ownedBlobs: [] }) ?? [])
   return tasks.filter(({ schedule }) => schedule.everyMinutes <= OFTEN_MINUTES).map(({ name }) => name)
 }

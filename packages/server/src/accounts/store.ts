@@ -5,12 +5,12 @@ import { type NewestFirst, isAfter, rowsToRead } from '../database/page.ts'
 import type { Db } from '../database/pool.ts'
 import { COLUMNS, type Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
-import { changedView, type HalfChange } from './halves/changed-view.ts'
+import { changedView, endedProblems, type HalfChange } from './halves/changed-view.ts'
 import { MAIL_HALF_COLUMNS, otherHalves } from './halves/columns.ts'
 import { reachedDifferently, recordReachChanged } from './halves/reach.ts'
 import { insertHalves } from './halves/rows.ts'
 import { recordStatusOfHalves } from './halves/status.ts'
-import { storeProblem } from './halves/trouble.ts'
+import { endProblems, storeProblem } from './halves/trouble.ts'
 import type { AccountRow, AccountView, ImapServers } from './row.ts'
 import { presentAccount, changedFields } from './present.ts'
 
@@ -262,10 +262,14 @@ export async function updateAccount(
   change: AccountChange,
   { reachedAnew = [], problem }: HalfChange = {},
 ): Promise<AccountView> {
-  const changed = changedView(before, change, problem)
-  const [shownBefore, shownAfter] = [presentAccount(before), presentAccount(changed)]
-  const changes = changedFields(shownBefore, shownAfter)
-  const reached = new Set([...reachedAnew, ...reachedDifferently(shownBefore, shownAfter)])
+  const shownBefore = presentAccount(before)
+  const reached = new Set([
+    ...reachedAnew,
+    ...reachedDifferently(shownBefore, presentAccount({ ...before, ...change })),
+  ])
+  const ended = endedProblems(before, change, reached)
+  const changed = changedView(before, change, { ended, problem })
+  const changes = changedFields(shownBefore, presentAccount(changed))
   if (changes.length === 0 && reached.size === 0 && !problem) return before
 
   const { settings_override, imap, ...plain } = change
@@ -280,7 +284,9 @@ export async function updateAccount(
     .where('tenant_id', '=', unit.tenantId)
     .where('id', '=', before.id)
     .execute()
-  if (change.status !== undefined) await recordStatusOfHalves(unit, before.id)
+  if (change.status !== undefined && change.status !== before.status)
+    await recordStatusOfHalves(unit, before.id)
+  else if (ended.size > 0) await endProblems(unit, before.id, ended)
   if (problem) await storeProblem(unit, before.id, problem)
   if (reached.size > 0) await recordReachChanged(unit, [before.id], reached)
   const after = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed

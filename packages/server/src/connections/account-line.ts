@@ -1,3 +1,5 @@
+import type { HalfKind } from '../accounts/halves/kind.ts'
+import type { ReachedAccount } from '../accounts/reach.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import type { ConnectionPermit, Connector, UseOptions } from './connections.ts'
@@ -5,8 +7,10 @@ import type { ConnectionPermit, Connector, UseOptions } from './connections.ts'
 /** Others may need every connection to a host; a caller waits no longer. */
 const PERMIT_WAIT_SECONDS = 20
 
+/** One kind of the data that is read over a line. */
+type Half = Pick<ReachedAccount, 'kind' | 'version'>
+
 interface Open {
-  version: string
   connector: Connector
   connected: ConnectedAccount
   permit: ConnectionPermit
@@ -21,16 +25,18 @@ interface Open {
 
 type Act<T> = (connected: ConnectedAccount) => Promise<T>
 
-/** The connection of one account, opened when it is needed, and the order of those who use it. */
+/** The connection to one endpoint of an account, opened when it is needed, and the order of those who use it. */
 export class AccountLine {
-  readonly #findConnector: () => Promise<Connector>
+  readonly #connectorOf: (kind: HalfKind) => () => Promise<Connector>
+  /** The kinds of data that were asked for, in the versions for which the connection is good. */
+  readonly #halves = new Map<HalfKind, { version: string; findConnector: () => Promise<Connector> }>()
   #open: Open | null = null
   #last: Promise<unknown> = Promise.resolve()
   #lastLong: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  constructor(findConnector: () => Promise<Connector>) {
-    this.#findConnector = findConnector
+  constructor(connectorOf: (kind: HalfKind) => () => Promise<Connector>) {
+    this.#connectorOf = connectorOf
   }
 
   /** The permit of the open connection, if there is one. */
@@ -42,13 +48,13 @@ export class AccountLine {
    * Does one step over the connection: where the kind serves one at a time, after all that asked before. Then the signal
    * ends the connection, since nothing else ends what is being asked.
    */
-  async step<T>(version: string, act: Act<T>, options: UseOptions): Promise<T> {
+  async step<T>(half: Half, act: Act<T>, options: UseOptions): Promise<T> {
     const { isRepeatable, signal, beginsUntil } = options
     const begun = Promise.withResolvers<void>()
     const turn = this.#inTurn(async (): Promise<{ value: T } | { beside: Open }> => {
       if (signal?.aborted) throw gaveUp(signal)
       if (beginsUntil?.aborted) throw tooLate()
-      const open = await this.#require(version, signal)
+      const open = await this.#require(half, signal)
       if (beginsUntil?.aborted) throw tooLate()
       begun.resolve()
       if (!open.connector.isOneAtATime) {
@@ -61,7 +67,7 @@ export class AccountLine {
       } catch (error) {
         const mayRepeat = isLost(error) && (isRepeatable || error.isBeforeAcceptance)
         if (!wasUsed || !mayRepeat || signal?.aborted) throw error
-        return { value: await this.#doAlone(await this.#require(version, signal), act, signal) }
+        return { value: await this.#doAlone(await this.#require(half, signal), act, signal) }
       }
     })
     if (beginsUntil) await unlessAborted(beginsUntil, Promise.race([begun.promise, turn]), tooLate)
@@ -70,9 +76,9 @@ export class AccountLine {
   }
 
   /** Does work of many steps; where the kind serves one at a time, after other such work has come to its end. */
-  async long<T>(version: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async long<T>(half: Half, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const run = async () => {
-      const { connector } = await this.#inTurn(() => this.#require(version, signal))
+      const { connector } = await this.#inTurn(() => this.#require(half, signal))
       if (!connector.isOneAtATime) return work()
       const done = this.#lastLong.then(work)
       this.#lastLong = done.catch(() => undefined)
@@ -99,20 +105,24 @@ export class AccountLine {
     await this.close()
   }
 
-  async #require(version: string, signal: AbortSignal | undefined): Promise<Open> {
-    if (this.#open && this.#open.version !== version) await this.#drop(this.#open)
-    return (this.#open ??= await this.#connect(version, signal))
+  /** A kind that is new to the line may have changed since the connection was opened, so it opens another one. */
+  async #require({ kind, version }: Half, signal: AbortSignal | undefined): Promise<Open> {
+    const known = this.#halves.get(kind)
+    const findConnector = known?.findConnector ?? this.#connectorOf(kind)
+    if (known?.version !== version && this.#open) await this.#drop(this.#open)
+    this.#halves.set(kind, { version, findConnector })
+    return (this.#open ??= await this.#connect(findConnector, signal))
   }
 
-  async #connect(version: string, signal: AbortSignal | undefined): Promise<Open> {
+  async #connect(findConnector: () => Promise<Connector>, signal: AbortSignal | undefined): Promise<Open> {
     if (this.#isClosed) throw unasked('The service is stopping.')
-    const connector = await this.#findConnector()
+    const connector = await findConnector()
     const permit = await acquire(connector, signal)
     const stop = new AbortController()
     using _ = stopOn(signal, stop)
     try {
       const connected = await connector.connect(stop.signal)
-      return { version, connector, connected, permit, stop, calls: 0, isUsed: false, isDropped: false }
+      return { connector, connected, permit, stop, calls: 0, isUsed: false, isDropped: false }
     } catch (error) {
       permit[Symbol.dispose]()
       throw error

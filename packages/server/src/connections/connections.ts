@@ -17,7 +17,7 @@ export interface UseOptions {
 
 /**
  * What a connected account offers, for callers who do not follow it. A connection is opened when it is needed, shared by
- * all who ask for the same account, and closed when nobody needs it. Every method throws `ProviderFailure`, as the
+ * all who ask for the same endpoint of an account, and closed when nobody needs it. Every method throws `ProviderFailure`, as the
  * capabilities do: `unsupported` where the provider does not offer the capability.
  */
 export interface Connections {
@@ -62,7 +62,7 @@ export interface ConnectionPermit extends Disposable {
 
 /** How one account is reached, with the settings that it has now. */
 export interface Connector {
-  /** That of the account whose servers and secrets it uses. */
+  /** The stamp of the half that it was found for. */
   version: string
   /** The host, for people. */
   host: string
@@ -81,9 +81,13 @@ export interface Connector {
   connect(signal: AbortSignal): Promise<ConnectedAccount>
 }
 
+/** Names what a kind of data is read from: what two kinds are read from by one name is one connection. */
+export type EndpointOf = (account: Pick<ReachedAccount, 'provider' | 'kind'>) => string
+
 /**
- * Called once for a kind of data of an account; the function that it returns reads servers and secrets before each connection, so that a
- * change of the account counts at once.
+ * Called once for a kind of data of an account; the function that it returns reads servers and secrets before each
+ * connection, so that a change of the account counts at once. It rejects with `unsupported` if the provider has no such
+ * data.
  */
 export type ConnectorOf = (
   account: Pick<ReachedAccount, 'id' | 'tenantId'>,

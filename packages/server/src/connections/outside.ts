@@ -20,7 +20,7 @@ import { clientName } from '../providers/smtp/client-name.ts'
 import { accessTokens, type TokensOf } from './access-tokens.ts'
 import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
-import { connectors } from './connector.ts'
+import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
 import type { PushTaking } from './kinds/kind.ts'
 import { type KindOptions, type KindSettings, openKinds } from './kinds/kinds.ts'
@@ -116,6 +116,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     connectorOf,
     connections: new SharedConnections({
       connectorOf,
+      endpointOf: endpoints(kinds),
       senderOf: connectors({ db, kinds }, 'send'),
       share: sendingShare,
     }),

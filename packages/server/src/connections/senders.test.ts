@@ -7,7 +7,7 @@ import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard } from '../kit/egress/guard.ts'
 import { contentOf, letterOf, outgoing } from '../providers/conformance/sending.ts'
-import { connectors } from './connector.ts'
+import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
 import { imapKind } from './kinds/imap.ts'
 import { SharedConnections } from './shared-connections.ts'
@@ -29,13 +29,14 @@ describe('an account that sends', () => {
     const options = { db: app.db, kinds: { imap } }
     return new SharedConnections({
       connectorOf: connectors(options, 'read'),
+      endpointOf: endpoints(options.kinds),
       senderOf: connectors(options, 'send'),
     })
   }
 
   const sendBy = (connections: SharedConnections, app: TestApp, id: string, from: string) =>
     connections.use(
-      { id, tenantId: app.tenantId, version: '1' },
+      { id, tenantId: app.tenantId, provider: 'imap', kind: 'mail', version: '1' },
       'sending',
       sending => sending.send(outgoing(from, ['bob@example.com'], contentOf(letterOf('one', 'hello\r\n')))),
       { isRepeatable: false },

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import type { ReachedAccount } from '../accounts/reach.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import type { SendingProvider } from '../providers/sending.ts'
 import { HostBudget } from './host-budget.ts'
 import { SharedConnections } from './shared-connections.ts'
 
-const account = { id: 'a', tenantId: 't', version: '1' }
+const account: ReachedAccount = { id: 'a', tenantId: 't', provider: 'imap', kind: 'mail', version: '1' }
 const ONCE = { isRepeatable: false }
 const lost = () => new ProviderFailure('unavailable', 'lost', { isBeforeAcceptance: true })
 
@@ -28,6 +29,7 @@ function open({ perHost = 10, idleSeconds = 60 } = {}) {
   const budget = new HostBudget(perHost)
   const connections = new SharedConnections({
     connectorOf: () => () => Promise.reject(new Error('not for sending')),
+    endpointOf: () => 'imap',
     senderOf: () => async () => ({
       version: '1',
       host: 'mail.test',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { LogServer, logMail } from '../../test/memory-log.ts'
 import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
+import type { ReachedAccount } from '../accounts/reach.ts'
 import type { ConnectedAccount, Offering } from '../providers/connected-account.ts'
 import type { ContentRange } from '../providers/content.ts'
 import { ProviderFailure } from '../providers/failure.ts'
@@ -10,7 +11,7 @@ import type { Connector } from './connections.ts'
 import { HostBudget } from './host-budget.ts'
 import { SharedConnections } from './shared-connections.ts'
 
-const account = { id: 'a', tenantId: 't', version: '1' }
+const account: ReachedAccount = { id: 'a', tenantId: 't', provider: 'imap', kind: 'mail', version: '1' }
 const PLACES = ['INBOX', 'One', 'Two', 'Three']
 const LETTER = Buffer.from('letter of INBOX')
 const WHOLE: ContentRange = { part: null, isHeader: false, offset: 0, end: null, size: null }
@@ -39,6 +40,7 @@ function open(change: Change = connected => connected, connector: Partial<Connec
   const budget = new HostBudget(2)
   let count = 0
   const connections = new SharedConnections({
+    endpointOf: () => 'imap',
     connectorOf: () => () =>
       Promise.resolve({
         version: '1',
@@ -336,6 +338,7 @@ describe('a provider whose calls run side by side', () => {
     const [key = ''] = server.messages.keys()
     const closed: string[] = []
     const connections = new SharedConnections({
+      endpointOf: () => 'api',
       connectorOf:
         ({ id }) =>
         () =>
@@ -353,7 +356,7 @@ describe('a provider whose calls run side by side', () => {
           }),
     })
     const stream = (id: string, version = '1') =>
-      connections.stream({ id, tenantId: 't', version }, 'content', content =>
+      connections.stream({ ...account, id, version }, 'content', content =>
         content.open({ source: 'history', cursor: null, key }, WHOLE),
       )
     const ids = Array.from({ length: accounts }, (_, nth) => `account ${nth}`)
@@ -364,12 +367,7 @@ describe('a provider whose calls run side by side', () => {
     const { connections, stream, ids } = openLog(1000)
     await using _ = connections
     const hanging = Promise.withResolvers<string>()
-    const held = connections.use(
-      { id: ids[0]!, tenantId: 't', version: '1' },
-      'content',
-      () => hanging.promise,
-      READ,
-    )
+    const held = connections.use({ ...account, id: ids[0]! }, 'content', () => hanging.promise, READ)
     const read = await Promise.all([...ids, ids[0]!].map(async id => (await stream(id).next()).value))
     expect(read).toEqual(Array.from({ length: 1001 }, () => LETTER))
     hanging.resolve('at last')
@@ -380,12 +378,7 @@ describe('a provider whose calls run side by side', () => {
     const { connections, stream, closed } = openLog(1)
     await using _ = connections
     const hanging = Promise.withResolvers<string>()
-    const before = connections.use(
-      { id: 'a', tenantId: 't', version: '1' },
-      'content',
-      () => hanging.promise,
-      READ,
-    )
+    const before = connections.use(account, 'content', () => hanging.promise, READ)
     expect((await stream('a', '2').next()).value).toEqual(LETTER)
     expect(closed).toEqual([])
     hanging.resolve('whole')

@@ -2,7 +2,7 @@ import type { Capabilities, Capability, ConnectedAccount } from '../providers/co
 import { type Share, whole } from '../kit/share.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { AccountLine } from './account-line.ts'
-import type { Connections, ConnectorOf, UseOptions } from './connections.ts'
+import type { Connections, ConnectorOf, EndpointOf, UseOptions } from './connections.ts'
 import type { ReachedAccount } from '../accounts/reach.ts'
 import { SendingLine } from './sending-line.ts'
 
@@ -17,6 +17,7 @@ const BEGINNINGS_MAX = 6
 
 export interface SharedConnectionsOptions {
   connectorOf: ConnectorOf
+  endpointOf: EndpointOf
   /** How accounts send; by default none does. */
   senderOf?: ConnectorOf
   /** What this process may use of the connections of an account. */
@@ -31,13 +32,14 @@ interface Shared {
 }
 
 /**
- * One connection for each account that callers ask for, apart from the connection that follows it, so that a download
- * holds up neither the sync nor the index. It is closed when it was idle for a minute or its permit is wanted. What an
+ * One connection for each endpoint of an account that callers ask for, apart from those that follow the account, so that a
+ * download holds up neither the sync nor the index. It is closed when it was idle for a minute or its permit is wanted. What an
  * account sends goes over connections of its own, several at a time.
  */
 export class SharedConnections implements Connections, AsyncDisposable {
   readonly #options: SharedConnectionsOptions
-  readonly #accounts = new Map<string, Shared>()
+  /** By account and endpoint: nothing that goes on over one ends another. */
+  readonly #lines = new Map<string, Shared>()
   readonly #senders = new Map<string, SendingLine>()
   #isClosed = false
 
@@ -54,7 +56,7 @@ export class SharedConnections implements Connections, AsyncDisposable {
     const act = (connected: ConnectedAccount) => work(offeredBy(connected, capability))
     if (capability === 'sending') return this.#sender(account).use(account.version, act, options)
     using held = this.#hold(account)
-    return await held.line.step(account.version, act, options)
+    return await held.line.step(account, act, options)
   }
 
   async useInSteps<C extends Capability, T>(
@@ -68,10 +70,10 @@ export class SharedConnections implements Connections, AsyncDisposable {
     const { line } = held
     let begun: Begun<void, T> | null = null
     let beginnings = 0
-    return await line.long(account.version, signal, async () => {
+    return await line.long(account, signal, async () => {
       for (;;) {
         const step = await line.step(
-          account.version,
+          account,
           connected => {
             if (begun?.on !== connected) {
               if (++beginnings > BEGINNINGS_MAX)
@@ -97,7 +99,7 @@ export class SharedConnections implements Connections, AsyncDisposable {
       // Not held between two pieces: the connection of a slow caller is given to others who want it.
       using held = this.#hold(account)
       return await held.line.step(
-        account.version,
+        account,
         connected => {
           if (begun?.on !== connected)
             begun = { on: connected, steps: read(offeredBy(connected, capability)) }
@@ -123,7 +125,7 @@ export class SharedConnections implements Connections, AsyncDisposable {
     const { id } = account
     const found = this.#senders.get(id)
     if (found) return found
-    const line = new SendingLine(senderOf(account, 'mail'), {
+    const line = new SendingLine(senderOf(account, account.kind), {
       idleSeconds,
       share,
       onEmpty: () => {
@@ -134,15 +136,17 @@ export class SharedConnections implements Connections, AsyncDisposable {
     return line
   }
 
-  /** Keeps the account's connection from being closed. */
+  /** Keeps the connection to an endpoint of the account from being closed. */
   #hold(account: ReachedAccount): Disposable & { line: AccountLine } {
     if (this.#isClosed) throw stopping()
-    const shared = this.#accounts.get(account.id) ?? {
-      line: new AccountLine(this.#options.connectorOf(account, 'mail')),
+    const { connectorOf, endpointOf } = this.#options
+    const key = `${account.id} ${endpointOf(account)}`
+    const shared = this.#lines.get(key) ?? {
+      line: new AccountLine(kind => connectorOf(account, kind)),
       users: 0,
       idle: null,
     }
-    this.#accounts.set(account.id, shared)
+    this.#lines.set(key, shared)
     if (shared.idle) clearTimeout(shared.idle)
     shared.idle = null
     shared.users++
@@ -150,18 +154,18 @@ export class SharedConnections implements Connections, AsyncDisposable {
       line: shared.line,
       [Symbol.dispose]: () => {
         shared.users--
-        if (shared.users === 0) this.#rest(account.id, shared)
+        if (shared.users === 0) this.#rest(key, shared)
       },
     }
   }
 
   /** Nobody uses it: the connection is kept for a while, unless its permit is wanted. */
-  #rest(accountId: string, shared: Shared): void {
+  #rest(key: string, shared: Shared): void {
     const { line } = shared
     const close = () => {
       if (shared.users > 0) return
       if (shared.idle) clearTimeout(shared.idle)
-      if (this.#accounts.get(accountId) === shared) this.#accounts.delete(accountId)
+      if (this.#lines.get(key) === shared) this.#lines.delete(key)
       void line.close()
     }
     if (!line.permit || this.#isClosed) return close()
@@ -177,10 +181,10 @@ export class SharedConnections implements Connections, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
-    const accounts = [...this.#accounts.values()]
-    this.#accounts.clear()
+    const lines = [...this.#lines.values()]
+    this.#lines.clear()
     await Promise.all([
-      ...accounts.map(({ line, idle }) => {
+      ...lines.map(({ line, idle }) => {
         if (idle) clearTimeout(idle)
         return line.end()
       }),

@@ -72,3 +72,21 @@ test('the role jobs gives the purge the steps of all wings, those of later wings
 
   expect(names).toEqual(['last', 'first'])
 })
+
+test('the role jobs gives the tasks of a wing the answers of all wings about the blob store', async () => {
+  const ofWing = (id: string) => async (ids: readonly string[]) => ids.filter(each => each === id)
+  const given = Promise.withResolvers<string[]>()
+  const first: Wing = {
+    ownedBlobs: ofWing('a'),
+    recurringTasks({ ownedBlobs }) {
+      void Promise.all(ownedBlobs.map(listOwned => listOwned(['a', 'b', 'c']))).then(lists =>
+        given.resolve(lists.flat()),
+      )
+      return []
+    },
+  }
+
+  await using _started = await startWith([first, {}, { ownedBlobs: ofWing('c') }])
+
+  expect(await given.promise).toEqual(['a', 'c'])
+})

@@ -72,8 +72,9 @@ function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {
     (accountId: string, signal: AbortSignal) => purgeAnswers(db, accountId, signal),
     ...wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? []),
   ]
+  const ownedBlobs = wings.flatMap(wing => wing.ownedBlobs ?? [])
   return [
-    ...wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps }) ?? []),
+    ...wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps, ownedBlobs }) ?? []),
     { name: 'sweep_answers', schedule: hourlyAt(37), run: signal => deleteExpiredAnswers(db, signal) },
     { name: 'sweep_rate_windows', schedule: hourlyAt(53), run: () => sweepRateWindows(db) },
     { name: 'sweep_quota_use', schedule: hourlyAt(59), run: () => sweepQuotaUse(db) },

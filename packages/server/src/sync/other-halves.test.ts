@@ -4,8 +4,6 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { type SharedApp, useTestApp } from '../../test/use-app.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
-import { reachedAs } from '../accounts/reach.ts'
-import { findAccount } from '../accounts/store.ts'
 import { claimAccounts } from '../accounts/halves/ownership.ts'
 import { recordRuntime } from '../accounts/halves/report.ts'
 import { takeWanted } from '../accounts/halves/wanted.ts'
@@ -20,19 +18,18 @@ async function openAccount({ newTenant }: SharedApp) {
   const { db, tenantId } = tenant
   const { id } = await sampleAccount(db, tenantId)
   await sql`
-    insert into account_half (account_id, tenant_id, kind) values (${id}, ${tenantId}, 'calendar')
+    insert into account_half (account_id, tenant_id, kind, stamp) values (${id}, ${tenantId}, 'calendar', 7)
   `.execute(db)
   const instanceId = newId()
   const heartbeat_until = new Date(Date.now() + 50_000)
   await db.insertInto('instance').values({ id: instanceId, heartbeat_until }).execute()
   const claimed = await claimAccounts(db, instanceId, 100)
   const owned = claimed.find(account => account.id === id)!
-  const { stamp } = (await findAccount(db, tenantId, id))!
   return {
     tenant,
     db,
     owned,
-    version: reachedAs({ id, tenant_id: tenantId, stamp }).version,
+    version: '7',
     read: async () => (await tenant.get<Account>(`/v1/accounts/${id}`)).body,
   }
 }
@@ -61,6 +58,15 @@ describe('another half than mail', () => {
     const { db, owned, version, read } = await openAccount(service)
     await recordRefusedGrant(db, owned, 'calendar', { reason: 'invalid_grant', version })
     expect(await read()).toMatchObject({ status: 'reauth_required', statusReason: 'invalid_grant' })
+  })
+
+  test('whose grant was refused before it was reached in another way stops nothing', async () => {
+    const { db, owned, version, read } = await openAccount(service)
+    await sql`
+      update account_half set stamp = stamp + 1 where account_id = ${owned.id} and kind = 'calendar'
+    `.execute(db)
+    await recordRefusedGrant(db, owned, 'calendar', { reason: 'invalid_grant', version })
+    expect(await read()).toMatchObject({ status: 'active', statusReason: null })
   })
 
   test('is named by its problem only while mail has none, and the problems of both end with a pause', async () => {

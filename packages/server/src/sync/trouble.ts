@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { type UnitOfWork, inTransaction } from '../events/unit-of-work.ts'
 import { recordReauthRequired } from '../accounts/record-reauth.ts'
-import { reachedAs } from '../accounts/reach.ts'
+import { stampOf } from '../accounts/reach.ts'
 import { lockAccount, updateAccount } from '../accounts/store.ts'
 import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { OwnedAccount } from '../accounts/halves/ownership.ts'
@@ -16,8 +16,8 @@ const CLOSED_HOURS = 24
 export type GrantRefusal = 'invalid_grant' | 'login_failed' | 'scope_missing'
 
 /**
- * Stops an account whose grant or password the provider refuses, and announces that once. `version` is that of the account
- * when it was refused: what was stored later is not blamed. A refused login, or a missing scope, of another half than
+ * Stops an account whose grant or password the provider refuses, and announces that once. `version` is the stamp of
+ * the half when it was refused: what was stored later is not blamed. A refused login, or a missing scope, of another half than
  * mail is a problem of that half alone.
  */
 export async function recordRefusedGrant(
@@ -30,7 +30,7 @@ export async function recordRefusedGrant(
     return recordProblem(db, owned, { kind, problem: refused.reason })
   await inTransaction(db, owned.tenantId, async unit => {
     const account = await lockOwned(unit, owned)
-    if (account && reachedAs(account).version === refused.version)
+    if (account && stampOf(account, kind) === refused.version)
       await recordReauthRequired(unit, account, refused.reason)
   })
 }

@@ -1,6 +1,7 @@
 import type { AnyRouter } from '@orpc/server'
 import type { HostedSessionKind } from '@waxwing/contract/operation.ts'
 import type { Metric } from 'prom-client'
+import type { OwnedBlobs } from './owned-blobs.ts'
 import type { PurgeStep } from './purge-step.ts'
 import type { HostedSessions } from './hosted-session.ts'
 import type { PublicRoute } from '../pages/public-route.ts'
@@ -9,6 +10,12 @@ import type { JobHandler } from '../jobs/job-worker.ts'
 import type { RecurringTask } from '../jobs/recurring-tasks.ts'
 import type { StoredTimes } from '../jobs/stored-times.ts'
 import type { Follower } from '../sync/follower.ts'
+
+/** Parts of all wings, for tasks that work on what any wing keeps. */
+export interface Registered {
+  purgeSteps: readonly PurgeStep[]
+  ownedBlobs: readonly OwnedBlobs[]
+}
 
 /**
  * The parts that a wing brings to the service. `features/<wing>/wing.ts` makes it, `wings.ts` lists it, and `start/`
@@ -24,7 +31,7 @@ export interface Wing {
   /** Role `api`: its routes outside `/v1`, such as `/u/{token}`. */
   publicRoutes?: readonly PublicRoute[]
   /** Role `jobs`: work on a schedule. Is given what all wings have registered. */
-  recurringTasks?(registered: { purgeSteps: readonly PurgeStep[] }): readonly RecurringTask[]
+  recurringTasks?(registered: Registered): readonly RecurringTask[]
   /** Role `jobs`: runs the jobs that the wing enqueues. */
   jobHandlers?: readonly JobHandler[]
   /**
@@ -39,6 +46,8 @@ export interface Wing {
   gauges?: readonly Metric[]
   /** Role `jobs`: deletes everything that the wing keeps of an account. Later wings come first. */
   purgeStep?: PurgeStep
+  /** Role `jobs`: finds the objects of the blob store that belong to the wing. Others are removed. */
+  ownedBlobs?: OwnedBlobs
   /** Role `sync`: follows what the wing keeps of accounts. */
   follower?: Follower
 }

@@ -1,6 +1,7 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import type { Tables } from '../../database/tables.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
 import type { FailureKind, FailureReason } from '../../providers/failure.ts'
 import type { Grant, OAuthProvider, Tokens } from '../../providers/sign-in.ts'
@@ -190,4 +191,20 @@ export async function forgetPreviousTokens(db: Db): Promise<void> {
 
 function inSeconds(seconds: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${seconds})`
+}
+
+/** Ends the pauses of these accounts: a token that is needed is asked for at once. */
+export async function endPauses(unit: UnitOfWork, accountIds: readonly string[]): Promise<void> {
+  await sql`
+    update oauth_grant set retry_at = null where account_id = any(${[...accountIds]}::uuid[]) and retry_at is not null
+  `.execute(unit.sql)
+}
+
+/** Deletes the grant of an account, and returns what it takes to revoke it. */
+export function deleteGrant(unit: UnitOfWork, accountId: string) {
+  return unit.sql
+    .deleteFrom('oauth_grant')
+    .where('account_id', '=', accountId)
+    .returning(['id', 'provider', 'client_id', 'refresh_token', 'refused_at'])
+    .executeTakeFirst()
 }

@@ -1,5 +1,5 @@
 import type { AccountRow, AccountView } from '../row.ts'
-import type { HalfKind } from './kind.ts'
+import { ALL_KINDS, type HalfKind } from './kind.ts'
 import type { HalfProblem } from './trouble.ts'
 
 /** Changes of the halves of an account besides those that follow from a change of the account. */
@@ -9,15 +9,24 @@ export interface HalfChange {
   problem?: HalfProblem
 }
 
-/** The account as a change leaves it. Problems of halves end with the status under which they arose. */
+/** The kinds whose problems a change ends: all of them if the status changes. A login that succeeded ends those it was for. */
+export function endedProblems(
+  before: AccountView,
+  { status }: Partial<AccountRow>,
+  reached: Iterable<HalfKind>,
+): ReadonlySet<HalfKind> {
+  if (status === undefined) return new Set()
+  return new Set(status === before.status ? reached : ALL_KINDS)
+}
+
+/** The account as a change leaves it. */
 export function changedView(
   before: AccountView,
   change: Partial<AccountRow>,
-  { kind, problem }: Partial<HalfProblem> = {},
+  { ended, problem }: { ended: ReadonlySet<HalfKind>; problem: HalfProblem | undefined },
 ): AccountView {
-  const isOver = change.status !== undefined
   const problemOf = (each: HalfKind, known: string | null) =>
-    each === kind ? (problem ?? null) : isOver ? null : known
+    each === problem?.kind ? problem.problem : ended.has(each) ? null : known
   return {
     ...before,
     ...change,

@@ -34,6 +34,7 @@ export const MAIL_HALF_COLUMNS = [
 /** State of another half of an account, as it is shown. */
 export interface OtherHalf {
   kind: Exclude<HalfKind, 'mail'>
+  stamp: string
   /** A time in ISO 8601. */
   initializedAt: string | null
   problem: string | null
@@ -44,6 +45,6 @@ export interface OtherHalf {
 
 /** The other halves of an account as JSON; null if it has none. */
 export const otherHalves: RawBuilder<OtherHalf[] | null> = sql`(
-  select jsonb_agg(jsonb_build_object('kind', kind, 'initializedAt', initialized_at, 'problem', problem,
-    'detail', runtime_detail, 'isBehind', behind_since is not null, 'isFailing', failing_since is not null) order by kind)
+  select jsonb_agg(jsonb_build_object('kind', kind, 'stamp', stamp::text, 'initializedAt', initialized_at,
+    'problem', problem, 'detail', runtime_detail, 'isBehind', behind_since is not null, 'isFailing', failing_since is not null) order by kind)
   from account_half as other where other.account_id = account.id and kind <> 'mail')`

@@ -40,12 +40,23 @@ export function isOwned({ id, instanceId, epoch }: OwnedAccount, kind: HalfKind)
 /** More at once would hold locks for too long. */
 export const RELEASED_AT_ONCE = 500
 
+/** The other kinds sort before mail, and a range is read by the index alone. */
+const isOtherHalf = sql`account_half.account_id = account.id and kind < 'mail'`
+
 /**
- * A half of the account for a lateral join, which each account has: none while somebody holds it. As a subquery with a
- * lock, so that the planner reads it account by account. Nothing is waited for, so its place in the order does not matter.
+ * A row for a lateral join if every half of the account could be locked, none while somebody holds one of them. As a
+ * subquery with locks, so that the planner reads it account by account. The half of mail, which each account has, is
+ * apart from the others, so that it is read once. Nothing is waited for, so the order of the locks does not matter.
  */
-const freeHalf = sql`
-  select from account_half where account_half.account_id = account.id and kind = 'mail' for no key update skip locked`
+const freeHalves = sql`
+  select from (
+    select from account_half where account_half.account_id = account.id and kind = 'mail' for no key update skip locked
+  ) as mail cross join lateral (
+    select count(*) as locked from (
+      select from account_half where ${isOtherHalf} for no key update skip locked
+    ) as other
+  ) as others
+  where locked = (select count(*) from account_half where ${isOtherHalf})`
 
 /** An account that is paused or waits for a new password, whose halves have no owner, is not in trouble. */
 const troublesOfReleased = sql`
@@ -64,7 +75,7 @@ export async function releaseOfDead(db: Kysely<Tables>): Promise<number> {
       -- as an array, for which the planner reads no other accounts
       where id = any(array(
         select dead.id from instance cross join lateral (
-          select account.id from account cross join lateral (${freeHalf}) as free
+          select account.id from account cross join lateral (${freeHalves}) as free
           where account.owner_instance = instance.id order by account.id limit ${RELEASED_AT_ONCE}
           for no key update of account skip locked
         ) as dead
@@ -127,7 +138,7 @@ export async function claimAccounts(
       where id in (
         select claimable.id from unowned join tenant on tenant.id = unowned.tenant_id
         cross join lateral (
-          select account.id from account cross join lateral (${freeHalf}) as free
+          select account.id from account cross join lateral (${freeHalves}) as free
           where account.tenant_id = tenant.id and ${isUnowned} order by account.id limit ${limit}
           for no key update of account skip locked
         ) as claimable

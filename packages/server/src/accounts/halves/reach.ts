@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { executeUnawaited } from '../../database/unawaited.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { HalfKind } from './kind.ts'
+import { lockHalves } from './lock-in-order.ts'
 import { RESTART, wantedWith } from './wanted.ts'
 
 /** The kinds whose followers must restart under these settings. */
@@ -13,6 +14,7 @@ export function mustRestart(before: AccountSettings, after: AccountSettings): Se
   if (before.bodyStorage !== after.bodyStorage || before.syncWindowDays !== after.syncWindowDays)
     kinds.add('mail')
   if (before.calendarEnabled !== after.calendarEnabled) kinds.add('calendar')
+  if (before.contactsEnabled !== after.contactsEnabled) kinds.add('contacts')
   return kinds
 }
 
@@ -33,21 +35,17 @@ export function reachedDifferently(
  * Records that halves of these kinds are reached in another way: connections that were made before are no longer used,
  * and their followers restart.
  */
-export function recordReachChanged(
+export async function recordReachChanged(
   unit: UnitOfWork,
   accountIds: readonly string[],
   kinds: Iterable<HalfKind>,
 ): Promise<void> {
+  await lockHalves(unit, accountIds, kinds)
   return executeUnawaited(
     unit.sql,
     sql`
-    with held as (
-      select account_id, kind from account_half
-      where account_id = any(${[...accountIds]}::uuid[]) and kind = any(${[...kinds]}::text[])
-      order by account_id, kind desc for no key update
-    )
     update account_half set stamp = stamp + 1, sync_wanted = ${wantedWith([RESTART])}
-    from held where account_half.account_id = held.account_id and account_half.kind = held.kind`,
+    where account_id = any(${[...accountIds]}::uuid[]) and kind = any(${[...kinds]}::text[])`,
   )
 }
 

@@ -3,6 +3,7 @@ import type { Tables } from '../../database/tables.ts'
 import { executeUnawaited } from '../../database/unawaited.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { HalfKind } from './kind.ts'
+import { lockHalves } from './lock-in-order.ts'
 
 /** The problem of a half of an active account; null if there is none, undefined if the account is not active. */
 export async function findProblem(
@@ -55,6 +56,19 @@ export function storeProblem(
   return executeUnawaited(
     unit.sql,
     sql`update account_half set problem = ${problem} where account_id = ${accountId} and kind = ${kind}`,
+  )
+}
+
+/** Records that halves of these kinds, of a locked account, could be reached again. */
+export async function endProblems(
+  unit: UnitOfWork,
+  accountId: string,
+  kinds: Iterable<HalfKind>,
+): Promise<void> {
+  await lockHalves(unit, [accountId], kinds)
+  return executeUnawaited(
+    unit.sql,
+    sql`update account_half set problem = null where account_id = ${accountId} and kind = any(${[...kinds]}::text[])`,
   )
 }
 

@@ -2,12 +2,12 @@ import type { Sharing } from '../../kit/share.ts'
 import type { Db } from '../../database/pool.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
-import { reachedAs, type ReachedAccount } from '../../accounts/reach.ts'
+import type { ReachedAccount } from '../../accounts/reach.ts'
 import { recordWatch } from './gmail-push/record-watch.ts'
 import { gmailPushReceiver } from './gmail-push/receive.ts'
 import { operatorsTerms, type PushConfig } from './gmail-push/rules.ts'
 import { findWatching, type PushTerms } from './gmail-push/store.ts'
-import type { Kind } from './kind.ts'
+import type { Kind, Way } from './kind.ts'
 import { sharedUse } from './quota-use.ts'
 import { findGranted } from '../../accounts/grants/store.ts'
 import type { AccessTokens } from '../../providers/access-tokens.ts'
@@ -20,7 +20,7 @@ import { projectOf } from '../../providers/google/project.ts'
 import { readsSettings } from '../../providers/google/scopes.ts'
 import { googlePushTokens } from '../../providers/google/push-tokens.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
-import type { ConnectionPermit, Connector } from '../connections.ts'
+import type { ConnectionPermit } from '../connections.ts'
 
 export interface GmailOptions {
   db: Db
@@ -50,6 +50,7 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
   // By what accounts are watched that use the operator's app.
   const operators = operatorsTerms(settings)
   return {
+    endpoints: { mail: 'gmail' },
     waysTo(reached) {
       const reach = { db, calls, governor, operators, tokens: tokensOf(reached), ...pace }
       const connectorOf = (account: AccountView) => gmailConnector(reach, account)
@@ -75,10 +76,9 @@ const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.di
 function gmailConnector(
   { db, calls, governor, operators, tokens, pollSeconds, now }: GmailReach,
   account: AccountView,
-): Connector {
+): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
   return {
-    version: reachedAs(account).version,
     host: GMAIL_HOST,
     syncWindowDays,
     isOneAtATime: false,

@@ -2,7 +2,6 @@ import type { SecureContext } from 'node:tls'
 import type { Db } from '../../database/pool.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
-import { reachedAs } from '../../accounts/reach.ts'
 import type { AccountKeys, KeyedAccount } from '../../accounts/secrets.ts'
 import type { EgressGuard } from '../../kit/egress/guard.ts'
 import { SealError } from '../../kit/seal.ts'
@@ -14,9 +13,8 @@ import { Suspicions } from '../../providers/imap/suspicions.ts'
 import { smtpAccount } from '../../providers/smtp/sending.ts'
 import { resolveServer } from '../../providers/resolve-server.ts'
 import type { MailServer } from '../../providers/mail-server.ts'
-import type { Connector } from '../connections.ts'
 import type { HostBudget } from '../host-budget.ts'
-import type { Kind } from './kind.ts'
+import type { Kind, Way } from './kind.ts'
 
 export interface ImapOptions {
   db: Db
@@ -52,6 +50,7 @@ export interface ImapPace {
 /** Accounts that are read by IMAP and send by SMTP, with a password. */
 export function imapKind(options: ImapOptions): Kind {
   return {
+    endpoints: { mail: 'imap' },
     waysTo() {
       // A message that killed the last connection must not kill each.
       const remembered = {
@@ -90,14 +89,13 @@ function imapConnector(
   account: AccountView,
   server: MailServer,
   remembered: Remembered,
-): Connector {
+): Way {
   const { budget } = options
   requireEncryption(server, options)
   // The follower of the account keeps the connector, so it does not hold the whole row.
   const { id, tenant_id, data_key } = account
   const keyed = { id, tenant_id, data_key }
   return {
-    version: reachedAs(account).version,
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
     isOneAtATime: true,
@@ -107,10 +105,9 @@ function imapConnector(
   }
 }
 
-function smtpConnector(options: ImapOptions, account: AccountView, server: MailServer): Connector {
+function smtpConnector(options: ImapOptions, account: AccountView, server: MailServer): Way {
   requireEncryption(server, options)
   return {
-    version: reachedAs(account).version,
     host: server.host,
     syncWindowDays: null,
     isOneAtATime: true,

@@ -1,3 +1,4 @@
+import type { HalfKind } from '../../accounts/halves/kind.ts'
 import type { ReachedAccount } from '../../accounts/reach.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import type { Waker } from '../../database/wake.ts'
@@ -5,12 +6,15 @@ import type { Logger } from '../../kit/log.ts'
 import type { PushReceiver } from '../../kit/push-receiver.ts'
 import type { Connector } from '../connections.ts'
 
+/** A connector as a provider makes it: its version is that of the half. */
+export type Way = Omit<Connector, 'version'>
+
 /** The ways to one account. Their memory of it lasts over all of its connections. */
 export interface Ways {
-  /** Leads to what the account holds. Throws `ProviderFailure` if its row names no way. */
-  read(account: AccountView): Connector
+  /** Leads to what the account holds of one kind. Throws `ProviderFailure` if its row names no way. */
+  read(account: AccountView, half: HalfKind): Way
   /** Leads to what the account sends by; as `read`. */
-  send(account: AccountView): Connector
+  send(account: AccountView): Way
 }
 
 /** Dependencies of receiving pushes. */
@@ -23,6 +27,8 @@ export interface PushTaking {
 
 /** A kind of account: how it is reached, how it sends, and which pushes it takes. */
 export interface Kind {
+  /** Names what each kind of data is read from. Kinds of one name share a connection; those that it lacks are absent. */
+  endpoints: Readonly<Partial<Record<HalfKind, string>>>
   /** Called once for an account, before its first connection. */
   waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
   /** Absent if its provider pushes nothing. */

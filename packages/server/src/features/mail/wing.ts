@@ -14,7 +14,7 @@ import type { ReadContext } from './content/body.ts'
 import { contentOperations } from './content/operations.ts'
 import { keepSources } from './content/keep-sources.ts'
 import { openPartPlaces } from './content/part-places.ts'
-import { sweepOrphans } from './content/sweep-orphans.ts'
+import { listOwnBlobs, sweepOrphans } from './content/sweep-orphans.ts'
 import { sweepMessageCopies } from './content/record-copy.ts'
 import { sweepBlobs } from './content/record-blobs.ts'
 import { beginOwnerWalk } from './content/unwanted-owners.ts'
@@ -104,7 +104,7 @@ export function openMail(resources: Resources) {
       }),
     },
     jobHandlers: [directionsHandler(db), settleDraftHandler({ db, connections })],
-    recurringTasks: () => [
+    recurringTasks: ({ ownedBlobs }) => [
       {
         name: 'sweep_blobs',
         schedule: everyMinutes(1),
@@ -113,7 +113,7 @@ export function openMail(resources: Resources) {
       {
         name: 'sweep_orphans',
         schedule: hourlyAt(51),
-        run: signal => sweepOrphans({ db, blobs, clock, log }, signal),
+        run: signal => sweepOrphans({ db, blobs, ownedBlobs, clock, log }, signal),
       },
       { name: 'sweep_uploads', schedule: everyMinutes(10), run: signal => blobs.sweepUploads(signal) },
       { name: 'sweep_message_copies', schedule: hourlyAt(43), run: signal => sweepMessageCopies(db, signal) },
@@ -135,6 +135,7 @@ export function openMail(resources: Resources) {
         () => countStaleAccounts(db),
       ),
     ],
+    ownedBlobs: ids => listOwnBlobs(db, ids),
     purgeStep: (accountId, signal) => purgeMail(db, blobs, accountId, signal),
     follower: opened.use(
       openMailFollower({

@@ -1,6 +1,6 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
-import { recordDeleted } from '../../../accounts/record-deletion.ts'
+import { recordAccountDeleted } from '../../../accounts/record-deleted.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */
@@ -26,9 +26,8 @@ export async function deleteAccount(
     .executeTakeFirst()
   if (!account) return false
 
-  await recordDeleted(unit, account, options.purge ? 0 : RETENTION_DAYS)
+  await recordAccountDeleted(unit, account, { purgeInDays: options.purge ? 0 : RETENTION_DAYS })
   if (account.deleted_at) return true
-
   await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
   unit.announce({

@@ -5,14 +5,12 @@ import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Logger } from '../../../kit/log.ts'
-import { postponePurge, recordPurged } from '../../../accounts/record-deletion.ts'
+import { recordPurged, recordPurgeFailed, recordPurgeInterrupted } from '../../../accounts/record-purged.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 const BATCH_ROWS = 2000
 /** A purge that takes longer goes on after those that are due. */
 const TURN_SECONDS = 300
-/** The pause after a failure, which doubles with each further one. */
-const RETRY_SECONDS = { min: 60, max: 21_600 }
 
 interface PurgedAccount {
   id: string
@@ -60,16 +58,10 @@ async function purgeForTurn(
   try {
     for (const purge of steps) await purge(account.id, turn)
     await purgeAccount(db, account, turn)
-    // Other purges go first then.
-    if (turn.aborted) await postponePurge(db, account.id, sql`0`, 0)
+    if (turn.aborted) await recordPurgeInterrupted(db, account.id)
   } catch (error) {
     log.error({ error, accountId: account.id }, 'A purge failed; it is tried again')
-    await postponePurge(
-      db,
-      account.id,
-      sql`least(${RETRY_SECONDS.min} * 2 ^ least(purge_failures, 20), ${RETRY_SECONDS.max})`,
-      1,
-    )
+    await recordPurgeFailed(db, account.id)
   }
 }
 

@@ -11,6 +11,7 @@ import { SealError, seal, unseal } from '../../../kit/seal.ts'
 import { Secret } from '../../../kit/secret.ts'
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { OAuthProvider, SignIns } from '../../../providers/sign-in.ts'
+import { deleteGrant } from '../../../accounts/grants/store.ts'
 import { type AccountKeys, type KeyedAccount, accountKeys } from '../../../accounts/secrets.ts'
 
 /** A grant that could not be revoked by then stays at the provider. */
@@ -45,11 +46,7 @@ export async function endGrant(
   keys: EndingKeys,
   account: KeyedAccount & { subject: string | null; email: string },
 ): Promise<void> {
-  const grant = await unit.sql
-    .deleteFrom('oauth_grant')
-    .where('account_id', '=', account.id)
-    .returning(['id', 'provider', 'client_id', 'refresh_token', 'refused_at'])
-    .executeTakeFirst()
+  const grant = await deleteGrant(unit, account.id)
   if (!grant || grant.refused_at) return
   if (signInAbilitiesOf(grant.provider).revokingEnds === 'nothing') return
   const token = openToken(keys, account, grant)

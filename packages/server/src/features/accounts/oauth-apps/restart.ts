@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
+import { endPauses } from '../../../accounts/grants/store.ts'
 import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReachChanged } from '../../../accounts/halves/reach.ts'
 
@@ -70,9 +71,6 @@ async function restartBatch(unit: UnitOfWork, { appId, which, afterId }: Batch):
   `.execute(unit.sql)
   const ids = rows.map(({ id }) => id)
   await recordReachChanged(unit, ids, ALL_KINDS)
-  // A request for a token need not wait for the end of a pause any more.
-  await sql`
-    update oauth_grant set retry_at = null where account_id = any(${ids}::uuid[]) and retry_at is not null
-  `.execute(unit.sql)
+  await endPauses(unit, ids)
   return { ids, nextId: ids.length < BATCH_ACCOUNTS ? null : (ids.at(-1) ?? null) }
 }

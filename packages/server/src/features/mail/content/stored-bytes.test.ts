@@ -63,7 +63,10 @@ async function openStorage(accountCount: number, messagesEach: number) {
     bodies: { wake() {} },
     wakeSync() {},
     // Storing asks no provider.
-    connections: new SharedConnections({ connectorOf: () => () => Promise.reject(new Error('no provider')) }),
+    connections: new SharedConnections({
+      connectorOf: () => () => Promise.reject(new Error('no provider')),
+      endpointOf: () => 'imap',
+    }),
   }
   return {
     db,

@@ -6,6 +6,7 @@ import type { ListedObject } from '../../../kit/blobs/object-store.ts'
 import { removeAll } from '../../../kit/blobs/remove-all.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { Logger } from '../../../kit/log.ts'
+import type { OwnedBlobs } from '../../../wing/owned-blobs.ts'
 
 /**
  * Objects of this age have a row, or will never have one: it is written before the object, and is removed after it. Much
@@ -16,12 +17,18 @@ const GRACE_HOURS = 48
 const PAGES_PER_RUN = 50
 
 /**
- * Removes objects without a row: a restored database does not know those that were written after its backup. It never
+ * Removes objects that no wing owns: a restored database does not know those that were written after its backup. It never
  * changes a row. It waits while a restore has been noticed that no operator has declared: the database may be a copy
  * beside the real one.
  */
 export async function sweepOrphans(
-  { db, blobs, clock, log }: { db: Db; blobs: BlobStore; clock: Clock; log: Logger },
+  {
+    db,
+    blobs,
+    ownedBlobs,
+    clock,
+    log,
+  }: { db: Db; blobs: BlobStore; ownedBlobs: readonly OwnedBlobs[]; clock: Clock; log: Logger },
   signal: AbortSignal,
 ): Promise<void> {
   let reached = await findReached(db)
@@ -35,7 +42,7 @@ export async function sweepOrphans(
   let pages = 0
   let removed = 0
   for await (const page of blobs.list(reached)) {
-    const orphans = await listOrphans(db, page, clock.now())
+    const orphans = await listOrphans(ownedBlobs, page, clock.now())
     await removeAll(blobs, orphans)
     removed += orphans.length
     reached = page.at(-1)?.key ?? reached
@@ -55,7 +62,19 @@ async function findReached(db: Db): Promise<string | null> {
   return rows[0]?.reached ?? null
 }
 
-async function listOrphans(db: Db, page: readonly ListedObject[], now: number): Promise<string[]> {
+/** The ids of stored messages among these. */
+export async function listOwnBlobs(db: Db, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from message_blob where id = any(${[...ids]}::uuid[])
+  `.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+async function listOrphans(
+  ownedBlobs: readonly OwnedBlobs[],
+  page: readonly ListedObject[],
+  now: number,
+): Promise<string[]> {
   const oldest = now - GRACE_HOURS * 3_600_000
   const keys = new Map(
     page.flatMap(({ key, modifiedAt }) => {
@@ -63,10 +82,9 @@ async function listOrphans(db: Db, page: readonly ListedObject[], now: number): 
       return id === null ? [] : [[id, key] as const]
     }),
   )
-  if (keys.size === 0) return []
-  const { rows } = await sql<{ id: string }>`
-    select id from message_blob where id = any(${[...keys.keys()]}::uuid[])
-  `.execute(db)
-  for (const { id } of rows) keys.delete(id)
+  for (const listOwned of ownedBlobs) {
+    if (keys.size === 0) return []
+    for (const id of await listOwned([...keys.keys()])) keys.delete(id)
+  }
   return [...keys.values()]
 }

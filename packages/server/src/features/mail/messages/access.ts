@@ -27,7 +27,7 @@ export interface Changeable {
   located: LocatedMessage | null
 }
 
-interface Row extends Pick<AccountRow, 'tenant_id' | 'stamp' | 'status'>, SummaryRow {
+interface Row extends Pick<AccountRow, 'tenant_id' | 'provider' | 'stamp' | 'status'>, SummaryRow {
   is_initialized: boolean
   is_renumbered: boolean
   version: string
@@ -69,7 +69,7 @@ export async function findChangeable(
   id: string,
 ): Promise<Changeable | null> {
   const { rows } = await sql<Row & (LocatedRow | { source: null })>`
-    select account.tenant_id, account_half.stamp, account.status,
+    select account.tenant_id, account.provider, account_half.stamp, account.status,
       account_half.initialized_at is not null as is_initialized, ${messageSummaryColumns}, message.xmin::text as version,
       coalesce(message.missing_look = 'infinity', false) as is_renumbered, location.*
     from account join account_half on account_half.account_id = account.id and account_half.kind = 'mail'
@@ -88,9 +88,9 @@ export async function findChangeable(
   `.execute(db)
   const [row] = rows
   if (!row) return null
-  const { tenant_id, stamp, status, mailbox_ids, is_renumbered } = row
+  const { tenant_id, provider, stamp, status, mailbox_ids, is_renumbered } = row
   return {
-    account: { id: account.id, tenant_id, stamp, status },
+    account: { id: account.id, tenant_id, provider, stamp, status },
     message: { id, mailbox_ids, is_renumbered },
     located: row.source === null ? null : { id, location: toLocation(row), asRead: asReadOf(row) },
   }

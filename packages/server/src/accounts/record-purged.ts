@@ -2,38 +2,25 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { deleteHalves } from './halves/rows.ts'
-import { recordStatusOfHalves } from './halves/status.ts'
-import type { AccountRow } from './row.ts'
 
-/**
- * Deletes a locked account with its secrets, and ends the following of its halves. A second deletion only makes its
- * purge due earlier.
- */
-export async function recordDeleted(
-  unit: UnitOfWork,
-  account: Pick<AccountRow, 'id' | 'deleted_at'>,
-  purgeInDays: number,
-): Promise<void> {
-  const dueAt = sql<Date>`clock_timestamp() + make_interval(days => ${purgeInDays})`
-  await unit.sql
-    .updateTable('account')
-    .set({
-      deleted_at: sql`coalesce(deleted_at, clock_timestamp())`,
-      purge_after: sql`least(purge_after, ${dueAt})`,
-    })
-    .where('id', '=', account.id)
-    .execute()
-  if (account.deleted_at) return
-  await recordStatusOfHalves(unit, account.id)
-  await unit.sql.deleteFrom('account_secret').where('account_id', '=', account.id).execute()
+/** The pause after a failure, which doubles with each further one. */
+const RETRY_SECONDS = { min: 60, max: 21_600 }
+
+/** Records that a purge has begun and is not complete: others that are due go first. */
+export function recordPurgeInterrupted(db: Db, accountId: string): Promise<void> {
+  return postponePurge(db, accountId, { seconds: sql`0`, failures: 0 })
 }
 
-/** Makes the purge of a deleted account due later. `failures` are counted in addition. */
-export async function postponePurge(
+/** Records that a purge has failed. It is tried again after a pause. */
+export function recordPurgeFailed(db: Db, accountId: string): Promise<void> {
+  const seconds = sql`least(${RETRY_SECONDS.min} * 2 ^ least(purge_failures, 20), ${RETRY_SECONDS.max})`
+  return postponePurge(db, accountId, { seconds, failures: 1 })
+}
+
+async function postponePurge(
   db: Db,
   accountId: string,
-  seconds: RawBuilder<unknown>,
-  failures: number,
+  { seconds, failures }: { seconds: RawBuilder<unknown>; failures: number },
 ): Promise<void> {
   await sql`
     update account set purge_after = clock_timestamp() + make_interval(secs => ${seconds}),
@@ -42,7 +29,7 @@ export async function postponePurge(
   `.execute(db)
 }
 
-/** Empties the row of a deleted account but for its id, and deletes its halves. Returns false if that was done before. */
+/** Records that everything about an account except its id is gone. Returns false if that was recorded before. */
 export async function recordPurged(unit: UnitOfWork, accountId: string): Promise<boolean> {
   const { numUpdatedRows } = await unit.sql
     .updateTable('account')
