@@ -59,7 +59,7 @@ export async function openPlayedThread(database: Database, played: Played) {
     ids,
     message: `${path}/messages/${ids[0]}`,
     thread: `${path}/threads/${THREAD}`,
-    /** What is recorded and announced, and the numbers that the sync leaves alone. */
+    /** Messages and events as they are recorded, and the numbers that the sync leaves alone. */
     async read() {
       const messages = await sql<{ line: string }>`
         select subject || ' in ' || name || case when is_read then ', read' else '' end as line

@@ -75,7 +75,7 @@ const CASES = Object.entries(CHANGES).flatMap(([kind, change]) =>
   ),
 )
 
-describe('what the provider has carried out is recorded once', () => {
+describe('a change that the provider has carried out is recorded once', () => {
   test.each(CASES)('if the commit of $kind that $loss has message $nth', async ({ change, lose, nth }) => {
     await using losing = await openLosingDatabase(database())
     const batches = change.batches.toSpliced(nth, 0, () => lose(losing, `"uid":${nth}`))
