@@ -30,6 +30,7 @@ const FILES = [
   'random-kills',
   'any-change',
   'any-history',
+  'halves-at-random',
   'mail/pass.test',
   'merge-arrivals',
   'many-sends',
