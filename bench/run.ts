@@ -6,6 +6,7 @@ import { installServers } from '../packages/server/test/servers/install.ts'
 import { acceptMemory } from './accept-memory.ts'
 import { runAgainst } from './against.ts'
 import { audit } from './audit.ts'
+import { busyHalf } from './busy-half.ts'
 import { changeMessage } from './change-message.ts'
 import { costs } from './costs.ts'
 import { formatCpu } from './cpu.ts'
@@ -45,6 +46,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   downloads,
   s3Reads,
   changeMessage,
+  busyHalf,
   audit,
   neighbours,
   notice,

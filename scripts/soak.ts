@@ -31,6 +31,7 @@ const FILES = [
   'any-change',
   'runners-at-random',
   'any-history',
+  'halves-at-random',
   'mail/pass.test',
   'merge-arrivals',
   'many-sends',

@@ -4,6 +4,9 @@ import type { Step } from './run-steps.ts'
 
 export const ROOT = path.resolve(import.meta.dirname, '..')
 
+/** The file in which a whole run lists the statements that ran on PostgreSQL 18 only. */
+const STATEMENTS = path.join(ROOT, 'node_modules/.cache/statements-on-18-only.txt')
+
 /** The module that each test imports, directly or not, if it needs more than the embedded PostgreSQL. */
 const SERVERS = 'packages/server/test/servers/install.ts'
 
@@ -22,6 +25,8 @@ export interface TestOptions {
 export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
   const node = (script: string, ...args: string[]) => [process.execPath, script, ...args] as const
   const excluded = hasServers ? [] : findServerTests().map(file => `--exclude=${path.join(ROOT, file)}`)
+  const recorded = env['WAXWING_TEST_STATEMENTS']
+  const statements = node('packages/server/test/statements/plan-on-oldest.ts', recorded ?? '', STATEMENTS)
   const servers: Step = { name: 'servers and browser', command: node(SERVERS), isNeeded: true }
   return [
     ...(hasServers ? [servers] : []),
@@ -40,6 +45,7 @@ export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
       ...excluded,
       ...given,
     ]),
+    ...(recorded ? [{ name: 'statements on PostgreSQL 16', command: statements }] : []),
   ]
 }
 

@@ -1,9 +1,8 @@
 // `npm test`: all of CI.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import path from 'node:path'
-import { judgeStatements } from '../packages/server/test/statements/judge.ts'
 import { DURATIONS } from './durations.ts'
 import { hasOldestPostgres } from './oldest-postgres.ts'
 import { runSteps } from './run-steps.ts'
@@ -21,8 +20,6 @@ Usage: npm test [-- options]
 Other arguments go to Vitest, such as names of files.
 `
 const OPTIONS = ['--no-servers', '--durations', '--help']
-/** Where a whole run lists the statements that no test asked of PostgreSQL 16. */
-const STATEMENTS = path.join(ROOT, 'node_modules/.cache/statements-on-18-only.txt')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const given = process.argv.slice(2).filter(argument => !OPTIONS.includes(argument))
@@ -55,7 +52,6 @@ const env = {
 const steps = planSteps({ hasServers: !isWithoutServers, given, env })
 const interrupted = interruption.signal
 const { failed, flaky } = await runSteps(steps, { cwd: ROOT, folder, print, interrupted })
-if (isWhole && failed.length === 0) report()
 if (isMeasured && failed.length + flaky.length === 0) copyFileSync(durations, DURATIONS)
 
 if (isWithoutServers)
@@ -72,19 +68,6 @@ process.exitCode = isPassed
   : interrupted.aborted
     ? 128 + constants.signals[interrupted.reason as NodeJS.Signals]
     : 1
-
-/**
- * Compares the statements of both versions of PostgreSQL, after all tests that ran again. Too many are without a reason
- * yet to refuse them, so they are only listed, in a file that the next run overwrites.
- */
-function report(): void {
-  const problems = judgeStatements(statements)
-  mkdirSync(path.dirname(STATEMENTS), { recursive: true })
-  writeFileSync(STATEMENTS, problems.map(problem => `${problem}\n`).join(''))
-  print(
-    `\n— statements that ran on PostgreSQL 18 only: ${problems.length}, listed in ${path.relative(ROOT, STATEMENTS)}\n`,
-  )
-}
 
 function verdict(): string {
   if (interrupted.aborted) return `interrupted by ${interrupted.reason}`

@@ -94,11 +94,19 @@ function nameToCall(host: string): string {
 /** A host, and the name of the provider whose it is. */
 type OwnedHost = Host & { provider: string }
 
-/** All hosts, in the order of their ports. */
+/** All hosts, in the order of their ports. Refuses two of one name, or of one port. */
 function hostsOf(providers: readonly Provider[]): OwnedHost[] {
-  return providers
-    .flatMap(({ name, hosts }) => hosts.map(host => ({ ...host, provider: name })))
+  const hosts = providers
+    .flatMap(({ name, hosts: own }) => own.map(host => ({ ...host, provider: name })))
     .toSorted((a, b) => a.port - b.port)
+  for (const [nth, { name, port, provider }] of hosts.entries()) {
+    const other = hosts.slice(0, nth).find(before => before.name === name || before.port === port)
+    if (other)
+      throw new Error(
+        `The hosts ${other.name} of ${other.provider} and ${name} of ${provider} have one name or port`,
+      )
+  }
+  return hosts
 }
 
 function startAll(providers: readonly Provider[]): Promise<StartedProvider[]> {

@@ -2,6 +2,7 @@ import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { google } from '../src/google/google.ts'
 import { openSandbox, type Sandbox } from '../src/open-sandbox.ts'
+import type { Provider } from '../src/world/provider.ts'
 import { TOY_HOST, toyProvider } from './toy-provider.ts'
 
 const TOM = 'tom@toy.test'
@@ -157,4 +158,16 @@ test('has its calls in the log, and is struck by faults', async () => {
     { status: 502, fault: 'error' },
     { status: 200, user: TOM, path: '/letters' },
   ])
+})
+
+test('is refused beside a provider that has a host of the same name or port', async () => {
+  const first = toyProvider()
+  const [host] = first.hosts
+  const hostsOf: Provider['hosts'][] = [[{ ...host!, port: 7 }], [{ ...host!, name: 'other.toy.test' }]]
+  for (const hosts of hostsOf) {
+    const other = { ...first, name: 'other', hosts }
+    await expect(openSandbox({ providers: [first, other] })).rejects.toThrow(
+      /of toy and .* of other have one/,
+    )
+  }
 })

@@ -10,7 +10,12 @@ import { LookTimes } from '../src/features/mail/following/look-times.ts'
 import { type PassOptions, runPass } from '../src/features/mail/following/pass.ts'
 import { beginPass } from '../src/features/mail/following/pass-start.ts'
 import type { Session } from '../src/features/mail/following/session.ts'
-import { type ClaimedAccount, claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
+import {
+  type ClaimedAccount,
+  claimAccounts,
+  FenceLost,
+  type OwnedAccount,
+} from '../src/accounts/halves/ownership.ts'
 import { lineOf, type MailWorld } from './mail-worlds.ts'
 import { addHalves } from './halves.ts'
 
@@ -48,7 +53,9 @@ export async function openSession(
     .selectFrom('account_half')
     .select('initialized_at')
     .where('account_id', '=', owned.id)
-    .executeTakeFirstOrThrow()
+    .where('kind', '=', 'mail')
+    .executeTakeFirst()
+  if (!account) throw new FenceLost(owned.id)
   return {
     db,
     owned,

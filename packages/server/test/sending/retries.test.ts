@@ -203,6 +203,14 @@ describe('a server', () => {
       await hurry()
       return failing.get(entry.id)! > 6
     })
+    const { pause, tries } = await waitUntil('the pause', async () => {
+      const { rows } = await sql<{ pause: number; tries: number }>`
+        select extract(epoch from task_at - clock_timestamp())::float8 as pause, task_tries as tries
+        from outbox where id = ${entry.id} and task = 'look_up' and task_by is null
+          and task_at > clock_timestamp() + interval '1 minute'`.execute(app.db)
+      return rows[0]
+    })
+    expect({ minutes: Math.ceil(pause / 60), tries }).toEqual({ minutes: 10, tries: 0 })
     failing.delete(entry.id)
     await waitUntil('the end', async () => {
       await hurry()

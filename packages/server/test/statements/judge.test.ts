@@ -1,52 +1,58 @@
-import { describe, expect, test } from 'vitest'
-import { findProblems } from './judge.ts'
+/** @module-tag postgres-16 */
+import { describe, expect, inject, test } from 'vitest'
+import { useTestDatabase } from '../use-database.ts'
+import { findMissing, findRefused } from './judge.ts'
 import { normalize, type RanStatement } from './record.ts'
 
-const ran = (text: string, origin = 'src/a/store.ts'): RanStatement => ({
-  text,
+const ran = (raw: string, origin = 'src/a/store.ts'): RanStatement => ({
+  text: normalize(raw),
+  raw,
   origin,
   ranBy: 'src/a/a.test.ts',
 })
-const because = 'it only counts'
 
-describe('findProblems', () => {
+describe('findMissing', () => {
   test('finds nothing if all statements ran on both versions', () => {
-    expect(findProblems([ran('select 1')], [ran('select 2'), ran('select 1')], [])).toEqual([])
+    expect(findMissing([ran('select 1')], [ran('select 2'), ran('select 1')])).toEqual([])
   })
 
-  test('names a statement that did not run on PostgreSQL 16, its file, and a test that ran it on 18', () => {
-    const [problem, ...more] = findProblems([ran('select 1'), ran('select 2')], [ran('select 2')], [])
-    expect(more).toEqual([])
-    expect(problem).toMatch(/^src\/a\/store\.ts: no test .* src\/a\/a\.test\.ts[^]*\n {4}select 1$/)
+  test('finds statements that did not run on the older version, by their files', () => {
+    const onNewest = [ran('select 3', 'src/b/store.ts'), ran('select 1'), ran('select 2')]
+    expect(findMissing(onNewest, [ran('select 2')]).map(({ raw }) => raw)).toEqual(['select 1', 'select 3'])
   })
+})
 
-  test('accepts a reason of the file, and of the beginning of a statement', () => {
-    const onNewest = [ran('select 1'), ran('select 2', 'src/b/store.ts'), ran('update 3', 'src/b/store.ts')]
-    const reasons = [
-      { origin: 'src/a/store.ts', because },
-      { origin: 'src/b/store.ts', begins: 'select', because },
+describe('findRefused', () => {
+  const database = useTestDatabase()
+
+  test('accepts statements with parameters, and executes none', async () => {
+    const { address, db } = database()
+    const statements = [
+      `insert into tenant (id, name, settings) values ($1, $2, '{}') returning id`,
+      'select id from account where id = any($1::uuid[]) order by id for update skip locked',
+      'with gone as (delete from outbox where id = $1 returning id) select count(*)::int as count from gone',
     ]
-    const problems = findProblems(onNewest, [ran('select 4')], reasons)
-    expect(problems).toEqual([expect.stringContaining('update 3')])
+    expect(
+      await findRefused(
+        address,
+        statements.map(raw => ran(raw)),
+      ),
+    ).toEqual([])
+    expect(await db.selectFrom('tenant').select('id').execute()).toEqual([])
   })
 
-  test('refuses a reason that excuses nothing', () => {
-    const reasons = [{ origin: 'src/a/store.ts', begins: 'select', because }]
-    expect(findProblems([ran('select 1')], [ran('select 1')], reasons)).toEqual([
-      'test/statements/reasons.ts: no statement of src/a/store.ts needs a reason that begins select.',
-    ])
-  })
-
-  test('accepts a reason of statements that run rarely, although none did', () => {
-    const reasons = [{ origin: 'src/a/store.ts', because, isRare: true as const }]
-    expect(findProblems([ran('select 1')], [ran('select 1')], reasons)).toEqual([])
-  })
-
-  test.each([
-    ['on neither', [], []],
-    ['on PostgreSQL 16', [ran('select 1')], []],
-  ])('refuses a run that recorded nothing %s', (_, onNewest, onOldest) => {
-    expect(findProblems(onNewest, onOldest, [])).toEqual(['No statements were recorded.'])
+  test('refuses what only a newer version has, with its message', async () => {
+    // Added in PostgreSQL 18.
+    const statements = ['select $1::int', 'update tenant set name = $1 returning old.name', 'select uuidv7()']
+    const refused = await findRefused(
+      database().address,
+      statements.map(raw => ran(raw)),
+    )
+    const expected = [
+      { raw: statements[1], message: 'missing FROM-clause entry for table "old"' },
+      { raw: statements[2], message: 'function uuidv7() does not exist' },
+    ]
+    expect(refused).toMatchObject(inject('postgres').version === '16' ? expected : [])
   })
 })
 

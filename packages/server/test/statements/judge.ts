@@ -1,14 +1,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { REASONS, type Reason } from './reasons.ts'
+import { Client, DatabaseError } from 'pg'
+import { clientSettings, type DatabaseAddress } from '../../src/database/pool.ts'
 import type { RanStatement } from './record.ts'
 
-/** Compares what a whole run recorded. @returns what is wrong, to be read */
-export function judgeStatements(folder: string): string[] {
-  return findProblems(readStatements(folder, '18'), readStatements(folder, '16'), REASONS)
-}
-
-function readStatements(folder: string, version: string): RanStatement[] {
+/** Reads the statements that a whole run recorded on one version of PostgreSQL. */
+export function readStatements(folder: string, version: string): RanStatement[] {
   const place = path.join(folder, version)
   if (!existsSync(place)) return []
   return globSync('*.json', { cwd: place }).map(
@@ -16,35 +13,40 @@ function readStatements(folder: string, version: string): RanStatement[] {
   )
 }
 
-/** Finds the statements that ran on the newest PostgreSQL only, and the reasons that excuse none of them. */
-export function findProblems(
+/** Finds the statements that ran on the newest PostgreSQL only, in the order of their files. */
+export function findMissing(
   onNewest: readonly RanStatement[],
   onOldest: readonly RanStatement[],
-  reasons: readonly Reason[],
-): string[] {
-  if (onNewest.length === 0 || onOldest.length === 0) return ['No statements were recorded.']
+): RanStatement[] {
   const known = new Set(onOldest.map(({ text }) => text))
-  const missing = onNewest.filter(({ text }) => !known.has(text))
-  const isExcused = (statement: RanStatement) => reasons.some(reason => excuses(reason, statement))
-  const unexcused = missing
-    .filter(statement => !isExcused(statement))
+  return onNewest
+    .filter(({ text }) => !known.has(text))
     .toSorted((one, other) => (one.origin + one.text < other.origin + other.text ? -1 : 1))
-  const unneeded = reasons.filter(
-    reason => !reason.isRare && !missing.some(statement => excuses(reason, statement)),
-  )
-  return [
-    ...unexcused.map(
-      ({ origin, ranBy, text }) =>
-        `${origin}: no test runs this on PostgreSQL 16, as ${ranBy} does on 18. Tag a test with 'postgres-16', or add a ` +
-        `reason to test/statements/reasons.ts.\n    ${text}`,
-    ),
-    ...unneeded.map(
-      ({ origin, begins }) =>
-        `test/statements/reasons.ts: no statement of ${origin} needs a reason${begins ? ` that begins ${begins}` : ''}.`,
-    ),
-  ]
 }
 
-function excuses({ origin, begins = '' }: Reason, statement: RanStatement): boolean {
-  return statement.origin === origin && statement.text.startsWith(begins)
+export interface RefusedStatement extends RanStatement {
+  message: string
+}
+
+/** Finds the statements that a server refuses to plan. Nothing is executed: the types of parameters are inferred as ever. */
+export async function findRefused(
+  address: DatabaseAddress,
+  statements: readonly RanStatement[],
+): Promise<RefusedStatement[]> {
+  const client = new Client(clientSettings(address, 'waxwing test'))
+  await client.connect()
+  try {
+    const refused: RefusedStatement[] = []
+    for (const statement of statements) {
+      try {
+        await client.query(`explain (generic_plan) ${statement.raw}`)
+      } catch (error) {
+        if (!(error instanceof DatabaseError)) throw error
+        refused.push({ ...statement, message: error.message })
+      }
+    }
+    return refused
+  } finally {
+    await client.end()
+  }
 }

@@ -8,7 +8,10 @@ import { statementNames } from '../../src/database/statement-names.ts'
 
 /** A statement of the service, with parameters, that a test ran in its process. */
 export interface RanStatement {
+  /** As `normalize` makes it. */
   text: string
+  /** One of the texts that were sent. */
+  raw: string
   /** The file that has it, from the folder of this package. */
   origin: string
   /** The first test file that ran it. */
@@ -16,6 +19,8 @@ export interface RanStatement {
 }
 
 const HERE = path.resolve(import.meta.dirname, '../..')
+/** Sends the statements of others. */
+const CARRIER = path.join(HERE, 'src/database/unawaited.ts')
 /** Kysely has some twenty frames of its own, and what it calls may have more. */
 const FRAMES_MAX = 60
 /** Lists of a varying number of parameters are one statement. */
@@ -50,7 +55,7 @@ export function recordStatements(folder: string, version: string): void {
       if (!origin) continue
       const text = normalize(raw)
       const file = path.join(place, `${nameOf(text)}.json`)
-      const statement: RanStatement = { text, origin, ranBy }
+      const statement: RanStatement = { text, raw, origin, ranBy }
       if (!existsSync(file)) writeFileSync(file, JSON.stringify(statement))
     }
     sent.clear()
@@ -73,7 +78,13 @@ function watchStatements(): void {
 function findOrigin(): string | null {
   const caller = getCallSites(FRAMES_MAX)
     .map(({ scriptName }) => scriptName.replace(/^file:\/\//, ''))
-    .find(file => file.startsWith(HERE) && !file.includes('/node_modules/') && file !== import.meta.filename)
+    .find(
+      file =>
+        file.startsWith(HERE) &&
+        !file.includes('/node_modules/') &&
+        file !== import.meta.filename &&
+        file !== CARRIER,
+    )
   const file = path.relative(HERE, caller ?? '')
   return file.startsWith('src/') && !file.endsWith('.test.ts') ? file : null
 }

@@ -9,7 +9,7 @@ import { chooseMemoryFolder } from '../../../test/memory-folder.ts'
 import { makePreparedFolder } from '../../../test/prepared-folder.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 import { silentLog } from '../../kit/log.ts'
-import { makePrivateFolder, serverPid, spawnServer, SUPERUSER } from './cluster.ts'
+import { connectWhenReady, makePrivateFolder, serverPid, spawnServer, SUPERUSER } from './cluster.ts'
 import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
 import { migrate } from '../migrate.ts'
 import { clientSettings, type DatabaseAddress } from '../pool.ts'
@@ -275,6 +275,35 @@ describe('openEmbedded', () => {
     await using service = await openService(folder.path)
     expect(await requirePid(folder.path)).toBe(pid)
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('goes on if another process has started a server, which writes to the same log', async () => {
+    await using folder = await makePreparedFolder()
+    const socket = path.join(folder.path, 'postgres', 'run')
+    const pid = await leaveServer(folder.path, socket)
+    const log = path.join(folder.path, 'postgres', 'log')
+    const busy = (await connectWhenReady(await superuserOf(folder.path, 'postgres'), 'waxwing test', 60))!
+    await busy.query(`set log_error_verbosity = 'terse'`)
+    const ended = busy
+      .query(`do $$ begin loop raise log 'busy'; perform pg_sleep(0.001); end loop; end $$`)
+      .catch(() => {})
+    // As if it did not listen yet.
+    await rm(path.join(socket, '.s.PGSQL.5432'))
+
+    const starting = openService(folder.path)
+    const settled = starting.then(
+      () => true,
+      () => true,
+    )
+    const refusals = async () => (await readFile(log, 'utf8')).split('lock file "postmaster.pid"').length - 1
+    await waitUntil('a second try, or an end', async () => {
+      return (await refusals()) > 1 || (await Promise.race([settled, false]))
+    })
+    process.kill(pid, 'SIGINT')
+    await ended
+    await using service = await starting
+    expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+    await busy.end()
   })
 
   test('removes the leftovers of interrupted starts and of other clusters', async () => {

@@ -1,6 +1,7 @@
 /** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { addCalendarHalf } from '../../../../test/calendar-half.ts'
 import { openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
@@ -92,4 +93,32 @@ test('two changes in a row are announced for each account, in the state that the
     ) as last group by days
   `.execute(app.db)
   expect(rows).toEqual([{ days: '60', accounts: ACCOUNTS }])
+})
+
+test('settings of two kinds restart only the halves of each account that they change', async () => {
+  await using app = await openTestApp()
+  const { db, tenantId } = app
+  const overrides = [{}, { syncWindowDays: 90 }, { calendarEnabled: true }, { undoSendSeconds: 5 }]
+  const ids: string[] = []
+  for (const override of overrides) {
+    const { id } = await sampleAccount(db, tenantId, {
+      provider: 'gmail',
+      auth_method: 'oauth',
+      imap: null,
+      settings_override: JSON.stringify(override),
+    })
+    await addCalendarHalf(db, id)
+    ids.push(id)
+  }
+  const changed = { syncWindowDays: 30, calendarEnabled: false, undoSendSeconds: 7 }
+  expect((await app.patch('/v1/settings', changed)).status).toBe(200)
+  const { rows } = await sql<{ kinds: string[]; raised: string[] }>`
+    select coalesce(array_agg(kind order by kind) filter (where sync_wanted @> array['restart']), '{}') as kinds,
+      coalesce(array_agg(kind order by kind) filter (where stamp > 1), '{}') as raised
+    from account_half where account_id = any(${ids}::uuid[])
+    group by account_id order by array_position(${ids}::uuid[], account_id)
+  `.execute(db)
+  const both = ['calendar', 'mail']
+  expect(rows.map(({ kinds }) => kinds)).toEqual([both, ['calendar'], ['mail'], both])
+  expect(rows.map(({ raised }) => raised)).toEqual([both, ['calendar'], ['mail'], both])
 })

@@ -9,6 +9,7 @@ import { lockTenantSettings } from '../../tenancy/settings/store.ts'
 import { presentAccount, changedFields } from '../../../accounts/present.ts'
 import { accountViews } from '../../../accounts/store.ts'
 import type { HalfKind } from '../../../accounts/halves/kind.ts'
+import { lockHalves } from '../../../accounts/halves/lock-in-order.ts'
 import { mustRestart, recordReachChanged } from '../../../accounts/halves/reach.ts'
 
 /** Accounts that are announced in one transaction. */
@@ -125,6 +126,8 @@ async function inheritBatch(
     for (const kind of restarting) byKind.set(kind, [...(byKind.get(kind) ?? []), view.id])
     restarted.push(view.id)
   }
+  // Before any is written, in the order in which everybody locks halves: account by account.
+  if (byKind.size > 1) await lockHalves(unit, restarted, byKind.keys())
   for (const [kind, ids] of byKind) await recordReachChanged(unit, ids, new Set([kind]))
   const isLast = views.length < BATCH_ACCOUNTS
   return { restarted, nextId: isLast ? null : (views.at(-1)?.id ?? null) }

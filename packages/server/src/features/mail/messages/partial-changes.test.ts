@@ -1,104 +1,12 @@
-import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { callerOf } from '../../../../test/caller.ts'
-import { sampleAccount, sampleMailbox, sampleMessageIn } from '../../../../test/sample-rows.ts'
-import { useTestDoors } from '../../../../test/use-doors.ts'
-import type { Connections } from '../../../connections/connections.ts'
-import type { ChangedBatch, ChangingProvider, MovedBatch, RemovedBatch } from '../../../providers/changing.ts'
+import { marked, moved, openPlayedThread, type Played } from '../../../../test/mail/played-thread.ts'
+import { useTestDatabase } from '../../../../test/use-database.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
-import { threadChangeOperations } from '../threads/change-operations.ts'
-import { messageChangeOperations } from './change-operations.ts'
 
-const { openDoor } = useTestDoors()
+const database = useTestDatabase()
+const openThread = (played: Played) => openPlayedThread(database(), played)
 
-/** The batches that a provider carries out, until it fails. */
-interface Played {
-  flags?: Array<ChangedBatch | ProviderFailure>
-  move?: Array<MovedBatch | ProviderFailure>
-  remove?: Array<RemovedBatch | ProviderFailure>
-}
-
-const THREAD = 'thread'
-const NO_CURSOR_NEEDED = { isValidUnder: () => true, firstCursor: null }
-
-/** A thread of two messages, which have the numbers 1 and 2 in Inbox, and a provider that plays its part. */
-async function openThread(played: Played) {
-  const connections: Pick<Connections, 'use'> = {
-    use: (_, __, work) => work(playing(played) as never),
-  }
-  // Changes use nothing else.
-  const used = { connections: connections as Connections }
-  const operations = { messages: messageChangeOperations(used), threads: threadChangeOperations(used) }
-  const door = await openDoor({ operations })
-  const { db, tenantId } = door
-  const account = await sampleAccount(db, tenantId)
-  const inbox = await sampleMailbox(db, account, { name: 'Inbox', role: 'inbox' })
-  const other = await sampleMailbox(db, account, { name: 'Other' })
-  const ids: string[] = []
-  for (const [nth, subject] of ['first', 'second'].entries()) {
-    const receivedAt = new Date(Date.UTC(2026, 0, nth + 1))
-    const id = await sampleMessageIn(db, account, inbox.id, { subject, threadId: THREAD, receivedAt })
-    await sql`update message_mailbox set uid = ${nth + 1} where message_id = ${id}`.execute(db)
-    ids.push(id)
-  }
-  const caller = callerOf(door.address, await door.createKey())
-  const path = `/v1/accounts/${account.id}`
-  return {
-    door,
-    caller,
-    other,
-    ids,
-    message: `${path}/messages/${ids[0]}`,
-    thread: `${path}/threads/${THREAD}`,
-    /** What is recorded and announced, and the numbers that the sync leaves alone. */
-    async read() {
-      const messages = await sql<{ line: string }>`
-        select subject || ' in ' || name || case when is_read then ', read' else '' end as line
-        from message join mailbox on mailbox.id = any(mailbox_ids)
-        where message.account_id = ${account.id} order by subject`.execute(db)
-      const events = await sql<{ type: string; data: { message: MessageSummary; changes?: string[] } }>`
-        select type, data from event where account_id = ${account.id} order by id`.execute(db)
-      const keys = await sql<{ uid: string }>`
-        select uid from changed_key where account_id = ${account.id} and source = 'Inbox' order by uid`.execute(
-        db,
-      )
-      return {
-        messages: messages.rows.map(({ line }) => line),
-        events: events.rows.map(({ type, data }) =>
-          [type, data.message.subject, ...(data.changes ?? [])].join(' '),
-        ),
-        keys: keys.rows.map(({ uid }) => Number(uid)),
-        isWoken: door.woken.includes(account.id),
-      }
-    },
-    [Symbol.asyncDispose]: door[Symbol.asyncDispose],
-  }
-}
-
-function playing({ flags = [], move = [], remove = [] }: Played): Partial<ChangingProvider> {
-  return { changeFlags: () => play(flags), move: () => play(move), remove: () => play(remove) }
-}
-
-async function* play<Batch>(batches: ReadonlyArray<Batch | ProviderFailure>) {
-  for (const batch of batches) {
-    if (batch instanceof ProviderFailure) throw batch
-    yield batch
-  }
-}
-
-const marked = (...keys: number[]): ChangedBatch => {
-  const flags = { isRead: true, isFlagged: false, isDraft: false, categories: [] }
-  const changed = keys.map(key => ({ key, flags, mailboxKeys: null, revision: null }))
-  return { changed, gone: [] }
-}
-const moved = (...keys: number[]): MovedBatch => {
-  const location = (key: number) => ({ source: 'Other', key: key + 10, ...NO_CURSOR_NEEDED })
-  return {
-    moved: keys.map(key => ({ key, location: location(key), mailboxKeys: ['Other'] })),
-    gone: [],
-  }
-}
 const rejected = new ProviderFailure('rejected', 'Full', { isBeforeAcceptance: true })
 const broken = new ProviderFailure('unavailable', 'The connection broke.')
 

@@ -1,0 +1,38 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
+import { newId } from '../../../kit/ids.ts'
+import { failOftenLost } from './sweep.ts'
+
+test('an entry whose state has no such end is left alone, and the others are given up', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const { id: tenantId } = await sampleTenant(db)
+  const { id: accountId } = await sampleAccount(db, tenantId)
+  await sql`insert into sending_account (account_id, tenant_id) values (${accountId}, ${tenantId})`.execute(
+    db,
+  )
+  // No transition makes an entry due while it is sent, so only another release or a person can have written this.
+  const statuses = ['queued', 'sending', 'queued']
+  const entries = statuses.map(status => ({ id: newId(), status }))
+  for (const { id, status } of entries)
+    await sql`
+      insert into outbox (id, tenant_id, account_id, status, "from", "to", cc, bcc, reply_to, snippet, has_attachments,
+        size, internet_message_id, waiting, send_at, due_at, losses)
+      values (${id}, ${tenantId}, ${accountId}, ${status}, '{"address":"ada@example.com"}', '[]', '[]', '[]', '[]', '',
+        false, 1, ${`<${id}@example.com>`}, array['grace@example.org'], now(), now(), 10)
+    `.execute(db)
+
+  const counts = await failOftenLost(db, new AbortController().signal)
+
+  expect(counts).toEqual({ hard: 0, soft: 0 })
+  const { rows: left } = await sql`select id, status from outbox order by id`.execute(db)
+  expect(left).toEqual(
+    entries.map(({ id, status }) => ({ id, status: status === 'queued' ? 'failed' : status })),
+  )
+  const { rows: events } = await sql`
+    select type, data -> 'outbox' ->> 'id' as id from event order by event.id`.execute(db)
+  const failed = entries.filter(({ status }) => status === 'queued')
+  expect(events).toEqual(failed.map(({ id }) => ({ type: 'send.failed', id })))
+})
