@@ -138,11 +138,3 @@ async function followInMemory(
     stall.signal.throwIfAborted()
   }
 }
-
-/** Gives an account another half, with the owner of the account, as a wing that begins to follow it does. */
-export async function addHalf(db: Db, accountId: string, kind: HalfKind): Promise<void> {
-  await sql`
-    insert into account_half (account_id, tenant_id, kind, owner_instance, owner_epoch, sync_wanted)
-    select id, tenant_id, ${kind}, owner_instance, owner_epoch, '{restart}' from account where id = ${accountId}
-  `.execute(db)
-}

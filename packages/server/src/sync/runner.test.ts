@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
-import { addHalf, memoryFollower, ProvidedHalves } from '../../test/provided-halves.ts'
+import { addHalf } from '../../test/halves.ts'
+import { memoryFollower, ProvidedHalves } from '../../test/provided-halves.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import type { HalfKind } from '../accounts/halves/kind.ts'

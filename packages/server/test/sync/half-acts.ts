@@ -24,7 +24,7 @@ import { recordArrivals } from '../../src/features/mail/messages/record-arrivals
 import { recordChangedFlags } from '../../src/features/mail/messages/record-changed-flags.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { recordClosed, recordProblem, recordRefusedGrant } from '../../src/sync/trouble.ts'
-import { addCalendarHalf } from '../calendar-half.ts'
+import { addHalf } from '../halves.ts'
 import { openSession } from '../memory-account.ts'
 import { MemoryServer, memoryMail } from '../memory-mail.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
@@ -200,7 +200,7 @@ export async function openWorld(): Promise<World & AsyncDisposable> {
     await sql`
       update account set imap = jsonb_set(imap, '{dav}', ${JSON.stringify(DAV)}::jsonb) where id = ${account.id}
     `.execute(app.db)
-    await addCalendarHalf(app.db, account.id)
+    await addHalf(app.db, account.id, 'calendar', [])
     const { id, path } = await sampleMailbox(app.db, account, { role: 'inbox' })
     const messageId = await sampleMessageIn(app.db, account, id)
     accounts.push({ id: account.id, mailbox: { id, key: path, role: 'inbox' }, messageId })

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../../test/open-database.ts'
-import { addHalf } from '../../../test/provided-halves.ts'
+import { addHalf } from '../../../test/halves.ts'
 import { sampleAccount, sampleTenant } from '../../../test/sample-rows.ts'
 import { newId } from '../../kit/ids.ts'
 import type { HalfKind } from './kind.ts'

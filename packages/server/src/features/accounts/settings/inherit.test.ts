@@ -1,13 +1,12 @@
 /** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { addCalendarHalf } from '../../../../test/calendar-half.ts'
 import { openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import type { Db } from '../../../database/pool.ts'
 import { announceSettingsHandler } from './inherit.ts'
-import { addHalves } from '../../../../test/halves.ts'
+import { addHalf, addHalves } from '../../../../test/halves.ts'
 
 const ACCOUNTS = 1_300
 
@@ -107,7 +106,7 @@ test('settings of two kinds restart only the halves of each account that they ch
       imap: null,
       settings_override: JSON.stringify(override),
     })
-    await addCalendarHalf(db, id)
+    await addHalf(db, id, 'calendar', [])
     ids.push(id)
   }
   const changed = { syncWindowDays: 30, calendarEnabled: false, undoSendSeconds: 7 }

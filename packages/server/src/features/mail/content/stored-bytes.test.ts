@@ -62,7 +62,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
     log,
     bodies: { wake() {} },
     wakeSync() {},
-    // Storing asks no provider.
+    // Storing needs no provider.
     connections: new SharedConnections({
       connectorOf: () => () => Promise.reject(new Error('no provider')),
       endpointOf: () => 'imap',

@@ -33,7 +33,7 @@ const CHANGES_MAX = 10
 export interface PassOptions {
   /** Takes the right to read much; null if it did not come in time, or something was pushed. */
   acquireBulkPermit(): Promise<BulkPermit | null>
-  /** Called with how many older messages were brought in, and what is known to be still to come. */
+  /** Called with the number of older messages that were brought in, and the part that is known to be still to come. */
   onBackfill(brought: number, remaining: Remaining): Promise<void>
   /** Whether the provider has pushed that something happened. Older mail then waits until that is read. */
   isNoticed(): boolean
@@ -185,7 +185,7 @@ async function bringOlder(
   }
 }
 
-/** Acquires a permit, and reads meanwhile what is pushed. */
+/** Acquires a permit, and meanwhile reads pushed changes. */
 async function acquireBulkPermit(
   inbox: FollowedSource | null,
   options: PassOptions,

@@ -11,7 +11,7 @@ import { type BulkPermit, BulkPermits, BulkRequest } from '../../../../sync/bulk
 import type { Pause } from '../pause.ts'
 import { Verification } from './verification.ts'
 
-/** Turns for which nobody waits long. */
+/** Permits for which an account waits only briefly. */
 class ImpatientPermits extends BulkPermits {
   override acquire(asked: BulkRequest, _waitMs: number, signal: AbortSignal): Promise<BulkPermit | null> {
     return super.acquire(asked, 1, signal)

@@ -55,7 +55,7 @@ export interface VerificationOptions {
  */
 export class Verification {
   #request: BulkRequest | null = null
-  /** When each source is due, by this process's monotonic clock; null: not read yet. */
+  /** Time at which each source is due, by this process's monotonic clock; null: not read yet. */
   #dueAt: Map<string, number> | null = null
   #current: Comparison | null = null
   /** Failures since the last page was read. */
