@@ -103,7 +103,7 @@ function hostsOf(providers: readonly Provider[]): OwnedHost[] {
     const other = hosts.slice(0, nth).find(before => before.name === name || before.port === port)
     if (other)
       throw new Error(
-        `The hosts ${other.name} of ${other.provider} and ${name} of ${provider} have one name or port`,
+        `The hosts ${other.name} of ${other.provider} and ${name} of ${provider} have the same name or port`,
       )
   }
   return hosts

@@ -22,7 +22,7 @@ export const PROBLEMS: Record<HalfKind, string> = {
 
 const PERMIT: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
-/** A half of an account at its provider, in memory, with what its runner did so far. */
+/** In-memory provider of one half, with counts of its runner's calls. */
 export class ProvidedHalf {
   readonly kind: HalfKind
   trouble: Trouble = null

@@ -24,7 +24,13 @@ import {
   releaseAccounts,
   releaseOfDead,
 } from '../accounts/halves/ownership.ts'
-import { needsAttention, takeAttention, takeWanted, type WantedHalf } from '../accounts/halves/wanted.ts'
+import {
+  type Attention,
+  needsAttention,
+  takeAttention,
+  takeWanted,
+  type WantedHalf,
+} from '../accounts/halves/wanted.ts'
 import { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
@@ -204,7 +210,11 @@ export class SyncEngine implements AsyncDisposable {
 
   async #attend(lease: Lease): Promise<void> {
     const { db } = this.#options
-    for (const attention of await takeAttention(db, lease.id, this.#kinds)) {
+    const found = await takeAttention(db, lease.id, this.#kinds)
+    // Restarts come last: each waits for a statement, and notices are taken by now.
+    for (const attention of found.toSorted(
+      (one, other) => Number(isRestart(one)) - Number(isRestart(other)),
+    )) {
       const keeper = this.#keepers.find({ id: attention.accountId, epoch: attention.epoch })
       if (!keeper) continue
       if (attention.mustStop) void keeper[Symbol.asyncDispose]()
@@ -279,4 +289,8 @@ export class SyncEngine implements AsyncDisposable {
 
 function isOver(since: number, milliseconds: number): boolean {
   return performance.now() - since >= milliseconds
+}
+
+function isRestart(attention: Attention): boolean {
+  return !attention.mustStop && attention.mustRestart
 }

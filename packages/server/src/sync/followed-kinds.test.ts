@@ -15,6 +15,11 @@ const followerOf = (kind: HalfKind, weight: number): Follower => ({
   metrics: [],
 })
 
+test('a process that follows accounts needs a follower, and one of each kind', () => {
+  expect(() => followKinds([])).toThrow('No wing brings a follower')
+  expect(() => followKinds([followerOf('mail', 1), followerOf('mail', 1)])).toThrow('Two followers')
+})
+
 test('first syncs of one kind leave the permits of another alone', async () => {
   const kinds = followKinds([followerOf('mail', 1), followerOf('calendar', 1)])
   const [mail, calendar] = [kinds.get('mail')!.bulkPermits, kinds.get('calendar')!.bulkPermits]

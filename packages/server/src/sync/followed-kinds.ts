@@ -12,8 +12,9 @@ export interface FollowedKind {
   bulkPermits: BulkPermits
 }
 
-/** @throws if two followers are of one kind, since a half has one runner */
+/** @throws if there is no follower, or two are of one kind, since a half has one runner */
 export function followKinds(followers: readonly Follower[]): ReadonlyMap<HalfKind, FollowedKind> {
+  if (followers.length === 0) throw new Error('No wing brings a follower')
   const kinds = new Map<HalfKind, FollowedKind>()
   for (const follower of followers) {
     const { kind } = follower

@@ -1,4 +1,4 @@
-// The step of `npm test` that judges which statements no test asked of PostgreSQL 16. Arguments: the folder in which the
+// The step of `npm test` that has PostgreSQL 16 plan the statements that no test sent to it. Arguments: the folder in which the
 // tests recorded their statements, and the file that lists those of them that ran on PostgreSQL 18 only.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -25,7 +25,7 @@ for (const { origin, ranBy, raw, message } of refused)
     `${origin}: PostgreSQL 16 refuses a statement that ${ranBy} runs on 18: ${message}\n${raw}\n\n`,
   )
 process.stdout.write(
-  `${onNewest.length} statements ran on PostgreSQL 18, ${missing.length} of them on no other version, as ` +
-    `${path.relative('.', list)} lists them. PostgreSQL 16 plans ${missing.length - refused.length} of these.\n`,
+  `${onNewest.length} statements ran on PostgreSQL 18. ${missing.length} of them did not run on 16 (listed in ` +
+    `${path.relative('.', list)}); 16 plans ${missing.length - refused.length} of these.\n`,
 )
 if (refused.length > 0) process.exitCode = 1

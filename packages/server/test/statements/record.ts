@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { getCallSites } from 'node:util'
 import { PostgresQueryCompiler } from 'kysely'
@@ -56,7 +56,7 @@ export function recordStatements(folder: string, version: string): void {
       const text = normalize(raw)
       const file = path.join(place, `${nameOf(text)}.json`)
       const statement: RanStatement = { text, raw, origin, ranBy }
-      if (!existsSync(file)) writeFileSync(file, JSON.stringify(statement))
+      if (!existsSync(file)) putOnce(file, JSON.stringify(statement))
     }
     sent.clear()
   })
@@ -100,4 +100,11 @@ function watchParsed(see: (name: string | undefined, text: string) => void): voi
     see(statement.name, statement.text)
     return parse.call(this, statement)
   }
+}
+
+/** Writes a file of which no other worker can read a part. */
+function putOnce(file: string, text: string): void {
+  const part = `${file}.${process.pid}`
+  writeFileSync(part, text)
+  renameSync(part, file)
 }

@@ -110,10 +110,12 @@ const ACTS_BY_NAME: Record<string, Act> = {
       isSuccess: random.chance(0.5),
     }),
   ),
-  'what is wanted': ofFollower(({ app }, owned, _, random) => takeWanted(app.db, owned, random.pick(KINDS))),
+  'taking the wants': ofFollower(({ app }, owned, _, random) =>
+    takeWanted(app.db, owned, random.pick(KINDS)),
+  ),
   'a push': ({ app }, { id }, random) => recordPushed(app.db, random.pick(KINDS), sql`account.id = ${id}`),
   attention: ({ app, instances }, _, random) =>
-    takeAttention(app.db, random.pick(instances), [random.pick(KINDS)]),
+    takeAttention(app.db, random.pick(instances), random.chance(0.5) ? KINDS : [random.pick(KINDS)]),
   'a change of a message, and a pass for it': ({ app }, { id, messageId, mailbox }, random) =>
     inTransaction(app.db, app.tenantId, async unit => {
       const account = await findLockedMailAccount(unit, id)
@@ -194,7 +196,7 @@ export async function openWorld(): Promise<World & AsyncDisposable> {
       .execute()
   const accounts: Arranged[] = []
   for (let nth = 0; nth < ACCOUNTS; nth++) {
-    // Settings of the tenant change other halves of the first account than of the others.
+    // The tenant's settings affect different halves of the first account.
     const override = { syncWindowDays: null, ...(nth === 0 && { bodyStorage: 'cache' }) }
     const account = await sampleAccount(app.db, app.tenantId, { settings_override: JSON.stringify(override) })
     await sql`

@@ -13,7 +13,7 @@ export interface TwoHalvesOptions {
   stallSeconds: number
 }
 
-/** Asks for what the runner of a half did so far, and changes the trouble of its provider unless that is absent. */
+/** Asks for the counts of a half, and sets the trouble of its provider if one is given. */
 export interface Asked {
   ask: number
   accountId: string

@@ -55,6 +55,19 @@ test('a notice of one half is not one of the other', async () => {
   expect(all).toContainEqual(expect.objectContaining({ kind: 'calendar', isNoticed: true, isWanted: false }))
 })
 
+test('a step of one half keeps no notice of another waiting, and the notice of its own half stays', async () => {
+  await using opened = await openWanted({ mail: ['notice'], calendar: ['notice'] })
+  const { db, instanceId } = opened
+  const take = () => takeAttention(db, instanceId, ['mail', 'calendar'])
+  const noticed = async () =>
+    (await take()).flatMap(half => (!half.mustStop && half.isNoticed ? [half.kind] : []))
+  await db.transaction().execute(async step => {
+    await step.selectFrom('account_half').select('stamp').where('kind', '=', 'mail').forShare().execute()
+    expect(await noticed()).toEqual(['calendar'])
+  })
+  expect(await noticed()).toEqual(['mail'])
+})
+
 test('a half that was nudged hides neither a restart of its own nor a want of another half', async () => {
   await using wanted = await openWanted({ mail: ['mail'] })
   const nudged: NudgedHalf[] = [{ accountId: wanted.id, kind: 'mail' }]

@@ -68,7 +68,8 @@ export function needsAttention(
 
 /**
  * Finds the owned accounts, and the halves of these kinds, that need attention, and takes what was pushed of the halves, so
- * that a later push is a new one. What else is wanted stays. What a crash of the database gives back is looked at twice.
+ * that a later push is a new one. Other wants stay. A half whose row a step holds is left to a later look: one that waited
+ * would hold up all other accounts. Wants that a crash of the database gives back are looked at twice.
  */
 export async function takeAttention(
   db: Kysely<Tables>,
@@ -84,8 +85,12 @@ export async function takeAttention(
   }>`
     with noticed as (
       update account_half set sync_wanted = array_remove(sync_wanted, ${NOTICE})
-      where owner_instance = ${instanceId} and sync_wanted <> '{}' and kind = any(${[...kinds]}::text[])
-        and ${NOTICE} = any(sync_wanted) and ${unflushed}
+      where (account_id, kind) in (
+        select account_id, kind from account_half
+        where owner_instance = ${instanceId} and sync_wanted <> '{}' and kind = any(${[...kinds]}::text[])
+          and ${NOTICE} = any(sync_wanted)
+        for no key update skip locked
+      ) and ${unflushed}
       returning account_id, kind
     )
     select account_id as id, owner_epoch, kind, sync_wanted,

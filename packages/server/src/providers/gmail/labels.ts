@@ -43,7 +43,7 @@ export function isMailbox({ id, type }: Pick<Label, 'id' | 'type'>): boolean {
 /** Labels that are no mailboxes in any account. */
 const FLAG_LABELS = new Set(['UNREAD', 'STARRED', CHAT, ...CATEGORIES.keys()])
 
-/** Whether a label stands for something that the index shows of a message. */
+/** Whether the index shows this label of a message. */
 export function isIndexed(label: Pick<Label, 'id' | 'type'>): boolean {
   return isMailbox(label) || FLAG_LABELS.has(label.id)
 }

@@ -77,7 +77,7 @@ async function pagesOf(mail: SearchProvider, query: Partial<SearchQuery>) {
   return pages
 }
 
-/** Shows of each SEARCH for a text whether it was for everything or since some day. */
+/** Whether each SEARCH for a text covered all messages, or only those since a day. */
 const searchedFor = (lines: readonly string[]) =>
   lines.filter(line => line.includes('TEXT')).map(line => (line.includes('SINCE') ? 'since' : 'ever'))
 

@@ -54,7 +54,7 @@ describe('before messages are marked', () => {
   test.each<[string, boolean, number]>([
     ['whose numbers are under suspicion', true, 1],
     ['that is behind its cursor', false, 1_000],
-  ])('a mailbox %s takes a check of each message', async (_, isSuspect, uidNext) => {
+  ])('checks each message of a mailbox %s', async (_, isSuspect, uidNext) => {
     await using inbox = await openLetters(2)
     await using account = await inbox.connect()
     for (const number of [2, 1]) {

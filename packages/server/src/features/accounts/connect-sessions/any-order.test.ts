@@ -6,10 +6,11 @@ import { ADA, BEN, NEW, useFlows } from '../../../../test/connect/use-flows.ts'
 import { type Begun, CALLER } from '../../../../test/connect-flows.ts'
 import { eventsOf } from '../../../../test/imap-accounts.ts'
 import { type Random, seeded } from '../../../../test/seeded.ts'
+import { seedsFor } from '../../../../test/sync/disturbance.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { FlowEnd } from './flow-parts.ts'
 
-const SEEDS = Number(process.env['WAXWING_SEEDS'] ?? 12)
+const SEEDS = seedsFor(12)
 const at = useFlows()
 
 /** A sign-in that has come as far as the provider's answer. */
@@ -44,7 +45,7 @@ async function act({ flows, link }: Session, answered: Answered[], random: Rando
   return flows.comeBack(one, one.redirectUrl)
 }
 
-test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
+test.each(SEEDS)(
   'callbacks in any order, repeated and at the same time, connect one account at most (seed %i)',
   async seed => {
     const random = seeded(seed)

@@ -111,7 +111,7 @@ function digestOf(secret: string): Buffer {
   return digest
 }
 
-/** The reason why the tenant can have no account from this flow, or null. A reconnect takes no room. */
+/** The reason why the tenant can have no account from this flow, or null. A reconnect does not count against the plan's accounts. */
 async function requireRoom(
   parts: FlowParts,
   session: SessionRow,

@@ -66,7 +66,7 @@ async function connect(flow: FormFlow): Promise<FormAnswer> {
   const broken = await findBroken(flow)
   try {
     await requirePaid(db, tenantId)
-    // An account that is renewed takes no room.
+    // An account that is renewed does not count against the plan's accounts.
     if (!broken) await requireAccountRoom(db, tenantId, await findTenantPlan(db, tenantId))
   } catch (error) {
     return endWith(flow, error)

@@ -272,7 +272,7 @@ describe('an account that signs in again', () => {
     })
   })
 
-  test('keeps its wish for a half that the plan does not include, until it does', async () => {
+  test('keeps the setting of a half, and applies it once the plan includes the half', async () => {
     const plan = await createPlan(at.app.db, newId(), { ...NO_LIMITS, modules: [] })
     await assignPlan(at.app.db, at.tenant.tenantId, plan)
     await at.world.signIn((await at.world.createLink(NEW)).token, ADA)

@@ -112,8 +112,8 @@ async function inheritBatch(
     .$if(changedAt !== null, query => query.where('account.created_at', '<=', changedAt!))
     .orderBy('account.id')
     .limit(BATCH_ACCOUNTS)
-    // Nothing may be announced after the deletion of an account.
-    .forKeyShare('account')
+    // Nothing may be announced after the deletion of an account, and its halves are locked only under this lock.
+    .forNoKeyUpdate('account')
     .execute()
   for (const view of views) {
     const shownBefore = presentAccount({ ...view, tenant_settings: before })

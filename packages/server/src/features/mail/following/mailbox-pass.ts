@@ -16,9 +16,10 @@ import { type MailboxRole, roleOf } from '../../../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../../../providers/mail.ts'
 import { beginLook } from '../../../accounts/halves/progress.ts'
 import { ChangedMeanwhile, mailboxesOf, type Session, underFence } from './session.ts'
-import { countMessages, listMissing } from './source-store.ts'
+import { listMissing } from './source-store.ts'
 
-const SUSPICIOUS_LOSS = 100
+/** The most lists of one pass, if names come or go in each of them. */
+const LISTS_MAX = 4
 const LOST_PER_TRANSACTION = 500
 const LABELLED_PER_TRANSACTION = 500
 const UNFILED_PER_TRANSACTION = 2_000
@@ -101,20 +102,32 @@ function isSameIndex(before: readonly IndexedMailbox[], now: readonly IndexedMai
   return isDeepStrictEqual(facts(before), facts(now))
 }
 
+/**
+ * Lists the mailboxes, and lists them again while names come or go: a list that is made beside a rename may show a mailbox
+ * by both of its names, or by neither, and would cost the messages in it their places.
+ */
 async function planPass(session: Session, indexed: readonly IndexedMailbox[]): Promise<MailboxPlan> {
-  const plan = async () =>
-    planMailboxes(indexed, await session.provider.listMailboxes(), (remote, cursor) =>
-      session.provider.isRenamed(remote, cursor),
-    )
-  const first = await plan()
-  if (first.vanished.length === 0) return first
-  const atStake = await countMessages(
-    session.db,
-    first.vanished.map(({ id }) => id),
-  )
-  if (atStake <= SUSPICIOUS_LOSS) return first
-  session.log.warn({ count: atStake }, 'Mailboxes with messages vanished; listing them once more')
-  return plan()
+  const { provider } = session
+  const list = async () => {
+    const remotes = await provider.listMailboxes()
+    return planMailboxes(indexed, remotes, (remote, cursor) => provider.isRenamed(remote, cursor))
+  }
+  let plan = await list()
+  for (let lists = 1; lists < LISTS_MAX && mayBeTorn(plan); lists++) {
+    const before = keysOf(plan)
+    plan = await list()
+    if (isDeepStrictEqual(keysOf(plan), before)) break
+  }
+  return plan
+}
+
+/** Whether names have come or gone. In the first list of an account, all are new. */
+function mayBeTorn({ kept, created, vanished }: MailboxPlan): boolean {
+  return (created.length > 0 && kept.length > 0) || vanished.some(({ is_deleted }) => !is_deleted)
+}
+
+function keysOf({ kept, created }: MailboxPlan): Set<string> {
+  return new Set([...kept.map(({ remote }) => remote), ...created].map(({ key }) => key))
 }
 
 const URGENCY: readonly MailboxRole[] = [

@@ -35,7 +35,7 @@ export interface MessageAsRead {
 /**
  * Records flags as the provider has them after a change, wherever the messages are now, and announces the messages that
  * differ. Locks the mail of the account until the commit, as `lockMailAccount` does. A unit that may rely on an earlier
- * read takes a single message to be as it was then.
+ * read assumes that a single message has not changed since it was read.
  * @returns the messages as they are now, by id
  */
 export async function recordChangedFlags(

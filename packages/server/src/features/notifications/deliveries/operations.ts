@@ -88,7 +88,7 @@ function requireRange({ since, until }: Range): void {
 }
 
 /**
- * Queues deliveries for an endpoint that is enabled, also at the commit. New deliveries are added before its dispatch
+ * Queues deliveries for an endpoint that is enabled and still is at the commit. New deliveries are added before its dispatch
  * state is locked, since the transaction that records attempts waits for that lock. That transaction may change
  * existing deliveries, so they are queued again only under the lock.
  */

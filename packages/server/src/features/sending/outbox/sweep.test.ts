@@ -5,7 +5,7 @@ import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
 import { newId } from '../../../kit/ids.ts'
 import { failOftenLost } from './sweep.ts'
 
-test('an entry whose state has no such end is left alone, and the others are given up', async () => {
+test('an entry is left alone if no transition gives up its state, and the others are given up', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const { id: tenantId } = await sampleTenant(db)
