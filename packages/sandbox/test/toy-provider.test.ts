@@ -167,7 +167,7 @@ test('is refused beside a provider that has a host of the same name or port', as
   for (const hosts of hostsOf) {
     const other = { ...first, name: 'other', hosts }
     await expect(openSandbox({ providers: [first, other] })).rejects.toThrow(
-      /of toy and .* of other have one/,
+      /of toy and .* of other have the same/,
     )
   }
 })
