@@ -41,7 +41,7 @@ describe('operation()', () => {
       scope: 'write',
       audit: 'thing.create',
     } as const
-    // @ts-expect-error -- an action that creates must declare what it makes
+    // @ts-expect-error -- `makes` is missing, and an action named `.create` requires it
     operation(create)
     expect(operation({ ...create, makes: null })['~orpc'].meta.makes).toBeNull()
   })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { useTestApp } from '../../test/use-app.ts'
+import type { HalfKind } from '../accounts/halves/kind.ts'
 import { connectors } from './connector.ts'
 import type { Kind } from './kinds/kind.ts'
 
@@ -24,14 +25,15 @@ const toy: Kind = {
   }),
 }
 
-async function openAccount() {
+async function openAccount(kinds: readonly HalfKind[] = ['calendar']) {
   const { db, tenantId } = await service.newTenant()
   const { id } = await sampleAccount(db, tenantId)
-  await sql`
-    insert into account_half (account_id, tenant_id, kind, stamp) values (${id}, ${tenantId}, 'calendar', 7)
-  `.execute(db)
+  for (const kind of kinds)
+    await sql`
+      insert into account_half (account_id, tenant_id, kind, stamp) values (${id}, ${tenantId}, ${kind}, 7)
+    `.execute(db)
   const connectorOf = connectors({ db, kinds: { imap: toy } }, 'read')
-  return { db, id, find: (kind: 'mail' | 'calendar' | 'contacts') => connectorOf({ id, tenantId }, kind)() }
+  return { db, id, find: (kind: HalfKind) => connectorOf({ id, tenantId }, kind)() }
 }
 
 test('a connector leads to one kind of data, and has the stamp of its half', async () => {
@@ -44,8 +46,11 @@ test('a connector leads to one kind of data, and has the stamp of its half', asy
   expect((await find('mail')).version).toBe(mail.version)
 })
 
-test('data that the provider lacks is refused, and mail goes on', async () => {
-  const { find } = await openAccount()
-  await expect(find('contacts')).rejects.toMatchObject({ kind: 'unsupported', isPermanent: true })
+test.each<[string, HalfKind, HalfKind[]]>([
+  ['that the provider lacks', 'contacts', ['calendar', 'contacts']],
+  ['of which the account has no half', 'calendar', []],
+])('data %s is refused, and mail goes on', async (_, kind, kinds) => {
+  const { find } = await openAccount(kinds)
+  await expect(find(kind)).rejects.toMatchObject({ kind: 'unsupported', isPermanent: true })
   expect((await find('mail')).host).toBe('mail.test')
 })

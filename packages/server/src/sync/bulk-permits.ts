@@ -27,7 +27,7 @@ interface Waiter {
 export class BulkPermits {
   readonly #limit: number
   readonly #waiting: Waiter[] = []
-  /** The number of permits of each tenant that has any. */
+  /** Number of permits that each tenant holds; tenants without a permit are absent. */
   readonly #running = new Map<string, number>()
   #total = 0
 

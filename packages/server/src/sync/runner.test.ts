@@ -14,11 +14,15 @@ import { SyncEngine } from './engine.ts'
 import type { Follower } from './follower.ts'
 
 /** A process that follows the mail of one account and, by default, calendars. */
-async function openProcess(others: (db: Db) => Follower[] = db => [memoryFollower(db, 'calendar')]) {
+async function openProcess(
+  others: (db: Db) => Follower[] = db => [memoryFollower(db, 'calendar')],
+  { hasCalendar = false } = {},
+) {
   await using opened = new AsyncDisposableStack()
   const { db, address } = opened.use(await openTestDatabase())
   const tenant = await sampleTenant(db)
   const account = await sampleAccount(db, tenant.id)
+  if (hasCalendar) await addHalf(db, account.id, 'calendar')
   const provided = new ProvidedHalves()
   const facts = { roles: ['sync'], host: 'test', version: '0.0.0' }
   const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
@@ -92,15 +96,20 @@ test('an account is released when the runners of all its halves have ended, and 
   expect(await owners()).toEqual([null, null])
 })
 
-test('a half of a kind that this process does not follow is left alone', async () => {
-  await using process = await openProcess(() => [])
-  const { db, account, read, provided } = process
-  await addHalf(db, account.id, 'calendar')
-  const { reads } = provided('mail')
-  await waitUntil('some passes of mail', () => Promise.resolve(provided('mail').reads > reads + 10))
-  expect(await read('calendar')).toMatchObject({ sync_wanted: ['restart'], look: '0' })
-  expect(provided('calendar').opened).toBe(0)
-})
+test.each([true, false])(
+  'a half of a kind that this process does not follow is left alone (claimed: %s)',
+  async hasCalendar => {
+    await using process = await openProcess(() => [], { hasCalendar })
+    const { db, account, read, provided } = process
+    if (!hasCalendar) await addHalf(db, account.id, 'calendar')
+    const { reads } = provided('mail')
+    await waitUntil('some passes of mail', () => Promise.resolve(provided('mail').reads > reads + 10))
+    // A claim takes all wants.
+    const wanted = hasCalendar ? [] : ['restart']
+    expect(await read('calendar')).toMatchObject({ sync_wanted: wanted, look: '0' })
+    expect(provided('calendar').opened).toBe(0)
+  },
+)
 
 test('the start refuses two followers of one kind', async () => {
   const start = openProcess(db => [memoryFollower(db, 'calendar'), memoryFollower(db, 'calendar')])

@@ -9,7 +9,7 @@ import type { Connector } from '../connections.ts'
 /** A connector as a provider makes it: its version is that of the half. */
 export type Way = Omit<Connector, 'version'>
 
-/** The ways to one account. Their memory of it lasts over all of its connections. */
+/** The ways to one account, made for each runner and each shared line. They last over all connections of that one. */
 export interface Ways {
   /** Leads to what the account holds of one kind. Throws `ProviderFailure` if its row names no way. */
   read(account: AccountView, half: HalfKind): Way

@@ -3,7 +3,7 @@ import { FlagBit, type RemoteFlags } from '../mail.ts'
 /** Ranges of UIDs, ascending or not, as a server names them. */
 export type UidRange = readonly [from: number, to: number]
 
-/** Commands stay below the 8,192 octets that every server should accept (RFC 7162 section 4). */
+/** Keeps commands below 8,192 octets, a length that every server should accept (RFC 7162 section 4). */
 const SET_LENGTH_MAX = 7000
 
 /** Cuts ascending UIDs into sets (`1:3,7`) of at most `countMax` UIDs, each short enough for a command. */

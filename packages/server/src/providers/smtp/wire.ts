@@ -71,7 +71,7 @@ export class SmtpWire {
   }
 
   /**
-   * Uses TLS from here on. Bytes that arrived before the handshake were not protected: any of them end the connection.
+   * Switches the connection to TLS. Ends it if the server sent bytes before the handshake, since nothing protected them.
    */
   async secure(host: string, authorities: SecureContext | undefined, seconds: number): Promise<void> {
     const plain = this.#socket

@@ -20,7 +20,7 @@ export interface NewItem extends Pick<TrackingItem, 'kind' | 'link' | 'sign' | '
 export interface FoundSend {
   account: KeyedAccount
   links: Buffer | null
-  /** So many items of the message wait to be judged that no more are recorded. */
+  /** Whether the message has so many items that further ones are not recorded. */
   isFlooded: boolean
 }
 
