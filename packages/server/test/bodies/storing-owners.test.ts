@@ -33,7 +33,7 @@ test('bodies are stored and found while the first sync still runs', async () => 
   await world.deliver(shortMessages(1, 40))
   await world.deliver(shortMessages(100, 5), 'Other')
   await using proxy = await startChaosProxy(server, {
-    // The messages of the other mailbox. What is lost again and again is asked for in smaller parts.
+    // The messages of the other mailbox. A FETCH that is cut is repeated for fewer messages.
     judge: (_, command) => (/^UID FETCH [1-5](?:[:,][1-5])* /.test(command) ? 'cut' : 'pass'),
   })
   await using blobs = await openBlobFolder()
