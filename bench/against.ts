@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { COMPILE_CACHE } from '../packages/server/test/compile-cache.ts'
+import { compileCache } from '../packages/server/test/compile-cache.ts'
 import { type Cpu, formatCpu, medianCpu } from './cpu.ts'
 import { median, short } from './figures.ts'
 import { CPU_HEAD, formatTable, type Row } from './row.ts'
@@ -25,7 +25,7 @@ export async function runAgainst(commit: string, pairs: number, names: readonly 
   const services = { old: path.join(older.folder, PROGRAM), new: path.join(ROOT, PROGRAM) }
   // As a service that has run before: its code is compiled.
   for (const program of Object.values(services))
-    spawnSync(process.execPath, [program, '--version'], { env: COMPILE_CACHE, stdio: 'ignore' })
+    spawnSync(process.execPath, [program, '--version'], { env: compileCache(), stdio: 'ignore' })
   const runs: Record<keyof typeof services, Row[][]> = { old: [], new: [] }
   for (let pair = 1; pair <= pairs; pair++)
     for (const side of ['old', 'new'] as const) {

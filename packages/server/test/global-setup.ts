@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node'
 import { postgresOf } from '../../../scripts/durations.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { clientSettings } from '../src/database/pool.ts'
+import { makeBundle } from './bundle.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { guardFolder, startGuard } from './guard/guard.ts'
 import { startPostgresServer } from './postgres-server.ts'
@@ -22,6 +23,7 @@ const TEMPLATE = 'template_waxwing'
 
 /** Starts the PostgreSQL of a test project, with a migrated database from which each test's own is copied. */
 export default async function setup(project: TestProject) {
+  await makeBundle()
   fillCompileCache()
   await using opened = new AsyncDisposableStack()
   opened.use(startGuard())

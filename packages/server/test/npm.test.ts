@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../src/database/embedded/embedded.ts'
 import { silentLog } from '../src/kit/log.ts'
-import { COMPILE_CACHE } from './compile-cache.ts'
+import { compileCache } from './compile-cache.ts'
 import { findFreePort } from './metrics.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import { isRunning, PROGRAM, startServiceProcess, until } from './service-process.ts'
@@ -115,7 +115,7 @@ test('the service ends when npm is killed, and a detached one continues without 
   await using folder = await makePreparedFolder()
   const env = {
     ...NPM_ENVIRONMENT,
-    ...COMPILE_CACHE,
+    ...compileCache(),
     WAXWING_DATA_DIR: folder.path,
     WAXWING_PORT: '0',
     WAXWING_METRICS_PORT: '0',

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { readFileSync } from 'node:fs'
 import { contract } from '@waxwing/contract/contract.ts'
 import { type OperationMeta, type Scope, SCOPES } from '@waxwing/contract/operation.ts'
@@ -278,7 +277,7 @@ describe('each route', () => {
     }
   })
 
-  test('needs its module, once its input is right', async () => {
+  test('needs its module, once its input is right', { tags: ['postgres-16'] }, async () => {
     await using matrix = await openMatrix()
     const { app, credentials } = matrix
     await assignPlan(app.db, app.tenantId, await createPlan(app.db, 'bare', { ...NO_LIMITS, modules: [] }))

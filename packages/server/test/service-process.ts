@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { serverPid } from '../src/database/embedded/cluster.ts'
-import { COMPILE_CACHE } from './compile-cache.ts'
+import { bundledProgram, COMMAND_LINE } from './bundled-program.ts'
+import { compileCache } from './compile-cache.ts'
 import { guardFolder, guardProcess } from './guard/guard.ts'
 import { chooseMemoryFolder } from './memory-folder.ts'
 
 /** The command line. */
-export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
+export const PROGRAM = COMMAND_LINE
 const WAIT_SECONDS = 120
 
 /** The end of a program, and everything that it wrote. */
@@ -163,11 +163,11 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
 }
 
 function launch(args: string[], { program = PROGRAM, command, env = {}, cwd = tmpdir() }: ProgramOptions) {
-  const [file, ...rest] = command ?? [process.execPath, program, ...args]
+  const [file, ...rest] = command ?? [process.execPath, bundledProgram(program), ...args]
   const child = spawn(file, rest, {
     cwd,
     // Not this process's environment: the tests must not depend on the settings of the user who runs them.
-    env: { PATH: '/usr/bin:/bin', ...COMPILE_CACHE, WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
+    env: { PATH: '/usr/bin:/bin', ...compileCache(), WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   guardProcess(child)

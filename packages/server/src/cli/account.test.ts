@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { Command } from 'commander'
@@ -80,40 +79,44 @@ describe('waxwing account', () => {
     await expect(run('pause', id)).rejects.toThrow('was deleted')
   })
 
-  test('lists accounts of every tenant with their state, a page at a time', async () => {
-    await using line = await openCommandLine()
-    const { app, run } = line
-    const acme = await createTenant(app.db, 'acme')
-    const first = await sampleAccount(app.db, app.tenantId, {
-      email: 'ada@a.test',
-      status: 'paused',
-      status_reason: 'paused_by_user',
-    })
-    const instance = newId()
-    const second = await sampleAccount(app.db, acme!.id, {
-      email: 'bob@b.test',
-      runtime_state: 'backoff',
-      runtime_detail: 'the server says \u001B[2J',
-      runtime_instance: instance,
-      runtime_updated_at: new Date(),
-      behind_since: new Date(),
-    })
+  test(
+    'lists accounts of every tenant with their state, a page at a time',
+    { tags: ['postgres-16'] },
+    async () => {
+      await using line = await openCommandLine()
+      const { app, run } = line
+      const acme = await createTenant(app.db, 'acme')
+      const first = await sampleAccount(app.db, app.tenantId, {
+        email: 'ada@a.test',
+        status: 'paused',
+        status_reason: 'paused_by_user',
+      })
+      const instance = newId()
+      const second = await sampleAccount(app.db, acme!.id, {
+        email: 'bob@b.test',
+        runtime_state: 'backoff',
+        runtime_detail: 'the server says \u001B[2J',
+        runtime_instance: instance,
+        runtime_updated_at: new Date(),
+        behind_since: new Date(),
+      })
 
-    expect(await run('list')).toBe(
-      [
-        `${first.id}  default  ada@a.test  paused (paused_by_user)  never followed`,
-        `${second.id}  acme  bob@b.test  active  pending: no process follows the account at the moment  process ${instance}`,
-      ].join('\n'),
-    )
-    expect(await run('list', '--limit', '1')).toMatch(/^\S+ {2}default .*\nThere are more: --after \S+$/)
-    expect(await run('list', '--limit', '1', '--after', first.id)).toMatch(/^\S+ {2}acme .*$/)
-    expect(await run('list', '--tenant', 'default')).not.toContain('acme')
-    expect(await run('list', '--behind')).toMatch(/^\S+ {2}acme .*$/)
-    expect(JSON.parse(await run('list', '--json', '--limit', '1'))).toMatchObject({
-      accounts: [{ id: first.id, tenant: 'default', statusReason: 'paused_by_user', runtime: null }],
-      hasMore: true,
-    })
-  })
+      expect(await run('list')).toBe(
+        [
+          `${first.id}  default  ada@a.test  paused (paused_by_user)  never followed`,
+          `${second.id}  acme  bob@b.test  active  pending: no process follows the account at the moment  process ${instance}`,
+        ].join('\n'),
+      )
+      expect(await run('list', '--limit', '1')).toMatch(/^\S+ {2}default .*\nThere are more: --after \S+$/)
+      expect(await run('list', '--limit', '1', '--after', first.id)).toMatch(/^\S+ {2}acme .*$/)
+      expect(await run('list', '--tenant', 'default')).not.toContain('acme')
+      expect(await run('list', '--behind')).toMatch(/^\S+ {2}acme .*$/)
+      expect(JSON.parse(await run('list', '--json', '--limit', '1'))).toMatchObject({
+        accounts: [{ id: first.id, tenant: 'default', statusReason: 'paused_by_user', runtime: null }],
+        hasMore: true,
+      })
+    },
+  )
 
   test('prints no control characters that a server sent', async () => {
     await using line = await openCommandLine()

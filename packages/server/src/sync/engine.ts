@@ -33,6 +33,7 @@ import {
 } from '../accounts/halves/wanted.ts'
 import { Ramp } from './ramp.ts'
 import type { RenewalPace } from './renewal.ts'
+import type { Runner } from './runner.ts'
 import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
 
 const RECOVERY_INTERVAL_MS = 3_000
@@ -227,22 +228,25 @@ export class SyncEngine implements AsyncDisposable {
     // The half was added since the account was claimed. Its runner takes what is wanted when it begins.
     if (!runner) return keeper.follow(kind)
     if (mustRestart) {
-      if (await this.#takeRestart(keeper.owned, kind)) runner.restart()
-      return
+      return this.#restart(keeper.owned, runner)
     }
     if (isNoticed) runner.notice.fire()
     if (isWanted) this.#keepers.nudge(runner)
   }
 
-  /** Clears the request, or the next look would restart the runner again. A restart reads everything anyway. */
-  async #takeRestart(owned: OwnedAccount, kind: HalfKind): Promise<boolean> {
+  /**
+   * Restarts a runner, and clears the request, or the next look would restart the runner again. An answer that is lost may
+   * have cleared the request, so the runner restarts then, too.
+   */
+  async #restart(owned: OwnedAccount, runner: Runner): Promise<void> {
     try {
-      await takeWanted(this.#options.db, owned, kind)
-      return true
+      await takeWanted(this.#options.db, owned, runner.kind)
     } catch (error) {
-      if (error instanceof FenceLost) return false
+      if (error instanceof FenceLost) return
+      runner.restart()
       throw error
     }
+    runner.restart()
   }
 
   /**

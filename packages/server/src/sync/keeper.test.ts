@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { LogServer, logMail } from '../../test/memory-log.ts'

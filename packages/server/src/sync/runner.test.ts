@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { addHalf } from '../../test/halves.ts'
@@ -16,7 +17,7 @@ import type { Follower } from './follower.ts'
 /** A process that follows the mail of one account and, by default, calendars. */
 async function openProcess(
   others: (db: Db) => Follower[] = db => [memoryFollower(db, 'calendar')],
-  { hasCalendar = false } = {},
+  { hasCalendar = false, reachedBy = (db: Db) => db } = {},
 ) {
   await using opened = new AsyncDisposableStack()
   const { db, address } = opened.use(await openTestDatabase())
@@ -28,7 +29,7 @@ async function openProcess(
   const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
   const engine = opened.use(
     await SyncEngine.start({
-      db,
+      db: reachedBy(db),
       instance,
       pulse: opened.use(new Pulse(db, silentLog, 0.1)),
       connectorOf: provided.connectorOf,
@@ -110,6 +111,32 @@ test.each([true, false])(
     expect(provided('calendar').opened).toBe(0)
   },
 )
+
+test('a restart is not lost with the answer to the statement that takes it', async () => {
+  let lost = 0
+  const losesOneRestart: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const [row] = result.rows as { wanted?: unknown }[]
+      if (lost === 0 && Array.isArray(row?.wanted) && row.wanted.includes('restart')) {
+        lost += 1
+        throw new Error('The connection was lost.')
+      }
+      return result
+    },
+  }
+  const reachedBy = (db: Db) => db.withPlugin(losesOneRestart)
+  await using process = await openProcess(() => [], { reachedBy })
+  const { db, account, engine, provided } = process
+  await db
+    .updateTable('account_half')
+    .set({ sync_wanted: ['restart'] })
+    .where('account_id', '=', account.id)
+    .execute()
+  engine.wake([account.id])
+  await waitUntil('the answer to be lost', () => Promise.resolve(lost === 1))
+  await waitUntil('another connection', () => Promise.resolve(provided('mail').opened === 2))
+})
 
 test('the start refuses two followers of one kind', async () => {
   const start = openProcess(db => [memoryFollower(db, 'calendar'), memoryFollower(db, 'calendar')])

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { execFileSync } from 'node:child_process'
 import type { ReplayedEvents } from '@waxwing/contract/notifications/webhook-deliveries.ts'
 import { sql } from 'kysely'
@@ -56,41 +55,45 @@ async function isPaused(db: Db, endpointId: string): Promise<boolean> {
 const EVER = { since: '2020-01-01T00:00:00.000Z', until: '2100-01-01T00:00:00.000Z' }
 
 describe('the replay of a range', () => {
-  test('queues what the endpoint would receive now, with the same id and body, and counts it', async () => {
-    const { app, receiver } = opened
-    const endpoint = await openEndpoint({ eventTypes: ['account.purged'] })
-    const ids = await endpoint.happen(30)
-    await waitUntil('the log to be read', async () => {
-      const { rows } = await sql<{ after_id: string }>`
+  test(
+    'queues what the endpoint would receive now, with the same id and body, and counts it',
+    { tags: ['postgres-16'] },
+    async () => {
+      const { app, receiver } = opened
+      const endpoint = await openEndpoint({ eventTypes: ['account.purged'] })
+      const ids = await endpoint.happen(30)
+      await waitUntil('the log to be read', async () => {
+        const { rows } = await sql<{ after_id: string }>`
         select after_id from event_follower where name = 'webhooks' and tenant_id = ${endpoint.tenant.tenantId}
       `.execute(app.db)
-      return BigInt(rows[0]?.after_id ?? 0) >= BigInt(ids.at(-1) ?? 0)
-    })
-    expect((await endpoint.replay(EVER)).body).toEqual({ queued: 0, alreadyQueued: 0 })
-    await endpoint.tenant.patch(`/v1/webhooks/${endpoint.id}`, { filters: null })
-    receiver.tempers[endpoint.path] = answering(503, { 'retry-after': '1000' })
-    expect((await endpoint.replay(EVER)).body).toEqual({ queued: 30, alreadyQueued: 0 })
-    expect((await endpoint.replay(EVER)).body).toEqual({ queued: 0, alreadyQueued: 30 })
-    receiver.tempers[endpoint.path] = answering(200)
-    await waitUntil('the pause', async () => (await listAttempts(endpoint.tenant, endpoint.id)).length > 0)
-    await waitUntil('everything to be delivered', async () => {
-      // A refusal that was still on its way may pause the endpoint once more.
-      if (await isPaused(app.db, endpoint.id))
-        await endpoint.tenant.patch(`/v1/webhooks/${endpoint.id}`, { isEnabled: true })
-      return (await countWaiting(app.db, endpoint.id)) === 0
-    })
-    expect([...new Set(endpoint.ids())].toSorted()).toEqual(ids.toSorted())
-    const bodies = new Map<string, Set<string>>()
-    for (const { path, event, body } of receiver.received) {
-      if (path === endpoint.path) bodies.set(event.id, (bodies.get(event.id) ?? new Set()).add(body))
-    }
-    for (const [, same] of bodies) expect(same.size).toBe(1)
-    const attempts = await listAttempts(endpoint.tenant, endpoint.id)
-    expect(attempts.every(({ isReplay }) => isReplay)).toBe(true)
-    // Delivered before, and queued again.
-    expect((await endpoint.replay(EVER)).body).toEqual({ queued: 30, alreadyQueued: 0 })
-    await endpoint.drained()
-  })
+        return BigInt(rows[0]?.after_id ?? 0) >= BigInt(ids.at(-1) ?? 0)
+      })
+      expect((await endpoint.replay(EVER)).body).toEqual({ queued: 0, alreadyQueued: 0 })
+      await endpoint.tenant.patch(`/v1/webhooks/${endpoint.id}`, { filters: null })
+      receiver.tempers[endpoint.path] = answering(503, { 'retry-after': '1000' })
+      expect((await endpoint.replay(EVER)).body).toEqual({ queued: 30, alreadyQueued: 0 })
+      expect((await endpoint.replay(EVER)).body).toEqual({ queued: 0, alreadyQueued: 30 })
+      receiver.tempers[endpoint.path] = answering(200)
+      await waitUntil('the pause', async () => (await listAttempts(endpoint.tenant, endpoint.id)).length > 0)
+      await waitUntil('everything to be delivered', async () => {
+        // A refusal that was still on its way may pause the endpoint once more.
+        if (await isPaused(app.db, endpoint.id))
+          await endpoint.tenant.patch(`/v1/webhooks/${endpoint.id}`, { isEnabled: true })
+        return (await countWaiting(app.db, endpoint.id)) === 0
+      })
+      expect([...new Set(endpoint.ids())].toSorted()).toEqual(ids.toSorted())
+      const bodies = new Map<string, Set<string>>()
+      for (const { path, event, body } of receiver.received) {
+        if (path === endpoint.path) bodies.set(event.id, (bodies.get(event.id) ?? new Set()).add(body))
+      }
+      for (const [, same] of bodies) expect(same.size).toBe(1)
+      const attempts = await listAttempts(endpoint.tenant, endpoint.id)
+      expect(attempts.every(({ isReplay }) => isReplay)).toBe(true)
+      // Delivered before, and queued again.
+      expect((await endpoint.replay(EVER)).body).toEqual({ queued: 30, alreadyQueued: 0 })
+      await endpoint.drained()
+    },
+  )
 
   test('includes its beginning and not its end', async () => {
     const endpoint = await openEndpoint()
@@ -209,7 +212,7 @@ describe('the replay of one event', () => {
     expect(JSON.stringify(answer.body)).toContain('event_not_found')
   })
 
-  test('is refused while the endpoint is disabled', async () => {
+  test('is refused while the endpoint is disabled', { tags: ['postgres-16'] }, async () => {
     const endpoint = await openEndpoint()
     const [id] = await endpoint.happen()
     await endpoint.drained()
@@ -220,7 +223,7 @@ describe('the replay of one event', () => {
 })
 
 describe('the replay of failed deliveries', () => {
-  test('queues each of them once and replaces it', async () => {
+  test('queues each of them once and replaces it', { tags: ['postgres-16'] }, async () => {
     const { app, receiver } = opened
     const endpoint = await openEndpoint()
     receiver.tempers[endpoint.path] = answering(500)
@@ -241,7 +244,7 @@ describe('the replay of failed deliveries', () => {
 })
 
 describe('the log of attempts', () => {
-  test('is read by pages, with any filters', async () => {
+  test('is read by pages, with any filters', { tags: ['postgres-16'] }, async () => {
     const { receiver } = opened
     const endpoint = await openEndpoint()
     receiver.tempers[endpoint.path] = (response, _, { event }) =>
@@ -300,50 +303,54 @@ describe('the log of attempts', () => {
 })
 
 describe('a signature', () => {
-  test('verifies with the library of Standard Webhooks and with openssl, under both secrets of a rotation', async () => {
-    const { receiver } = opened
-    const endpoint = await openEndpoint()
-    const rotate = `/v1/webhooks/${endpoint.id}/rotate-secret`
-    const { body } = await endpoint.tenant.post<{ secret: string }>(rotate, { graceSeconds: 3_600 })
-    const [id] = await endpoint.happen()
-    await waitUntil('the webhook', async () => endpoint.ids().length === 1)
-    const got = receiver.received.find(({ path }) => path === endpoint.path)!
-    const headers = Object.fromEntries(
-      Object.entries(got.headers).map(([name, value]) => [name, String(value)]),
-    )
-    expect(headers).toMatchObject({
-      'webhook-id': id,
-      'content-type': 'application/json',
-      'user-agent': 'waxwing-webhooks/1',
-      'accept-encoding': 'identity',
-    })
-    for (const secret of [endpoint.secret, body.secret]) {
-      expect(new Webhook(secret).verify(got.body, headers)).toEqual(got.event)
-      const key = Buffer.from(secret.replace('whsec_', ''), 'base64').toString('hex')
-      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${got.body}`
-      const digest = execFileSync(
-        requireProgram('openssl'),
-        ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key}`, '-binary'],
-        { input: signed },
+  test(
+    'verifies with the library of Standard Webhooks and with openssl, under both secrets of a rotation',
+    { tags: ['postgres-16'] },
+    async () => {
+      const { receiver } = opened
+      const endpoint = await openEndpoint()
+      const rotate = `/v1/webhooks/${endpoint.id}/rotate-secret`
+      const { body } = await endpoint.tenant.post<{ secret: string }>(rotate, { graceSeconds: 3_600 })
+      const [id] = await endpoint.happen()
+      await waitUntil('the webhook', async () => endpoint.ids().length === 1)
+      const got = receiver.received.find(({ path }) => path === endpoint.path)!
+      const headers = Object.fromEntries(
+        Object.entries(got.headers).map(([name, value]) => [name, String(value)]),
       )
-      expect(headers['webhook-signature']?.split(' ')).toContain(`v1,${digest.toString('base64')}`)
-    }
-    expect(() => new Webhook(body.secret).verify(`${got.body} `, headers)).toThrow()
-    // The current secret signs first.
-    const [first = ''] = headers['webhook-signature']?.split(' ') ?? []
-    expect(new Webhook(body.secret).verify(got.body, { ...headers, 'webhook-signature': first })).toEqual(
-      got.event,
-    )
-    const { body: last } = await endpoint.tenant.post<{ secret: string }>(rotate, { graceSeconds: 0 })
-    await endpoint.happen()
-    await waitUntil('the webhook', async () => endpoint.ids().length === 2)
-    const alone = receiver.received.findLast(({ path }) => path === endpoint.path)!
-    expect(String(alone.headers['webhook-signature']).split(' ')).toHaveLength(1)
-    expect(
-      new Webhook(last.secret).verify(alone.body, {
-        ...headers,
-        ...(alone.headers as Record<string, string>),
-      }),
-    ).toEqual(alone.event)
-  })
+      expect(headers).toMatchObject({
+        'webhook-id': id,
+        'content-type': 'application/json',
+        'user-agent': 'waxwing-webhooks/1',
+        'accept-encoding': 'identity',
+      })
+      for (const secret of [endpoint.secret, body.secret]) {
+        expect(new Webhook(secret).verify(got.body, headers)).toEqual(got.event)
+        const key = Buffer.from(secret.replace('whsec_', ''), 'base64').toString('hex')
+        const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${got.body}`
+        const digest = execFileSync(
+          requireProgram('openssl'),
+          ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key}`, '-binary'],
+          { input: signed },
+        )
+        expect(headers['webhook-signature']?.split(' ')).toContain(`v1,${digest.toString('base64')}`)
+      }
+      expect(() => new Webhook(body.secret).verify(`${got.body} `, headers)).toThrow()
+      // The current secret signs first.
+      const [first = ''] = headers['webhook-signature']?.split(' ') ?? []
+      expect(new Webhook(body.secret).verify(got.body, { ...headers, 'webhook-signature': first })).toEqual(
+        got.event,
+      )
+      const { body: last } = await endpoint.tenant.post<{ secret: string }>(rotate, { graceSeconds: 0 })
+      await endpoint.happen()
+      await waitUntil('the webhook', async () => endpoint.ids().length === 2)
+      const alone = receiver.received.findLast(({ path }) => path === endpoint.path)!
+      expect(String(alone.headers['webhook-signature']).split(' ')).toHaveLength(1)
+      expect(
+        new Webhook(last.secret).verify(alone.body, {
+          ...headers,
+          ...(alone.headers as Record<string, string>),
+        }),
+      ).toEqual(alone.event)
+    },
+  )
 })

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import type { SuppressionEntry } from '@waxwing/contract/sending/suppressions.ts'
 import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
@@ -69,7 +68,7 @@ const listed = async (listId = 'news') => {
 }
 
 describe('the link of a message', () => {
-  test('shows a page to everyone who asks, and changes nothing', async () => {
+  test('shows a page to everyone who asks, and changes nothing', { tags: ['postgres-16'] }, async () => {
     const path = pathFor('ada@example.org')
     for (const method of ['GET', 'HEAD']) {
       for (const query of ['', `?${ONE_CLICK}`, '?utm_source=x']) {
@@ -189,7 +188,7 @@ describe('the link of a message', () => {
     expect(body.items).toMatchObject([{ id: 'global', count: 0 }])
   })
 
-  test('is not refused beside any number of unknown ones', async () => {
+  test('is not refused beside any number of unknown ones', { tags: ['postgres-16'] }, async () => {
     const headers = { ...URLENCODED, 'x-forwarded-for': '198.51.100.7' }
     const strange = await Promise.all(
       Array.from({ length: 40 }, () => post('/u/unknown', ONE_CLICK, headers)),

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
@@ -85,6 +84,7 @@ const SERVERS = [
 describe('integrity', () => {
   test.concurrent.each(SERVERS)(
     'on %s, rows that were changed behind the back of the service are found, repaired and announced once',
+    { tags: ['postgres-16'] },
     async (name, start) => {
       await using account = await openProxiedAccount({
         start,

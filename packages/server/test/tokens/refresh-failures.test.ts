@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { SignIn } from '../../src/providers/sign-in.ts'
@@ -22,34 +21,38 @@ const TROUBLES: ReadonlyArray<[string, Answer, kind: string]> = [
   ['401 of a refused client', { status: 401, body: { error: 'invalid_client' } }, 'misconfigured'],
 ]
 
-test.each(TROUBLES)('leaves the status alone through an hour of %s', async (_, answer, kind) => {
-  await using world = await openWorld()
-  const { database, endpoint, account, tokensOf } = world
-  const prolongPause = async (hours: number) => {
-    const { rows } = await sql<{ end: Date }>`update oauth_grant
+test.each(TROUBLES)(
+  'leaves the status alone through an hour of %s',
+  { tags: ['postgres-16'] },
+  async (_, answer, kind) => {
+    await using world = await openWorld()
+    const { database, endpoint, account, tokensOf } = world
+    const prolongPause = async (hours: number) => {
+      const { rows } = await sql<{ end: Date }>`update oauth_grant
       set retry_at = retry_at + make_interval(hours => ${hours})
       where account_id = ${account.id} returning retry_at as end`.execute(database.db)
-    return rows[0]!.end.getTime()
-  }
-  await world.turn(61)
-  endpoint.answer = () => answer
-  const times = 15
-  for (let time = 0; time < times; time++) {
-    const before = Date.now()
-    const failure = await failureOf(tokensOf(account).get())
-    expect(failure).toMatchObject({ kind, isBeforeAcceptance: true })
-    // Until the pause is over, nobody asks again, whichever process it is.
-    expect((await prolongPause(1)) - before).toBeGreaterThanOrEqual(HOUR_MS + 1_000)
-    expect(await failureOf(tokensOf(account).get())).toMatchObject({ kind, reason: failure.reason })
-    await prolongPause(-1)
-    await world.turn(60 / times)
-  }
-  expect(endpoint.calls).toBe(times)
-  expect(await world.status()).toEqual({ status: 'active', status_reason: null })
-  endpoint.answer = null
-  await tokensOf(account).get()
-  expect(await world.events()).toEqual(CONNECTED)
-})
+      return rows[0]!.end.getTime()
+    }
+    await world.turn(61)
+    endpoint.answer = () => answer
+    const times = 15
+    for (let time = 0; time < times; time++) {
+      const before = Date.now()
+      const failure = await failureOf(tokensOf(account).get())
+      expect(failure).toMatchObject({ kind, isBeforeAcceptance: true })
+      // Until the pause is over, nobody asks again, whichever process it is.
+      expect((await prolongPause(1)) - before).toBeGreaterThanOrEqual(HOUR_MS + 1_000)
+      expect(await failureOf(tokensOf(account).get())).toMatchObject({ kind, reason: failure.reason })
+      await prolongPause(-1)
+      await world.turn(60 / times)
+    }
+    expect(endpoint.calls).toBe(times)
+    expect(await world.status()).toEqual({ status: 'active', status_reason: null })
+    endpoint.answer = null
+    await tokensOf(account).get()
+    expect(await world.events()).toEqual(CONNECTED)
+  },
+)
 
 test('names the time that the provider asks for', async () => {
   await using world = await openWorld()
@@ -81,25 +84,29 @@ test('leaves the status alone while the endpoint takes calls and never answers, 
   never.resolve(null)
 })
 
-test('asks twice before it believes that the grant has ended, and announces that once', async () => {
-  await using world = await openWorld()
-  const { endpoint, account, tokensOf } = world
-  await world.turn(61)
-  endpoint.answer = call => (call === 1 ? REFUSED : null)
-  await tokensOf(account).get()
-  expect(await world.events()).toEqual(CONNECTED)
+test(
+  'asks twice before it believes that the grant has ended, and announces that once',
+  { tags: ['postgres-16'] },
+  async () => {
+    await using world = await openWorld()
+    const { endpoint, account, tokensOf } = world
+    await world.turn(61)
+    endpoint.answer = call => (call === 1 ? REFUSED : null)
+    await tokensOf(account).get()
+    expect(await world.events()).toEqual(CONNECTED)
 
-  await world.turn(61)
-  endpoint.answer = () => REFUSED
-  const callers = Array.from({ length: 10 }, () => tokensOf(account))
-  const failures = await Promise.all(callers.map(tokens => failureOf(tokens.get())))
-  expect(new Set(failures.map(({ kind }) => kind))).toEqual(new Set(['grant_refused']))
-  expect(await world.status()).toEqual({ status: 'reauth_required', status_reason: 'invalid_grant' })
-  expect(await world.events()).toEqual([...CONNECTED, 'account.reauth_required'])
-  const { calls } = endpoint
-  await failureOf(tokensOf(account).get())
-  expect(endpoint.calls).toBe(calls)
-})
+    await world.turn(61)
+    endpoint.answer = () => REFUSED
+    const callers = Array.from({ length: 10 }, () => tokensOf(account))
+    const failures = await Promise.all(callers.map(tokens => failureOf(tokens.get())))
+    expect(new Set(failures.map(({ kind }) => kind))).toEqual(new Set(['grant_refused']))
+    expect(await world.status()).toEqual({ status: 'reauth_required', status_reason: 'invalid_grant' })
+    expect(await world.events()).toEqual([...CONNECTED, 'account.reauth_required'])
+    const { calls } = endpoint
+    await failureOf(tokensOf(account).get())
+    expect(endpoint.calls).toBe(calls)
+  },
+)
 
 test('ends the grant that was refused and no other', async () => {
   await using world = await openWorld()
@@ -113,32 +120,36 @@ test('ends the grant that was refused and no other', async () => {
   await tokensOf({ id: other.id, tenantId: account.tenantId }).get()
 })
 
-test('keeps what a refresh brings after its lease, since only that may be good', async () => {
-  await using world = await openWorld()
-  const { endpoint, account, tokensOf } = world
-  await world.turn(61)
-  const held = Promise.withResolvers<Answer>()
-  endpoint.answer = call => (call === 1 ? held.promise : null)
-  const late = tokensOf(account, { waitSeconds: 0 }).get()
-  await waitUntil('the refresh', async () => endpoint.calls === 1)
-  await world.turn(1)
-  const taken = await tokensOf(account).get()
-  held.resolve({
-    status: 200,
-    body: { access_token: 'ya29.late', expires_in: 3600, refresh_token: '1//late' },
-  })
-  expect((await late).reveal()).toBe(taken.reveal())
+test(
+  'keeps what a refresh brings after its lease, since only that may be good',
+  { tags: ['postgres-16'] },
+  async () => {
+    await using world = await openWorld()
+    const { endpoint, account, tokensOf } = world
+    await world.turn(61)
+    const held = Promise.withResolvers<Answer>()
+    endpoint.answer = call => (call === 1 ? held.promise : null)
+    const late = tokensOf(account, { waitSeconds: 0 }).get()
+    await waitUntil('the refresh', async () => endpoint.calls === 1)
+    await world.turn(1)
+    const taken = await tokensOf(account).get()
+    held.resolve({
+      status: 200,
+      body: { access_token: 'ya29.late', expires_in: 3600, refresh_token: '1//late' },
+    })
+    expect((await late).reveal()).toBe(taken.reveal())
 
-  const kept = { status: 200, body: { access_token: 'ya29.kept', expires_in: 3600 } }
-  endpoint.answer = (_, refreshToken) => (refreshToken === '1//late' ? kept : REFUSED)
-  await world.turn(61)
-  expect((await tokensOf(account).get()).reveal()).toBe('ya29.kept')
-  const { calls } = endpoint
-  await world.turn(61)
-  await tokensOf(account).get()
-  expect(endpoint.calls).toBe(calls + 1)
-  expect(await world.events()).toEqual(CONNECTED)
-})
+    const kept = { status: 200, body: { access_token: 'ya29.kept', expires_in: 3600 } }
+    endpoint.answer = (_, refreshToken) => (refreshToken === '1//late' ? kept : REFUSED)
+    await world.turn(61)
+    expect((await tokensOf(account).get()).reveal()).toBe('ya29.kept')
+    const { calls } = endpoint
+    await world.turn(61)
+    await tokensOf(account).get()
+    expect(endpoint.calls).toBe(calls + 1)
+    expect(await world.events()).toEqual(CONNECTED)
+  },
+)
 
 test('does not blame a grant that another process has renewed meanwhile', async () => {
   await using world = await openWorld()

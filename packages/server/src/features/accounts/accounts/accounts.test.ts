@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -28,7 +27,7 @@ async function syncWanted({ db }: Pick<TestApp, 'db'>, accountId: string): Promi
 }
 
 describe('GET /v1/accounts', () => {
-  test('lists newest first, in pages without repeats or gaps', async () => {
+  test('lists newest first, in pages without repeats or gaps', { tags: ['postgres-16'] }, async () => {
     const app = await newTenant()
     const ids: string[] = []
     // Pairs are created in the same millisecond, so that only the id orders them.
@@ -47,7 +46,7 @@ describe('GET /v1/accounts', () => {
     expect(seen).toEqual(ids)
   })
 
-  test('applies every filter, and binds the cursor to them', async () => {
+  test('applies every filter, and binds the cursor to them', { tags: ['postgres-16'] }, async () => {
     const app = await newTenant()
     const { db, tenantId } = app
     const ada = await sampleAccount(db, tenantId, { email: 'Ada@example.com', external_ref: 'crm_1' })
@@ -85,7 +84,7 @@ describe('GET /v1/accounts', () => {
     }
   })
 
-  test('shows a bound key its accounts only', async () => {
+  test('shows a bound key its accounts only', { tags: ['postgres-16'] }, async () => {
     const app = await newTenant()
     const mine = await sampleAccount(app.db, app.tenantId)
     const other = await sampleAccount(app.db, app.tenantId)
@@ -330,29 +329,35 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
     expect((await app.post(`/v1/accounts/${id}/sync`, { kinds: [] })).body['code']).toBe('invalid_input')
   })
 
-  test('allows 30 requests a minute for each account, from all callers together', async () => {
-    const app = await newTenant()
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const other = await sampleAccount(app.db, app.tenantId)
-    const statuses: number[] = []
-    for (let batch = 0; batch < 4; batch += 1) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => app.post(`/v1/accounts/${id}/sync`)))
-      statuses.push(...answers.map(({ status }) => status))
-    }
-    const refused = await app.post(`/v1/accounts/${id}/sync`)
+  test(
+    'allows 30 requests a minute for each account, from all callers together',
+    { tags: ['postgres-16'] },
+    async () => {
+      const app = await newTenant()
+      const { id } = await sampleAccount(app.db, app.tenantId)
+      const other = await sampleAccount(app.db, app.tenantId)
+      const statuses: number[] = []
+      for (let batch = 0; batch < 4; batch += 1) {
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, () => app.post(`/v1/accounts/${id}/sync`)),
+        )
+        statuses.push(...answers.map(({ status }) => status))
+      }
+      const refused = await app.post(`/v1/accounts/${id}/sync`)
 
-    expect(statuses.filter(status => status === 202)).toHaveLength(30)
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
-    const wait = Number(refused.headers.get('retry-after'))
-    expect(wait).toBeGreaterThan(30)
-    expect(wait).toBeLessThanOrEqual(60)
-    expect((await app.post(`/v1/accounts/${other.id}/sync`)).status).toBe(202)
+      expect(statuses.filter(status => status === 202)).toHaveLength(30)
+      expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+      const wait = Number(refused.headers.get('retry-after'))
+      expect(wait).toBeGreaterThan(30)
+      expect(wait).toBeLessThanOrEqual(60)
+      expect((await app.post(`/v1/accounts/${other.id}/sync`)).status).toBe(202)
 
-    await app.db
-      .updateTable('account')
-      .set({ wake_window_at: sql`now() - interval '61 seconds'` })
-      .where('id', '=', id)
-      .execute()
-    expect((await app.post(`/v1/accounts/${id}/sync`)).status).toBe(202)
-  })
+      await app.db
+        .updateTable('account')
+        .set({ wake_window_at: sql`now() - interval '61 seconds'` })
+        .where('id', '=', id)
+        .execute()
+      expect((await app.post(`/v1/accounts/${id}/sync`)).status).toBe(202)
+    },
+  )
 })

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -320,42 +319,48 @@ describe('POST /v1/accounts', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
   })
 
-  test('keeps to the plan and to payments, but renews under a full plan', async () => {
-    const other = await at.app.createTenant('limited')
-    const { email, refreshToken } = await at.newGrant()
-    const { body: account } = await at.connect(refreshToken, {}, other)
-    const limits = { bodyStorageAllowed: false, maxAccounts: 1 }
-    const plan = await createPlan(at.app.db, 'one account', { ...NO_LIMITS, ...limits })
-    await assignPlan(at.app.db, other.tenantId, plan)
-    const more = await at.newGrant()
-    const before = (await at.sandbox.calls({ host: 'oauth2.googleapis.com' })).items.length
-    expect(await at.connect(more.refreshToken, {}, other)).toMatchObject({
-      status: 403,
-      body: { code: 'plan_limit_accounts' },
-    })
-    expect(await at.connect(more.refreshToken, { settings: { bodyStorage: 'full' } }, other)).toMatchObject({
-      status: 403,
-      body: { code: 'plan_limit_storage' },
-    })
-    await setPastDue(at.app.db, other.tenantId, true)
-    expect(await at.connect(more.refreshToken, {}, other)).toMatchObject({
-      status: 402,
-      body: { code: 'billing_past_due' },
-    })
-    await setPastDue(at.app.db, other.tenantId, false)
-    expect((await at.sandbox.calls({ host: 'oauth2.googleapis.com' })).items).toHaveLength(before)
+  test(
+    'keeps to the plan and to payments, but renews under a full plan',
+    { tags: ['postgres-16'] },
+    async () => {
+      const other = await at.app.createTenant('limited')
+      const { email, refreshToken } = await at.newGrant()
+      const { body: account } = await at.connect(refreshToken, {}, other)
+      const limits = { bodyStorageAllowed: false, maxAccounts: 1 }
+      const plan = await createPlan(at.app.db, 'one account', { ...NO_LIMITS, ...limits })
+      await assignPlan(at.app.db, other.tenantId, plan)
+      const more = await at.newGrant()
+      const before = (await at.sandbox.calls({ host: 'oauth2.googleapis.com' })).items.length
+      expect(await at.connect(more.refreshToken, {}, other)).toMatchObject({
+        status: 403,
+        body: { code: 'plan_limit_accounts' },
+      })
+      expect(await at.connect(more.refreshToken, { settings: { bodyStorage: 'full' } }, other)).toMatchObject(
+        {
+          status: 403,
+          body: { code: 'plan_limit_storage' },
+        },
+      )
+      await setPastDue(at.app.db, other.tenantId, true)
+      expect(await at.connect(more.refreshToken, {}, other)).toMatchObject({
+        status: 402,
+        body: { code: 'billing_past_due' },
+      })
+      await setPastDue(at.app.db, other.tenantId, false)
+      expect((await at.sandbox.calls({ host: 'oauth2.googleapis.com' })).items).toHaveLength(before)
 
-    await setStatus(account.id, 'reauth_required')
-    expect(await at.connect(more.refreshToken, {}, other)).toMatchObject({
-      status: 403,
-      body: { code: 'plan_limit_accounts' },
-    })
-    const again = await at.newGrant(ALL, email)
-    expect(await at.connect(again.refreshToken, {}, other)).toMatchObject({
-      status: 200,
-      body: { id: account.id, status: 'active' },
-    })
-  })
+      await setStatus(account.id, 'reauth_required')
+      expect(await at.connect(more.refreshToken, {}, other)).toMatchObject({
+        status: 403,
+        body: { code: 'plan_limit_accounts' },
+      })
+      const again = await at.newGrant(ALL, email)
+      expect(await at.connect(again.refreshToken, {}, other)).toMatchObject({
+        status: 200,
+        body: { id: account.id, status: 'active' },
+      })
+    },
+  )
 })
 
 async function countAccounts(): Promise<number> {

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +23,7 @@ import { assignPlan } from '../plans/assign.ts'
 const at = useFlows()
 
 describe('a flow by Google', () => {
-  test('connects the mailbox, and returns with its account', async () => {
+  test('connects the mailbox, and returns with its account', { tags: ['postgres-16'] }, async () => {
     const { id, token } = await at.world.createLink({
       ...NEW,
       externalRef: 'user-1',
@@ -283,7 +282,7 @@ describe('an account that signs in again', () => {
     expect(await settingsOf()).toMatchObject({ settings: { calendarEnabled: true }, settingsOverride: {} })
   })
 
-  test('refuses another mailbox, and keeps its grant', async () => {
+  test('refuses another mailbox, and keeps its grant', { tags: ['postgres-16'] }, async () => {
     const account = await lose()
     const grants = async () =>
       (await sql`select * from oauth_grant order by account_id`.execute(at.app.db)).rows

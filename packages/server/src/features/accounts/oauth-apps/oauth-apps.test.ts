@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { randomBytes } from 'node:crypto'
 import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { sql } from 'kysely'
@@ -39,7 +38,7 @@ async function allRows(): Promise<unknown> {
 }
 
 describe('POST /v1/oauth-apps', () => {
-  test('adds an app, and never shows its secret', async () => {
+  test('adds an app, and never shows its secret', { tags: ['postgres-16'] }, async () => {
     const made = await add({ scopes: [MODIFY], gmailPush: PUSH })
 
     expect(made).toMatchObject({ status: 200 })
@@ -159,23 +158,27 @@ function asIndex(part: string): string | number {
   return /^\d+$/.test(part) ? Number(part) : part
 }
 
-test('secrets open after a rotation of the master key, and only in their own row', async () => {
-  const [old, next] = [randomBytes(32), randomBytes(32)].map(key => key.toString('base64'))
-  await using rotated = await openTestApp({ keyRing: environmentKeyRing(`${old}`) })
-  const { db, tenantId } = rotated
-  const ids: string[] = []
-  for (let count = 0; count < 2; count += 1)
-    ids.push((await rotated.post<OAuthApp>('/v1/oauth-apps', GIVEN)).body.id)
-  await rotateKeyRing(db, environmentKeyRing(`${next},${old}`))
-  const operators = { googleClientId: null, googleClientSecret: null }
-  const clients = await openOAuthClients(db, environmentKeyRing(`${next}`), operators)
-  const find = (appId: string | undefined) =>
-    clients.find(db, tenantId, { provider: 'google', cloud: null, appId: appId ?? '' })
-  expect(await find(ids[0])).toMatchObject({ clientId: GIVEN.clientId })
-  await sql`update oauth_app set secret = (select secret from oauth_app where id = ${ids[0]})`.execute(db)
-  expect(await find(ids[0])).toMatchObject({ clientId: GIVEN.clientId })
-  expect(await find(ids[1])).toBe('oauth_app_secret_unreadable')
-})
+test(
+  'secrets open after a rotation of the master key, and only in their own row',
+  { tags: ['postgres-16'] },
+  async () => {
+    const [old, next] = [randomBytes(32), randomBytes(32)].map(key => key.toString('base64'))
+    await using rotated = await openTestApp({ keyRing: environmentKeyRing(`${old}`) })
+    const { db, tenantId } = rotated
+    const ids: string[] = []
+    for (let count = 0; count < 2; count += 1)
+      ids.push((await rotated.post<OAuthApp>('/v1/oauth-apps', GIVEN)).body.id)
+    await rotateKeyRing(db, environmentKeyRing(`${next},${old}`))
+    const operators = { googleClientId: null, googleClientSecret: null }
+    const clients = await openOAuthClients(db, environmentKeyRing(`${next}`), operators)
+    const find = (appId: string | undefined) =>
+      clients.find(db, tenantId, { provider: 'google', cloud: null, appId: appId ?? '' })
+    expect(await find(ids[0])).toMatchObject({ clientId: GIVEN.clientId })
+    await sql`update oauth_app set secret = (select secret from oauth_app where id = ${ids[0]})`.execute(db)
+    expect(await find(ids[0])).toMatchObject({ clientId: GIVEN.clientId })
+    expect(await find(ids[1])).toBe('oauth_app_secret_unreadable')
+  },
+)
 
 describe('PATCH /v1/oauth-apps/{appId}', () => {
   test('changes the given fields, and returns scopes and pushes to their defaults', async () => {
@@ -210,29 +213,33 @@ describe('PATCH /v1/oauth-apps/{appId}', () => {
     expect(await allRows()).toEqual(before)
   })
 
-  test('of the secret tries accounts again that were misconfigured for it, and no others', async () => {
-    const { body: made } = await add()
-    const { body: other } = await add()
-    const sample = (values: Parameters<typeof sampleAccount>[2]) =>
-      sampleAccount(app.db, app.tenantId, { oauth_app_id: made.id, ...values })
-    const waiting = await sample({ problem: 'invalid_client' })
-    await sample({ problem: null })
-    await sample({ status_reason: 'invalid_client', status: 'paused' })
-    await sample({ problem: 'server_not_allowed' })
-    await sample({ problem: 'invalid_client', oauth_app_id: other.id })
-    await sample({ problem: 'invalid_client', deleted_at: new Date() })
-    const restarted = async () => {
-      const { rows } = await sql<{ id: string }>`
+  test(
+    'of the secret tries accounts again that were misconfigured for it, and no others',
+    { tags: ['postgres-16'] },
+    async () => {
+      const { body: made } = await add()
+      const { body: other } = await add()
+      const sample = (values: Parameters<typeof sampleAccount>[2]) =>
+        sampleAccount(app.db, app.tenantId, { oauth_app_id: made.id, ...values })
+      const waiting = await sample({ problem: 'invalid_client' })
+      await sample({ problem: null })
+      await sample({ status_reason: 'invalid_client', status: 'paused' })
+      await sample({ problem: 'server_not_allowed' })
+      await sample({ problem: 'invalid_client', oauth_app_id: other.id })
+      await sample({ problem: 'invalid_client', deleted_at: new Date() })
+      const restarted = async () => {
+        const { rows } = await sql<{ id: string }>`
         select id from account join account_half on account_id = id where 'restart' = any(sync_wanted) and oauth_app_id = ${made.id}`.execute(
-        app.db,
-      )
-      return rows.map(({ id }) => id)
-    }
-    await app.patch(`/v1/oauth-apps/${made.id}`, { name: 'Same secret' })
-    expect(await restarted()).toEqual([])
-    await app.patch(`/v1/oauth-apps/${made.id}`, { clientSecret: 'new' })
-    expect(await restarted()).toEqual([waiting.id])
-  })
+          app.db,
+        )
+        return rows.map(({ id }) => id)
+      }
+      await app.patch(`/v1/oauth-apps/${made.id}`, { name: 'Same secret' })
+      expect(await restarted()).toEqual([])
+      await app.patch(`/v1/oauth-apps/${made.id}`, { clientSecret: 'new' })
+      expect(await restarted()).toEqual([waiting.id])
+    },
+  )
 
   test('of the pushes restarts every account, and none if they stay the same', async () => {
     await using own = await openTestApp({ roles: ['api', 'jobs'], config: { baseUrl: BASE } })
@@ -262,17 +269,21 @@ describe('PATCH /v1/oauth-apps/{appId}', () => {
 })
 
 describe('DELETE /v1/oauth-apps/{appId}', () => {
-  test('refuses an app with live accounts, and counts no deleted ones', async () => {
-    const { body: made } = await add()
-    const path = `/v1/oauth-apps/${made.id}`
-    const account = await sampleAccount(app.db, app.tenantId, { oauth_app_id: made.id })
-    expect((await app.get(path)).body).toMatchObject({ accounts: 1 })
-    expect(await app.delete(path)).toMatchObject({ status: 409, body: { code: 'oauth_app_in_use' } })
-    await app.delete(`/v1/accounts/${account.id}`)
-    expect((await app.get(path)).body).toMatchObject({ accounts: 0 })
-    expect(await app.delete(path)).toMatchObject({ status: 200, body: null })
-    expect(await app.get(path)).toMatchObject({ status: 404, body: { code: 'oauth_app_not_found' } })
-  })
+  test(
+    'refuses an app with live accounts, and counts no deleted ones',
+    { tags: ['postgres-16'] },
+    async () => {
+      const { body: made } = await add()
+      const path = `/v1/oauth-apps/${made.id}`
+      const account = await sampleAccount(app.db, app.tenantId, { oauth_app_id: made.id })
+      expect((await app.get(path)).body).toMatchObject({ accounts: 1 })
+      expect(await app.delete(path)).toMatchObject({ status: 409, body: { code: 'oauth_app_in_use' } })
+      await app.delete(`/v1/accounts/${account.id}`)
+      expect((await app.get(path)).body).toMatchObject({ accounts: 0 })
+      expect(await app.delete(path)).toMatchObject({ status: 200, body: null })
+      expect(await app.get(path)).toMatchObject({ status: 404, body: { code: 'oauth_app_not_found' } })
+    },
+  )
 
   test('and every other operation refuse apps of other tenants, unknown and malformed ids alike', async () => {
     const { body: made } = await add()

@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { randomBytes } from 'node:crypto'
 import { imapAccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
@@ -275,26 +274,30 @@ describe('bodyStorageAllowed', () => {
   })
 })
 
-test('a change of a plan leaves a row in the audit log of each of its tenants', async () => {
-  const app = await newTenant()
-  const { db, tenantId } = app
-  const plan = await requirePlan(db, {})
-  await assignPlan(db, tenantId, plan)
-  await createTenant(db, newId(), null)
-  await changePlan(db, plan.id, { maxAccounts: 7 })
-  await changePlan(db, plan.id, { bodyStorageAllowed: false })
-  const rows = await db
-    .selectFrom('audit_open')
-    .select(['tenant_id', 'targets'])
-    .where('action', '=', 'plan.update')
-    .where(sql`targets->>'planId'`, '=', plan.id)
-    .execute()
-  const row = { tenant_id: tenantId, targets: { tenantId, planId: plan.id } }
-  expect(rows).toEqual([row, row])
-})
+test(
+  'a change of a plan leaves a row in the audit log of each of its tenants',
+  { tags: ['postgres-16'] },
+  async () => {
+    const app = await newTenant()
+    const { db, tenantId } = app
+    const plan = await requirePlan(db, {})
+    await assignPlan(db, tenantId, plan)
+    await createTenant(db, newId(), null)
+    await changePlan(db, plan.id, { maxAccounts: 7 })
+    await changePlan(db, plan.id, { bodyStorageAllowed: false })
+    const rows = await db
+      .selectFrom('audit_open')
+      .select(['tenant_id', 'targets'])
+      .where('action', '=', 'plan.update')
+      .where(sql`targets->>'planId'`, '=', plan.id)
+      .execute()
+    const row = { tenant_id: tenantId, targets: { tenantId, planId: plan.id } }
+    expect(rows).toEqual([row, row])
+  },
+)
 
 describe('storageBytes', () => {
-  test('that are used up refuse only settings that store more', async () => {
+  test('that are used up refuse only settings that store more', { tags: ['postgres-16'] }, async () => {
     const app = await newTenant()
     const { id } = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
     await app.db.insertInto('tenant_storage').values({ tenant_id: app.tenantId, bytes: 5000 }).execute()

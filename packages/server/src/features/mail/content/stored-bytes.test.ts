@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

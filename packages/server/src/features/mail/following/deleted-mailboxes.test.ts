@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { numberedFolders } from '../../../../test/mail-worlds.ts'
@@ -93,27 +92,31 @@ describe('a pass over mailboxes that are deleted meanwhile', () => {
     expect(await readIndex(db)).toEqual([{ ...before, mailboxIds: [inbox[0]?.id] }])
   })
 
-  test('deletes a message that was added to a mailbox while that was deleted', async () => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const world = numberedFolders(seeded(1))
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    const { id: mailboxId, provider_key: key } = await findMailbox(db, 'Work')
+  test(
+    'deletes a message that was added to a mailbox while that was deleted',
+    { tags: ['postgres-16'] },
+    async () => {
+      await using database = await openTestDatabase()
+      const { db } = database
+      const world = numberedFolders(seeded(1))
+      const owned = await ownAccount(db)
+      await passUntilCaughtUp(db, owned, world)
+      const { id: mailboxId, provider_key: key } = await findMailbox(db, 'Work')
 
-    const { message } = world.hand.add(key)!
-    world.hand.deleteMailbox(key)
-    await commitChange(db, owned, (unit, account) => recordDeletedMailbox(unit, account, mailboxId))
-    await commitChange(db, owned, (unit, account) =>
-      recordAdded(unit, account, { message, mailboxes: [], to: null }),
-    )
-    await passUntilCaughtUp(db, owned, world)
+      const { message } = world.hand.add(key)!
+      world.hand.deleteMailbox(key)
+      await commitChange(db, owned, (unit, account) => recordDeletedMailbox(unit, account, mailboxId))
+      await commitChange(db, owned, (unit, account) =>
+        recordAdded(unit, account, { message, mailboxes: [], to: null }),
+      )
+      await passUntilCaughtUp(db, owned, world)
 
-    expect(await readPlaces(db)).toEqual(world.truth())
-    expect(
-      await db.selectFrom('message').select('id').where('missing_look', 'is not', null).execute(),
-    ).toEqual([])
-  })
+      expect(await readPlaces(db)).toEqual(world.truth())
+      expect(
+        await db.selectFrom('message').select('id').where('missing_look', 'is not', null).execute(),
+      ).toEqual([])
+    },
+  )
 
   test('keeps nothing of a mailbox that can hold no messages any more after it was renamed', async () => {
     await using database = await openTestDatabase()

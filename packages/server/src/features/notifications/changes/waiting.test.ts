@@ -1,4 +1,3 @@
-/** @module-tag postgres-16 */
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -57,7 +56,7 @@ const countWaiting = async () => {
 }
 
 describe('GET /v1/changes with waitSeconds', () => {
-  test('returns existing events at once', async () => {
+  test('returns existing events at once', { tags: ['postgres-16'] }, async () => {
     const tenant = await openTenant('at once')
     await tenant.announce(noted(1))
     const { body } = await tenant.get<Page>(`/v1/changes?waitSeconds=30&cursor=${tenant.cursor}`)
@@ -197,39 +196,47 @@ describe('GET /v1/changes/stream', () => {
     )
   })
 
-  test('goes on after the last event, a cursor or the end of the feed', async () => {
-    const tenant = await openTenant('positions')
-    await tenant.announce(noted(1), noted(2), noted(3))
-    const { body } = await tenant.get<Page>('/v1/changes?limit=2')
-    const [first] = body.items
-    const openings: { from: number; query: string; headers: Record<string, string> }[] = [
-      { from: 1, query: '', headers: {} },
-      { from: 2, query: '', headers: { 'last-event-id': first!.id } },
-      { from: 3, query: `?cursor=${body.nextCursor}`, headers: {} },
-      { from: 2, query: `?cursor=${body.nextCursor}&start=now`, headers: { 'last-event-id': first!.id } },
-      { from: 4, query: '?start=now', headers: {} },
-      { from: 4, query: '?types=account.purged', headers: {} },
-    ]
-    for (const { from, ...opening } of openings) {
-      using stream = await openStream(app.address, tenant.key, opening)
-      if (from < 4) await waitUntil('the rest', async () => sentBy(stream).length === 4 - from)
-      expect(notesOf(sentBy(stream).map(({ data }) => data))).toEqual([1, 2, 3].slice(from - 1))
-    }
-  })
+  test(
+    'goes on after the last event, a cursor or the end of the feed',
+    { tags: ['postgres-16'] },
+    async () => {
+      const tenant = await openTenant('positions')
+      await tenant.announce(noted(1), noted(2), noted(3))
+      const { body } = await tenant.get<Page>('/v1/changes?limit=2')
+      const [first] = body.items
+      const openings: { from: number; query: string; headers: Record<string, string> }[] = [
+        { from: 1, query: '', headers: {} },
+        { from: 2, query: '', headers: { 'last-event-id': first!.id } },
+        { from: 3, query: `?cursor=${body.nextCursor}`, headers: {} },
+        { from: 2, query: `?cursor=${body.nextCursor}&start=now`, headers: { 'last-event-id': first!.id } },
+        { from: 4, query: '?start=now', headers: {} },
+        { from: 4, query: '?types=account.purged', headers: {} },
+      ]
+      for (const { from, ...opening } of openings) {
+        using stream = await openStream(app.address, tenant.key, opening)
+        if (from < 4) await waitUntil('the rest', async () => sentBy(stream).length === 4 - from)
+        expect(notesOf(sentBy(stream).map(({ data }) => data))).toEqual([1, 2, 3].slice(from - 1))
+      }
+    },
+  )
 
-  test('sends only events that the types and the accounts of the key let through', async () => {
-    const tenant = await openTenant('filters')
-    const [mine, other] = [
-      await sampleAccount(app.db, tenant.tenantId),
-      await sampleAccount(app.db, tenant.tenantId),
-    ]
-    const bound = await app.createKey({ tenantId: tenant.tenantId, accountIds: [mine.id] })
-    using stream = await openStream(app.address, bound.text, { query: '?types=webhook.test' })
-    await tenant.announce(noted(1, mine.id), noted(2, other.id), noted(3), purged(mine.id))
-    await tenant.announce(noted(4, mine.id))
-    await waitUntil('both', async () => sentBy(stream).length === 2)
-    expect(notesOf(sentBy(stream).map(({ data }) => data))).toEqual([1, 4])
-  })
+  test(
+    'sends only events that the types and the accounts of the key let through',
+    { tags: ['postgres-16'] },
+    async () => {
+      const tenant = await openTenant('filters')
+      const [mine, other] = [
+        await sampleAccount(app.db, tenant.tenantId),
+        await sampleAccount(app.db, tenant.tenantId),
+      ]
+      const bound = await app.createKey({ tenantId: tenant.tenantId, accountIds: [mine.id] })
+      using stream = await openStream(app.address, bound.text, { query: '?types=webhook.test' })
+      await tenant.announce(noted(1, mine.id), noted(2, other.id), noted(3), purged(mine.id))
+      await tenant.announce(noted(4, mine.id))
+      await waitUntil('both', async () => sentBy(stream).length === 2)
+      expect(notesOf(sentBy(stream).map(({ data }) => data))).toEqual([1, 4])
+    },
+  )
 
   test('refuses an invalid position', async () => {
     const tenant = await openTenant('refused')
@@ -310,33 +317,37 @@ describe('when the database is restored', () => {
   })
   afterAll(() => restored[Symbol.asyncDispose]())
 
-  test('streams and waits end, and the ids of lost events are refused', async () => {
-    const { db, tenantId, address, key } = restored
-    const announce = (note: number) => inTransaction(db, tenantId, async unit => unit.announce(noted(note)))
-    await announce(1)
-    await announce(2)
-    const { body } = await restored.get<Page>('/v1/changes')
-    const [kept, lost] = body.items.map(({ id }) => id)
-    using stream = await openStream(address, key, { query: `?cursor=${body.nextCursor}` })
-    const wait = restored.get<{ code: string }>(`/v1/changes?waitSeconds=30&cursor=${body.nextCursor}`)
-    await waitUntil('both', async () => stream.text() !== '')
-    await sql`delete from event where id = ${lost}`.execute(db)
-    await recordRestore(db)
-    await announce(3)
+  test(
+    'streams and waits end, and the ids of lost events are refused',
+    { tags: ['postgres-16'] },
+    async () => {
+      const { db, tenantId, address, key } = restored
+      const announce = (note: number) => inTransaction(db, tenantId, async unit => unit.announce(noted(note)))
+      await announce(1)
+      await announce(2)
+      const { body } = await restored.get<Page>('/v1/changes')
+      const [kept, lost] = body.items.map(({ id }) => id)
+      using stream = await openStream(address, key, { query: `?cursor=${body.nextCursor}` })
+      const wait = restored.get<{ code: string }>(`/v1/changes?waitSeconds=30&cursor=${body.nextCursor}`)
+      await waitUntil('both', async () => stream.text() !== '')
+      await sql`delete from event where id = ${lost}`.execute(db)
+      await recordRestore(db)
+      await announce(3)
 
-    expect((await wait).body.code).toBe('invalid_cursor')
-    expect(await stream.ended).toBe(true)
-    expect(sentBy(stream)).toEqual([])
-    const answer = await fetch(`${address}/v1/changes/stream`, {
-      headers: { authorization: `Bearer ${key}`, 'last-event-id': lost! },
-    })
-    expect(await answer.json()).toMatchObject({
-      code: 'invalid_cursor',
-      message: expect.stringContaining('compare what you hold'),
-    })
-    using again = await openStream(address, key, { headers: { 'last-event-id': kept! } })
-    await waitUntil('the event', async () => sentBy(again).length === 1)
-  })
+      expect((await wait).body.code).toBe('invalid_cursor')
+      expect(await stream.ended).toBe(true)
+      expect(sentBy(stream)).toEqual([])
+      const answer = await fetch(`${address}/v1/changes/stream`, {
+        headers: { authorization: `Bearer ${key}`, 'last-event-id': lost! },
+      })
+      expect(await answer.json()).toMatchObject({
+        code: 'invalid_cursor',
+        message: expect.stringContaining('compare what you hold'),
+      })
+      using again = await openStream(address, key, { headers: { 'last-event-id': kept! } })
+      await waitUntil('the event', async () => sentBy(again).length === 1)
+    },
+  )
 })
 
 test('waits and streams end at once when the service stops, in order', async () => {
