@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { addressesIn, headerOf, type Header } from '../mail/headers.ts'
-import { headerEnd } from '../mail/mime.ts'
-import { headersOf, recipientsIn, type Mailbox } from '../mailbox/mailbox.ts'
+import { addressesIn, headerOf, type Header } from '../../mail/headers.ts'
+import { headerEnd } from '../../mail/mime.ts'
+import { headersOf, recipientsIn } from '../../mail/message-headers.ts'
+import { type Mailbox } from '../mailbox/mailbox.ts'
 
 /** A message as Gmail sends it. */
 export interface Outgoing {

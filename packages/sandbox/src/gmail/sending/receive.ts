@@ -1,5 +1,6 @@
 import type { Mail } from '../../world/post-office.ts'
-import { addMessage, headersOf, type Mailbox } from '../mailbox/mailbox.ts'
+import { headersOf } from '../../mail/message-headers.ts'
+import { addMessage, type Mailbox } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
 import { dateText, withHeaders } from './outgoing.ts'
