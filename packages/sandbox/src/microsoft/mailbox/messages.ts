@@ -5,7 +5,7 @@ import type { Folder } from './folder.ts'
 import { changeKey, conversationId, immutableId, placeId } from './ids.ts'
 import { type Mailbox, nextChange, nextNumber } from './mailbox.ts'
 import type { Attachment, Body, Message, MessageContent, MessageFields } from './message.ts'
-import { fieldsOfMime, readContent } from './mime-in.ts'
+import { fieldsOfMime, readContent } from './content.ts'
 
 /** A message that only the functions of this file may write. */
 type Writable = { -readonly [Name in keyof Message]: Message[Name] }
