@@ -15,6 +15,8 @@ export interface Part {
   mimeType: string
   charset: string
   filename: string
+  /** Where its header block begins. */
+  start: number
   bodyStart: number
   bodyEnd: number
   parts: Part[]
@@ -59,6 +61,7 @@ function partAt(raw: Buffer, start: number, end: number, partId: string, bounds:
     mimeType: type.value || 'text/plain',
     charset: type.parameters.get('charset') ?? 'utf-8',
     filename: disposition.parameters.get('filename') ?? type.parameters.get('name') ?? '',
+    start,
     bodyStart,
     bodyEnd: end,
     parts: [],
