@@ -122,3 +122,9 @@ export function* partsOf(part: Part): Generator<Part> {
   yield part
   for (const child of part.parts) yield* partsOf(child)
 }
+
+/** Every part of the tree but those of attached messages, the root first. */
+export function* ownPartsOf(part: Part): Generator<Part> {
+  yield part
+  if (part.mimeType !== 'message/rfc822') for (const child of part.parts) yield* ownPartsOf(child)
+}

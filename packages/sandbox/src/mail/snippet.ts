@@ -1,4 +1,4 @@
-import { isAttachment, partBytes, partsOf, type Part } from './mime.ts'
+import { isAttachment, ownPartsOf, partBytes, type Part } from './mime.ts'
 
 const SNIPPET_CHARACTERS = 200
 const SOURCE_BYTES_MAX = 64 * 1024
@@ -11,7 +11,7 @@ export function snippetOf(raw: Buffer, root: Part): string {
 
 /** The text that people read: the plain part, or the HTML part without its tags. Of long parts only the beginning is read. */
 export function textOf(raw: Buffer, root: Part, bytesMax = SOURCE_BYTES_MAX): string {
-  const texts = [...partsOf(root)].filter(part => part.parts.length === 0 && !isAttachment(part))
+  const texts = [...ownPartsOf(root)].filter(part => part.parts.length === 0 && !isAttachment(part))
   const chosen =
     texts.find(part => part.mimeType === 'text/plain') ?? texts.find(part => part.mimeType === 'text/html')
   if (!chosen) return ''

@@ -1,42 +1,55 @@
-import { type NamedAddress, writeAddresses, writeWords } from '../../mail/addresses.ts'
+import { writeAddresses, writeWords } from '../../mail/addresses.ts'
 import { dateText } from '../../mail/message-headers.ts'
 import { parseMessage } from '../../mail/mime.ts'
 import { textOf } from '../../mail/snippet.ts'
-import type { Body, ContentAttachment, Importance } from './mime-in.ts'
+import type { Body, MessageFields, Recipient } from './message.ts'
 import { multipart, type Piece, putTogether } from './mime-parts.ts'
 
-/** Fields of a message that a client writes as JSON. */
-export interface MessageFields {
-  readonly subject: string
-  readonly from: NamedAddress | null
-  readonly sender: NamedAddress | null
-  readonly to: readonly NamedAddress[]
-  readonly cc: readonly NamedAddress[]
-  readonly bcc: readonly NamedAddress[]
-  readonly replyTo: readonly NamedAddress[]
-  readonly importance: Importance
-  readonly isReadReceiptRequested: boolean
-  readonly isDeliveryReceiptRequested: boolean
-}
+/** Fields of a message that stand in its headers, and that a client may write as JSON. */
+export type HeaderFields = Pick<
+  MessageFields,
+  | 'subject'
+  | 'from'
+  | 'sender'
+  | 'toRecipients'
+  | 'ccRecipients'
+  | 'bccRecipients'
+  | 'replyTo'
+  | 'importance'
+  | 'isReadReceiptRequested'
+  | 'isDeliveryReceiptRequested'
+>
 
 /** A new message, with what names it and the mail that it answers. */
-export interface NewMessage extends MessageFields {
-  readonly messageId: string
-  readonly date: number
+export interface WrittenMessage extends HeaderFields {
+  /** With angle brackets. */
+  readonly internetMessageId: string
+  readonly sentAt: number
   readonly answers: { readonly inReplyTo: string; readonly references: readonly string[] } | null
   /** Headers of the client's own, whose names begin with `x-`. */
   readonly headers: readonly { readonly name: string; readonly value: string }[]
   readonly body: Body
-  readonly attachments: readonly Piece[]
+  readonly attached: readonly Piece[]
+}
+
+/** A file or a message to attach. */
+export interface NewAttachment {
+  readonly kind: 'file' | 'item'
+  readonly name: string
+  readonly contentType: string
+  readonly contentId: string | null
+  readonly isInline: boolean
+  /** Of an item its whole MIME. */
+  readonly bytes: Buffer
 }
 
 /** Writes a message (RFC 5322) as Exchange does for what came as JSON. */
-export function writeMessage(message: NewMessage, boundary: () => string): Buffer {
+export function writeMessage(message: WrittenMessage, boundary: () => string): Buffer {
   const { answers } = message
   const lines = [
     ...Object.values(fieldLines(message)),
-    `Date: ${dateText(message.date)}`,
-    `Message-ID: ${message.messageId}`,
+    `Date: ${dateText(message.sentAt)}`,
+    `Message-ID: ${message.internetMessageId}`,
     answers && `In-Reply-To: ${answers.inReplyTo}`,
     answers && `References: ${answers.references.join('\r\n ')}`,
     ...message.headers.map(({ name, value }) => `${name}: ${writeWords(value)}`),
@@ -46,25 +59,25 @@ export function writeMessage(message: NewMessage, boundary: () => string): Buffe
     {
       head: Buffer.from(head),
       text: writeBody(message.body, boundary),
-      attachments: [...message.attachments],
+      attached: [...message.attached],
     },
     boundary,
   )
 }
 
 /** The header line of each field, by the header's name in lower case; null for a field without a value. */
-export function fieldLines(fields: MessageFields): Record<string, string | null> {
+export function fieldLines(fields: HeaderFields): Record<string, string | null> {
   const { from, sender } = fields
-  const list = (name: string, addresses: readonly NamedAddress[]) =>
+  const list = (name: string, addresses: readonly Recipient[]) =>
     addresses.length > 0 ? `${name}: ${writeAddresses(addresses)}` : null
   const isForAnother = sender !== null && sender.address !== from?.address
   return {
     subject: `Subject: ${writeWords(fields.subject)}`,
     from: list('From', from ? [from] : []),
     sender: list('Sender', isForAnother ? [sender] : []),
-    to: list('To', fields.to),
-    cc: list('Cc', fields.cc),
-    bcc: list('Bcc', fields.bcc),
+    to: list('To', fields.toRecipients),
+    cc: list('Cc', fields.ccRecipients),
+    bcc: list('Bcc', fields.bccRecipients),
     'reply-to': list('Reply-To', fields.replyTo),
     importance: fields.importance === 'normal' ? null : `Importance: ${fields.importance}`,
     'disposition-notification-to': fields.isReadReceiptRequested
@@ -100,33 +113,22 @@ const entity = (headers: readonly string[], body: Buffer): Buffer =>
 const base64Lines = (bytes: Buffer): Buffer =>
   Buffer.from(bytes.toString('base64').replaceAll(/.{76}(?=.)/g, '$&\r\n'), 'latin1')
 
-/** The entity of an attachment, such as a client added. */
-export function writeAttachment(attachment: ContentAttachment): Piece {
-  const { kind, name, contentId, isInline, bytes, contentType, url } = attachment
+/** The entity of an attachment that a client adds. */
+export function writeAttachment(attachment: NewAttachment): Piece {
+  const { kind, name, contentId, isInline, bytes, contentType } = attachment
   const disposition = `Content-Disposition: ${isInline ? 'inline' : 'attachment'}${parameter('filename', name)}`
-  const idLines = contentId === null ? [] : [`Content-ID: <${contentId.replaceAll(/[\r\n<>]/g, '')}>`]
-  if (kind === 'item')
-    return { entity: entity(['Content-Type: message/rfc822', disposition], bytes), isInline }
-  if (kind === 'reference') {
-    const type = `Content-Type: message/external-body; access-type=URL; URL="${url.replaceAll(/["\\\r\n]/g, '')}"`
-    return {
-      entity: entity([type, disposition, ...idLines], Buffer.from('Content-Type: text/html\r\n\r\n')),
-      isInline,
-    }
-  }
   const type = /^[\w.+-]+\/[\w.+-]+$/.test(contentType) ? contentType : 'application/octet-stream'
-  return {
-    entity: entity(
-      [
-        `Content-Type: ${type}${parameter('name', name)}`,
-        disposition,
-        ...idLines,
-        'Content-Transfer-Encoding: base64',
-      ],
-      base64Lines(bytes),
-    ),
-    isInline,
-  }
+  const lines =
+    kind === 'item'
+      ? ['Content-Type: message/rfc822', disposition]
+      : [
+          `Content-Type: ${type}${parameter('name', name)}`,
+          disposition,
+          ...(contentId === null ? [] : [`Content-ID: <${contentId.replaceAll(/[\r\n<>]/g, '')}>`]),
+          'Content-Transfer-Encoding: base64',
+        ]
+  const body = kind === 'item' ? bytes : base64Lines(bytes)
+  return { entity: entity(lines, body), isBeside: isInline, attachments: 1 }
 }
 
 /** A parameter of a header, in the form that its letters need (RFC 2231). */

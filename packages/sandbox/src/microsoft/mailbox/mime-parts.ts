@@ -1,74 +1,56 @@
-import { headerOf } from '../../mail/headers.ts'
-import { parseMessage, type Part } from '../../mail/mime.ts'
+import { isAttachment, parseMessage, type Part } from '../../mail/mime.ts'
 
-/** A message taken apart: its own header lines, the part that is read, and its attachments, each with its bytes. */
+/** A message taken apart: its own header lines, the part that is read, and what is attached, each with its bytes. */
 export interface Pieces {
   /** Header lines that say nothing of the body's form, each with its line end. */
   head: Buffer
   /** The entity that is read: its Content lines, an empty line, and its body. */
   text: Buffer
-  attachments: Piece[]
+  /** Attachments inside the text, as in an alternative whose page brings its pictures. */
+  attachmentsWithin: number
+  attached: Piece[]
 }
 
 export interface Piece {
   entity: Buffer
   /** Stands beside the text, as the pictures of an HTML page do, and not below it. */
-  isInline: boolean
+  isBeside: boolean
+  /** 1 for an attachment, 0 for more text, more for a multipart with attachments of its own. */
+  attachments: number
 }
 
-interface AttachedPart {
-  readonly part: Part
-  readonly isInline: boolean
+interface Split {
+  text: Part | null
+  beside: readonly Part[]
+  below: readonly Part[]
 }
 
-/** The part that is read, and the attachments in their order. */
-export interface Parted {
-  /** Null where a message is only a file. */
-  readonly text: Part | null
-  /** Attachments inside the part that is read, as in an alternative whose page brings its pictures. */
-  readonly within: AttachedPart[]
-  readonly attachments: AttachedPart[]
-}
-
-export function attachmentPartsOf(root: Part): Parted {
-  const [first, ...rest] = root.parts
-  if (root.mimeType === 'multipart/mixed' && first) {
-    if (isAttached(first)) return { text: null, within: [], attachments: root.parts.map(asAttached) }
-    const inner = attachmentPartsOf(first)
-    return { ...inner, attachments: [...inner.attachments, ...rest.map(asAttached)] }
+/** The part that is read, what stands beside it, and what stands below. Together they have every attachment. */
+function split(root: Part): Split {
+  if (root.mimeType === 'multipart/mixed' && root.parts.length > 0) {
+    const text = root.parts.find(part => !isAttached(part)) ?? null
+    const others = root.parts.filter(part => part !== text)
+    if (!text || root.parts[0] !== text) return { text, beside: [], below: others }
+    const inner = split(text)
+    return { ...inner, below: [...inner.below, ...others] }
   }
-  if (root.mimeType === 'multipart/related' && first)
-    return { text: first, within: picturesIn(first), attachments: rest.map(asInline) }
-  if (isAttached(root)) return { text: null, within: [], attachments: [asAttached(root)] }
-  return { text: root, within: picturesIn(root), attachments: [] }
+  const [first, ...rest] = root.parts
+  if (root.mimeType === 'multipart/related' && first) return { text: first, beside: rest, below: [] }
+  return isAttached(root) ? { text: null, beside: [], below: [root] } : { text: root, beside: [], below: [] }
 }
 
-const picturesIn = (text: Part): AttachedPart[] =>
-  text.mimeType === 'multipart/alternative'
-    ? text.parts
-        .filter(({ mimeType }) => mimeType === 'multipart/related')
-        .flatMap(({ parts }) => parts.slice(1).map(asInline))
-    : []
+const isAttached = (part: Part): boolean => part.mimeType === 'message/rfc822' || isAttachment(part)
 
-const asInline = (part: Part): AttachedPart => ({ part, isInline: true })
-
-const isAttached = (part: Part): boolean =>
-  !part.mimeType.startsWith('multipart/') &&
-  (part.filename !== '' ||
-    !part.mimeType.startsWith('text/') ||
-    /^attachment/i.test(headerOf(part.headers, 'Content-Disposition')))
-
-const asAttached = (part: Part): AttachedPart => ({
-  part,
-  isInline: /^inline/i.test(headerOf(part.headers, 'Content-Disposition')),
-})
+/** The number of attachments that Graph lists of a part and those below it. */
+const countIn = (part: Part): number =>
+  isAttached(part) ? 1 : part.parts.reduce((sum, child) => sum + countIn(child), 0)
 
 const EMPTY_TEXT = Buffer.from('Content-Type: text/plain; charset="utf-8"\r\n\r\n')
 
 /** Takes a message apart. `putTogether` makes one of the pieces that reads the same. */
 export function takeApart(raw: Buffer): Pieces {
   const root = parseMessage(raw)
-  const { text, attachments } = attachmentPartsOf(root)
+  const { text, beside, below } = split(root)
   const lines = linesOf(raw.subarray(0, headEnd(raw, root)))
   const isOfBody = (line: string) => /^(?:content-[a-z-]+|mime-version)[ \t]*:/i.test(line)
   const ownBody = Buffer.concat([
@@ -80,7 +62,11 @@ export function takeApart(raw: Buffer): Pieces {
   return {
     head: Buffer.from(lines.filter(line => !isOfBody(line)).join(''), 'latin1'),
     text: text ? entityOf(text) : EMPTY_TEXT,
-    attachments: attachments.map(({ part, isInline }) => ({ entity: entityOf(part), isInline })),
+    attachmentsWithin: text ? countIn(text) : 0,
+    attached: [
+      ...beside.map(part => ({ entity: entityOf(part), isBeside: true, attachments: countIn(part) })),
+      ...below.map(part => ({ entity: entityOf(part), isBeside: false, attachments: countIn(part) })),
+    ],
   }
 }
 
@@ -100,12 +86,27 @@ function linesOf(block: Buffer): string[] {
 }
 
 /** Makes a message of its pieces: the text, what stands beside it, and below both the files. */
-export function putTogether({ head, text, attachments }: Pieces, boundary: () => string): Buffer {
-  const inline = attachments.filter(({ isInline }) => isInline).map(({ entity }) => entity)
-  const files = attachments.filter(({ isInline }) => !isInline).map(({ entity }) => entity)
-  const page = inline.length > 0 ? multipart('related', [text, ...inline], boundary()) : text
-  const body = files.length > 0 ? multipart('mixed', [page, ...files], boundary()) : page
+export function putTogether(
+  { head, text, attached }: Pick<Pieces, 'head' | 'text' | 'attached'>,
+  boundary: () => string,
+): Buffer {
+  const beside = attached.filter(({ isBeside }) => isBeside).map(({ entity }) => entity)
+  const below = attached.filter(({ isBeside }) => !isBeside).map(({ entity }) => entity)
+  const page = beside.length > 0 ? multipart('related', [text, ...beside], boundary()) : text
+  const body = below.length > 0 ? multipart('mixed', [page, ...below], boundary()) : page
   return Buffer.concat([head, Buffer.from('MIME-Version: 1.0\r\n'), body])
+}
+
+/** The pieces without the attachment of this number, in Graph's order; null if it cannot be taken out of another part. */
+export function withoutAttachment(pieces: Pieces, nth: number): Pieces | null {
+  let number = pieces.attachmentsWithin
+  if (nth < number) return null
+  for (const [at, { attachments }] of pieces.attached.entries()) {
+    if (nth === number && attachments === 1) return { ...pieces, attached: pieces.attached.toSpliced(at, 1) }
+    number += attachments
+    if (nth < number) return null
+  }
+  return null
 }
 
 /** A multipart entity (RFC 2046 section 5.1). */
