@@ -19,7 +19,8 @@ export function textOf(raw: Buffer, root: Part, bytesMax = SOURCE_BYTES_MAX): st
   return chosen.mimeType === 'text/html' ? stripTags(text) : text
 }
 
-function stripTags(html: string): string {
+/** The text of HTML, without tags and with the common entities decoded. */
+export function stripTags(html: string): string {
   const text = html
     .replaceAll(/<(style|script|head|title)\b[^]*?<\/\1\s*>/gi, ' ')
     .replaceAll(/<[^>]*>/g, ' ')

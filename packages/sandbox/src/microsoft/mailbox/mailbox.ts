@@ -29,6 +29,8 @@ export interface Mailbox {
   readonly hierarchyLog: HierarchyChange[]
   readonly categories: Map<string, Category>
   readonly listeners: Set<MailboxListener>
+  /** Delta links up to these numbers have expired: those within a round, and those between two. */
+  readonly expiredLinks: { next: number; delta: number }
   /** Counts everything that was ever made here, so that no id comes twice. */
   made: number
   /** Number of the last change of a message or a folder. */

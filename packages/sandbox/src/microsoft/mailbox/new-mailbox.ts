@@ -17,6 +17,7 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     hierarchyLog: [],
     categories: new Map(),
     listeners: new Set(),
+    expiredLinks: { next: 0, delta: 0 },
     made: 0,
     lastChange: 0,
     logsArrival: () => true,
