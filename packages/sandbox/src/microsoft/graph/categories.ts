@@ -1,4 +1,5 @@
 import type { Category } from '../mailbox/mailbox.ts'
+import { categoryId } from '../mailbox/fill.ts'
 import { nextNumber } from '../mailbox/mailbox.ts'
 import { badRequest, GraphRefusal, itemNotFound } from './errors.ts'
 import { created, type GraphAnswer, type GraphMethod, type MethodCall, noContent, ok } from './method.ts'
@@ -40,8 +41,7 @@ function create({ mailbox, json }: MethodCall): GraphAnswer {
   )
   if (isTaken || mailbox.categories.size >= CATEGORIES_MAX)
     throw new GraphRefusal(409, 'ErrorCategoryAlreadyExists', 'A category with this name exists.')
-  const number = nextNumber(mailbox).toString(16).padStart(12, '0')
-  const category: Category = { id: `3f2c1e00-0000-4000-8000-${number}`, displayName, color: colorIn(color) }
+  const category: Category = { id: categoryId(nextNumber(mailbox)), displayName, color: colorIn(color) }
   mailbox.categories.set(category.id, category)
   return created(category)
 }
