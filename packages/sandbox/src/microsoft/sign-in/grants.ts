@@ -74,7 +74,7 @@ export function openGrants(clock: Clock, random: Random): Grants {
   const refreshTokens = new Map<string, RefreshToken>()
   const accessTokens = new Map<string, AccessToken>()
   const validFrom = new Map<string, number>()
-  const consentKey = (user: User, { clientId, cloud }: Client) => `${user.id} ${cloud} ${clientId}`
+  const consentKey = (user: User, { clientId }: Client) => `${user.id} ${clientId}`
   const approvalKey = (tenant: Tenant, { clientId }: Client) => `${tenant.cloud} ${tenant.id} ${clientId}`
   const tokensValidFrom = (user: User) => validFrom.get(user.id) ?? 0
 
