@@ -2,7 +2,7 @@ import type { User } from '../../world/users.ts'
 import {
   accessDenied,
   badRequest,
-  type ErrorIds,
+  errorIdsOf,
   errorResponse,
   GraphRefusal,
   unknownSegment,
@@ -31,11 +31,7 @@ export interface MailRequest {
 
 /** Answers a call of a method of mail. */
 export async function serveMail(graph: GraphParts, mail: MailRequest): Promise<Response> {
-  const ids: ErrorIds = {
-    at: graph.clock.now(),
-    requestId: uuidOf(graph),
-    clientRequestId: mail.request.headers.get('client-request-id'),
-  }
+  const ids = errorIdsOf(graph, mail.request)
   try {
     const { method, params } = methodOf(mail)
     requireScope(mail, method)
@@ -60,9 +56,7 @@ export async function serveMail(graph: GraphParts, mail: MailRequest): Promise<R
     return responseOf(await method.run(call), { ...preferencesApplied(prefer), 'request-id': ids.requestId })
   } catch (error) {
     if (!(error instanceof GraphRefusal)) throw error
-    const response = errorResponse(error, ids)
-    response.headers.set('request-id', ids.requestId)
-    return response
+    return errorResponse(error, ids)
   }
 }
 
@@ -118,15 +112,4 @@ function objectIn(bytes: Buffer): Record<string, unknown> {
   throw badRequest(
     'Unable to read JSON request payload. Please ensure Content-Type header is set and payload is of valid JSON format.',
   )
-}
-
-function uuidOf({ random }: GraphParts): string {
-  const hex = random.hex(32)
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `a${hex.slice(17, 20)}`,
-    hex.slice(20),
-  ].join('-')
 }

@@ -18,6 +18,7 @@ export interface NewMessage {
   /** A body and attachments that MIME cannot carry as they are; by default those of `raw`. */
   content?: MessageContent
   createdAt?: number
+  modifiedAt?: number
 }
 
 export interface MessageChanges extends Partial<MessageFields> {
@@ -29,7 +30,7 @@ export interface MessageChanges extends Partial<MessageFields> {
 /** Puts a message into a folder. */
 export function addMessage(
   mailbox: Mailbox,
-  { folder, raw, fields, content, createdAt }: NewMessage,
+  { folder, raw, fields, content, createdAt, modifiedAt }: NewMessage,
 ): Message {
   const now = mailbox.now()
   const headers = headersOf(raw)
@@ -50,7 +51,7 @@ export function addMessage(
     content: content ?? null,
     changeKey: changeKey(number),
     createdAt: createdAt ?? now,
-    modifiedAt: now,
+    modifiedAt: modifiedAt ?? now,
     lastChange: 0,
   }
   mailbox.byId.set(message.immutableId, message)
