@@ -1,7 +1,3 @@
-import type { Clock } from '../../world/clock.ts'
-import type { Random } from '../../world/random.ts'
-import { guid } from '../ids.ts'
-
 /** An error that Graph answers. */
 export class GraphRefusal extends Error {
   readonly status: number
@@ -43,19 +39,6 @@ export const syncStateNotFound = (freshUrl: string): GraphRefusal =>
     { location: freshUrl },
   )
 
-/** Time and random numbers of the sandbox, from which the ids of answers come. */
-export interface AnswerSource {
-  readonly clock: Pick<Clock, 'now'>
-  readonly random: Random
-}
-
-/** The ids of the answer to a request. */
-export const errorIdsOf = ({ clock, random }: AnswerSource, { headers }: Request): ErrorIds => ({
-  at: clock.now(),
-  requestId: guid(random),
-  clientRequestId: headers.get('client-request-id'),
-})
-
 export interface ErrorIds {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -73,6 +56,6 @@ export function errorResponse(refusal: GraphRefusal, { at, requestId, clientRequ
   const body = { error: { code: refusal.code, message: refusal.message, innerError } }
   return new Response(JSON.stringify(body), {
     status: refusal.status,
-    headers: { 'content-type': 'application/json', 'request-id': requestId, ...refusal.headers },
+    headers: { 'content-type': 'application/json', ...refusal.headers },
   })
 }

@@ -1,12 +1,6 @@
 import type { User } from '../../world/users.ts'
-import {
-  accessDenied,
-  badRequest,
-  errorIdsOf,
-  errorResponse,
-  GraphRefusal,
-  unknownSegment,
-} from './errors.ts'
+import { guid } from '../ids.ts'
+import { accessDenied, badRequest, errorResponse, GraphRefusal, unknownSegment } from './errors.ts'
 import type { Ability, GraphAnswer, GraphMethod, MailCaller, MethodCall } from './method.ts'
 import { parseQuery } from './odata/query.ts'
 import type { GraphParts } from './parts.ts'
@@ -31,7 +25,11 @@ export interface MailRequest {
 
 /** Answers a call of a method of mail. */
 export async function serveMail(graph: GraphParts, mail: MailRequest): Promise<Response> {
-  const ids = errorIdsOf(graph, mail.request)
+  const ids = {
+    at: graph.clock.now(),
+    requestId: guid(graph.random),
+    clientRequestId: mail.request.headers.get('client-request-id'),
+  }
   try {
     const { method, params } = methodOf(mail)
     requireScope(mail, method)
@@ -56,7 +54,9 @@ export async function serveMail(graph: GraphParts, mail: MailRequest): Promise<R
     return responseOf(await method.run(call), { ...preferencesApplied(prefer), 'request-id': ids.requestId })
   } catch (error) {
     if (!(error instanceof GraphRefusal)) throw error
-    return errorResponse(error, ids)
+    const response = errorResponse(error, ids)
+    response.headers.set('request-id', ids.requestId)
+    return response
   }
 }
 
