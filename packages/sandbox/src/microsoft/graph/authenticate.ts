@@ -60,44 +60,27 @@ export const invalidToken = (cloud: Cloud, message: string): Response =>
     },
   })
 
-/** The 403 of Exchange to a call that a permission is missing for. */
-export const accessDenied = (): Response =>
-  graphError({
-    status: 403,
-    code: 'ErrorAccessDenied',
-    message: 'Access is denied. Check credentials and try again.',
-  })
-
 /**
- * Finds the user of a mailbox by `me`, an id or an address, for a caller who has one of the permissions there.
- * Otherwise returns what Exchange answers. `oneOf` are permissions for the own mailbox, such as `Mail.ReadWrite`;
- * another user's needs one of them with `.Shared`, and that the caller is a delegate.
+ * Finds the owner of a mailbox by `me`, an id or an address: the caller's own, one that the caller is a delegate of, or
+ * for an app that acts for itself each of the tenant. Otherwise returns what Exchange answers. Permissions are the
+ * method's matter.
  */
-export function requireMailbox(
+export function findOwner(
   { users, tenants }: Pick<MicrosoftGround, 'users' | 'tenants'>,
   caller: GraphCaller,
   name: string,
-  oneOf: readonly string[],
 ): User | Response {
-  const { user, scopes, roles, tenant } = caller
-  if (name === 'me') {
-    if (!user) return meNeedsUser()
-    return oneOf.some(permission => scopes.includes(permission)) ? user : accessDenied()
-  }
+  const { user, tenant } = caller
+  if (name === 'me') return user ?? meNeedsUser()
   const owner = findUser(users, caller, name)
-  if (user && owner === user) return requireMailbox({ users, tenants }, caller, 'me', oneOf)
-  const isAllowed = user
-    ? oneOf.some(permission => scopes.includes(`${permission}.Shared`))
-    : oneOf.some(permission => roles.includes(permission))
-  if (!isAllowed) return accessDenied()
+  if (user && owner === user) return user
   if (!owner || tenants.of(owner) !== tenant)
     return graphError({
       status: 404,
       code: 'ErrorInvalidUser',
       message: `The requested user '${name}' is invalid.`,
     })
-  if (owner.suspended || (user && !owner.delegates.includes(user.email))) return notInStore()
-  return owner
+  return owner.suspended || (user && !owner.delegates.includes(user.email)) ? notInStore() : owner
 }
 
 /** Finds a user of the caller's cloud by id or address. */
