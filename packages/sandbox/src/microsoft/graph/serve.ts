@@ -1,6 +1,13 @@
 import type { User } from '../../world/users.ts'
 import { guid } from '../ids.ts'
-import { accessDenied, badRequest, errorResponse, GraphRefusal, unknownSegment } from './errors.ts'
+import {
+  accessDenied,
+  badRequest,
+  type ErrorIds,
+  errorResponse,
+  GraphRefusal,
+  unknownSegment,
+} from './errors.ts'
 import type { Ability, GraphAnswer, GraphMethod, MailCaller, MethodCall } from './method.ts'
 import { parseQuery } from './odata/query.ts'
 import type { GraphParts } from './parts.ts'
