@@ -31,6 +31,8 @@ export interface Mailbox {
   readonly listeners: Set<MailboxListener>
   /** Delta links up to these numbers have expired: those within a round, and those between two. */
   readonly expiredLinks: { next: number; delta: number }
+  /** The newest link of each delta query, by the query's number. */
+  readonly generations: Map<number, number>
   /** Counts everything that was ever made here, so that no id comes twice. */
   made: number
   /** Number of the last change of a message or a folder. */

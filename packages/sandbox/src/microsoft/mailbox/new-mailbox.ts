@@ -18,6 +18,7 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     categories: new Map(),
     listeners: new Set(),
     expiredLinks: { next: 0, delta: 0 },
+    generations: new Map(),
     made: 0,
     lastChange: 0,
     logsArrival: () => true,
