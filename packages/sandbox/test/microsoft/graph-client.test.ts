@@ -111,6 +111,12 @@ test('answers a batch, whose parts are calls of their own that faults refuse', a
   ])
 })
 
+test('behaves as the control API sets it', async () => {
+  const set = await used.ask('PATCH', '/graph', { arrivals: 'lost', repeats: 0.5 })
+  expect(set).toMatchObject({ status: 200, body: { arrivals: 'lost', repeats: 0.5, sparse: 0 } })
+  expect((await used.ask('PATCH', '/graph', { arrivals: 'sometimes' })).status).toBe(422)
+})
+
 test("makes errors that Microsoft's own client reads", async () => {
   const client = await clientOf('eva@office.test')
   const error = await client

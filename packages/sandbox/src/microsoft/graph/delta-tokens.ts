@@ -50,9 +50,20 @@ export function deltaLink(
   const link = new URL(url.origin + url.pathname)
   const generation = state.generation + 1
   const text = JSON.stringify({ ...state, generation, made: nextNumber(mailbox) })
-  mailbox.generations.set(state.query, Math.max(generation, mailbox.generations.get(state.query) ?? 0))
+  noteGeneration(mailbox, state.query, generation)
   link.searchParams.set(kind === 'next' ? '$skiptoken' : '$deltatoken', sealed(text))
   return { [`@odata.${kind}Link`]: link.href }
+}
+
+/** A mailbox forgets its oldest queries beyond this number: their links work until they are made to expire. */
+const QUERIES_MAX = 10_000
+
+function noteGeneration({ generations }: Mailbox, query: number, generation: number): void {
+  const highest = Math.max(generation, generations.get(query) ?? 0)
+  generations.delete(query)
+  generations.set(query, highest)
+  const [oldest] = generations.keys()
+  if (generations.size > QUERIES_MAX && oldest !== undefined) generations.delete(oldest)
 }
 
 /** The options with which a query begins. */

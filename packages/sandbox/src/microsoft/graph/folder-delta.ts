@@ -67,14 +67,10 @@ function walkPage(
 
 /** A page of a later round: the folders that changed, by the time of their last change. */
 function changesPage({ mailbox, url }: MethodCall, state: Omit<DeltaState, 'made'>, size: number): DeltaPage {
-  const folded = new Map<Folder, Change & { number: number }>()
-  for (const change of mailbox.hierarchyLog) {
-    if (change.number <= state.since) continue
-    folded.delete(change.folder)
-    folded.set(change.folder, change)
-  }
   const shown = new Set(shownFolders(mailbox))
-  const changes = [...folded.values()].filter(({ kind, folder }) => kind === 'removed' || shown.has(folder))
+  const changes = [...mailbox.hierarchyLog.values()].filter(
+    ({ number, kind, folder }) => number > state.since && (kind === 'removed' || shown.has(folder)),
+  )
   const page = changes.slice(0, size)
   const isDone = page.length === changes.length
   const since = isDone ? mailbox.lastChange : (page.at(-1)?.number ?? state.since)

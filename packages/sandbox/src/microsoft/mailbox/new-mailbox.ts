@@ -14,7 +14,7 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     byInternetId: new Map(),
     folders: new Map(),
     wellKnown: new Map(),
-    hierarchyLog: [],
+    hierarchyLog: new Map(),
     categories: new Map(),
     listeners: new Set(),
     expiredLinks: { next: 0, delta: 0 },
