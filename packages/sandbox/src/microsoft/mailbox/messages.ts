@@ -57,6 +57,7 @@ export function addMessage(
   mailbox.byId.set(message.immutableId, message)
   indexInternetId(mailbox, message)
   insert(mailbox.ordered, message)
+  mailbox.byChange.add(message)
   enter(mailbox, message)
   log(mailbox, message, { kind: 'arrived', moved: false, isLogged: true })
   return message
@@ -108,6 +109,7 @@ export function copyMessage(mailbox: Mailbox, message: Message, folder: Folder):
 export function removeMessage(mailbox: Mailbox, message: Message): void {
   leave(mailbox, message)
   take(mailbox.ordered, message)
+  mailbox.byChange.delete(message)
   mailbox.byId.delete(message.immutableId)
   forgetInternetId(mailbox, message)
   log(mailbox, message, { kind: 'left', moved: false, isLogged: true })
@@ -179,6 +181,8 @@ function log(mailbox: Mailbox, message: Message, { kind, moved, isLogged, fields
 function touch(mailbox: Mailbox, message: Writable): void {
   message.changeKey = changeKey(nextNumber(mailbox))
   message.modifiedAt = mailbox.now()
+  mailbox.byChange.delete(message)
+  mailbox.byChange.add(message)
 }
 
 function enter(mailbox: Mailbox, message: Message): void {
