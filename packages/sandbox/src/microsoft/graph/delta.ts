@@ -182,6 +182,7 @@ function presentChange({ graph }: MethodCall, { last, fields }: Folded, view: Vi
 
 const presentItem = (message: Message, view: View): object => typed(presentMessage(message, view))
 
+/** Items of a delta name their type even if it is that of most. */
 const typed = (item: object): object => ({ '@odata.type': '#microsoft.graph.message', ...item })
 
 /** The items, some of them twice by the settings of the sandbox. */

@@ -4,6 +4,7 @@ import { type FolderChange, recordChange } from './change-log.ts'
 import type { Folder } from './folder.ts'
 import { changeKey, conversationId, immutableId, placeId } from './ids.ts'
 import { type Mailbox, nextChange, nextNumber } from './mailbox.ts'
+import { meetingClassOf } from './meeting-class.ts'
 import type { Attachment, Body, Message, MessageContent, MessageFields } from './message.ts'
 import { fieldsOfMime, readContent } from './content.ts'
 
@@ -34,7 +35,13 @@ export function addMessage(
 ): Message {
   const now = mailbox.now()
   const headers = headersOf(raw)
-  const given = { ...defaultFields(now), ...fieldsOfMime(headers), ...fields }
+  const messageClass = meetingClassOf(raw)
+  const given = {
+    ...defaultFields(now),
+    ...fieldsOfMime(headers),
+    ...(messageClass !== null && { messageClass }),
+    ...fields,
+  }
   const number = nextNumber(mailbox)
   const message: Writable = {
     ...given,
