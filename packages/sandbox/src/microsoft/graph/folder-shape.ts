@@ -24,7 +24,13 @@ const NAMES = [
   'isHidden',
 ] as const
 const SEARCH_NAMES = ['isSupported', 'includeNestedFolders', 'sourceFolderIds', 'filterQuery'] as const
-const NAVIGATIONS = ['childFolders', 'messages', 'messageRules', 'singleValueExtendedProperties']
+const NAVIGATIONS = [
+  'childFolders',
+  'messages',
+  'messageRules',
+  'singleValueExtendedProperties',
+  'multiValueExtendedProperties',
+]
 
 export function folderViewOf(query: Query): FolderView {
   return {
