@@ -1,5 +1,5 @@
-import { parseHeaders } from '../../mail/headers.ts'
-import { headerEnd } from '../../mail/mime.ts'
+import { headersOf } from '../../mail/message-headers.ts'
+import { isOwnReport } from '../sending/ndr.ts'
 import { bodyOf, contentOf } from '../mailbox/messages.ts'
 import type { Body, Message, Recipient } from '../mailbox/message.ts'
 import { presentAttachment } from './attachment-shape.ts'
@@ -54,8 +54,7 @@ const PROPERTIES: Readonly<Record<string, (message: Message, view: View) => unkn
   bccRecipients: ({ bccRecipients }) => bccRecipients.map(presentRecipient),
   replyTo: ({ replyTo }) => replyTo.map(presentRecipient),
   flag: ({ flag }) => ({ ...flag.dates, flagStatus: flag.flagStatus }),
-  internetMessageHeaders: ({ raw }) =>
-    parseHeaders(raw.subarray(0, headerEnd(raw, 0, raw.length).headersEnd)),
+  internetMessageHeaders: message => (isOwnReport(message) ? undefined : headersOf(message.raw)),
 }
 
 /** Properties that come only when `$select` names them. */
