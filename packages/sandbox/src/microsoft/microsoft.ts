@@ -1,5 +1,4 @@
-import { Hono } from 'hono'
-import type { HostApp, HostEnv } from '../hosting/host-app.ts'
+import type { HostApp } from '../hosting/host-app.ts'
 import type { Ground } from '../world/ground.ts'
 import type { Host, PlayedProvider, Provider } from '../world/provider.ts'
 import type { WorldSeed } from '../world/seed.ts'
@@ -102,7 +101,7 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: CloudKeys): 
     findByAlias: () => null,
     receive: mail.receive,
     changePassword: user => ground.grants.changePassword(user),
-    close() {},
+    close: () => mail.close(),
   }
 }
 
@@ -111,8 +110,8 @@ function appsOf(ground: MicrosoftGround, mail: GraphMail): Record<string, HostAp
   return Object.fromEntries([
     ...clouds.map((cloud): [string, HostApp] => [cloud.loginHost, loginHost(ground, cloud.loginHost)]),
     ...clouds.map((cloud): [string, HostApp] => [cloud.graphHost, graphHost(ground, mail, cloud)]),
-    ...clouds.flatMap(({ uploadHost }): [string, HostApp][] =>
-      uploadHost === null ? [] : [[uploadHost, new Hono<HostEnv>()]],
+    ...clouds.flatMap((cloud): [string, HostApp][] =>
+      cloud.uploadHost === null ? [] : [[cloud.uploadHost, mail.uploadHost(cloud)]],
     ),
   ])
 }

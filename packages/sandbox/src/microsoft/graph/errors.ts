@@ -31,12 +31,12 @@ export const accessDenied = (): GraphRefusal =>
 export const unknownSegment = (segment: string): GraphRefusal =>
   badRequest(`Resource not found for the segment '${segment}'.`)
 
-export const syncStateNotFound = (freshUrl: string): GraphRefusal =>
+/** A delta link that has expired. The highest generation is that of the newest link of its query. */
+export const syncStateNotFound = (generation: number, highest: number): GraphRefusal =>
   new GraphRefusal(
     410,
     'SyncStateNotFound',
-    'The sync state generation is not found; the client must synchronize again.',
-    { location: freshUrl },
+    `The sync state generation is not found; generation=${generation};[highest=${highest}][${highest}].`,
   )
 
 export interface ErrorIds {

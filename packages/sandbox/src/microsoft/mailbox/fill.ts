@@ -89,7 +89,7 @@ function addLetter(mailbox: Mailbox, random: Random, { self, index, at, previous
   const { folder, fields } = isMine
     ? { folder: wellKnownFolder(mailbox, 'sentitems'), fields: { isRead: true } }
     : received(mailbox, random, folders)
-  addMessage(mailbox, { folder, raw, fields: { ...fields, receivedAt: at }, createdAt: at })
+  addMessage(mailbox, { folder, raw, fields: { ...fields, receivedAt: at }, createdAt: at, modifiedAt: at })
   return letter
 }
 
@@ -127,5 +127,6 @@ function addDraft(mailbox: Mailbox, random: Random, { self, index, at }: Moment)
     raw: Buffer.from(KINDS[0](letter, random)),
     fields: { isDraft: true, isRead: true, receivedAt: at },
     createdAt: at,
+    modifiedAt: at,
   })
 }
