@@ -1,11 +1,10 @@
 import { KINDS, type Letter } from '../../mail/letters.ts'
 import { PEOPLE, type Person, SUBJECTS } from '../../mail/words.ts'
 import type { Random } from '../../world/random.ts'
-import type { Folder } from './folder.ts'
 import { addFolder } from './folders.ts'
 import { type Category, type Mailbox, nextNumber, wellKnownFolder } from './mailbox.ts'
 import { addMessage } from './messages.ts'
-import type { MessageFields } from './message.ts'
+import type { Folder, MessageFields } from './message.ts'
 
 const HOUR_MS = 3600 * 1000
 const DRAFTS = 3
