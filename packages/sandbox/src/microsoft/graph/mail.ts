@@ -36,6 +36,9 @@ export interface GraphMail {
   close(): void
 }
 
+/** Messages of a mailbox that is filled when somebody asks for it; a larger one is filled at once. */
+const FILLED_LATE_MAX = 500
+
 export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>): GraphMail {
   const { clock, post } = ground
   const random = ground.random.stream('graph')
@@ -52,6 +55,8 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
       mailboxes.add(user, mailbox, () =>
         fillMailbox(mailbox, messages, ground.random.stream(`mail of ${user.email}`), at),
       )
+      // The first call to a large mailbox would take seconds.
+      if (messages > FILLED_LATE_MAX) mailboxOf(user)
       mailbox.logsArrival = () =>
         settings.arrivals === 'told' || (settings.arrivals === 'random' && random.integer(2) === 0)
     },
