@@ -65,7 +65,7 @@ export function tokensOf({ accessToken, expiresInSeconds, refreshToken }: TokenA
   return { accessToken, expiresInSeconds, refreshToken }
 }
 
-/** What an error of a token endpoint means. */
+/** The meaning of an error of a token endpoint. */
 export interface Meaning {
   kind: FailureKind
   reason?: FailureReason
