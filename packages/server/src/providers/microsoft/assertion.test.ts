@@ -9,7 +9,7 @@ import {
 } from '../../../test/microsoft/app-certificate.ts'
 import { Secret } from '../../kit/secret.ts'
 import { proofOf } from './assertion.ts'
-import { expiryOf, readCertificate } from '../app-certificate.ts'
+import { expiryOf, readCertificate } from '../../kit/rsa-certificate.ts'
 
 const TOKEN_URL = 'https://login.microsoftonline.com/organizations/oauth2/v2.0/token'
 const DAY_MS = 86_400_000

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { ProviderFailure } from '../failure.ts'
 import type { SignInClient } from '../sign-in.ts'
-import { readCertificate } from '../app-certificate.ts'
+import { readCertificate } from '../../kit/rsa-certificate.ts'
 
 /** Microsoft recommends 5 to 10 minutes (learn.microsoft.com/entra/identity-platform/certificate-credentials). */
 const LIFE_SECONDS = 600

@@ -1,4 +1,4 @@
-import { readCertificate } from '../../../providers/app-certificate.ts'
+import { readCertificate } from '../../../kit/rsa-certificate.ts'
 import type { ClientCredential } from '../../../providers/sign-in.ts'
 import { Secret } from '../../../kit/secret.ts'
 import { refuse } from '../../../calls/refuse.ts'
