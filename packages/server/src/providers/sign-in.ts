@@ -149,18 +149,20 @@ export interface SignIn {
 
 /** The places where users can sign in. */
 export interface SignIns {
-  /** Null if users cannot sign in there. */
+  /** Null if there is no such place. */
   at(place: SignInPlace): SignIn | null
-  /** Whether users can sign in at the provider, in any cloud. */
+  /** Whether users are offered to sign in at the provider, in any cloud. Accounts that have signed in need no offer. */
   offers(provider: OAuthProvider): boolean
   all(): readonly SignIn[]
 }
 
-export function signInsOf(all: readonly SignIn[]): SignIns {
+/** @param offered the providers that users are offered; by default all */
+export function signInsOf(all: readonly SignIn[], offered?: readonly OAuthProvider[]): SignIns {
   return {
     at: ({ provider, cloud }) =>
       all.find(({ place }) => place.provider === provider && place.cloud === cloud) ?? null,
-    offers: provider => all.some(({ place }) => place.provider === provider),
+    offers: provider =>
+      all.some(({ place }) => place.provider === provider) && offered?.includes(provider) !== false,
     all: () => all,
   }
 }

@@ -3,7 +3,7 @@ import type { ProviderCalls } from '../http/provider-calls.ts'
 import { presentableName } from '../oauth/presentable-name.ts'
 import { type TokenAnswer, tokensOf } from '../oauth/token-answer.ts'
 import type { ApprovalRequest, AuthorizeRequest, Grant, SignIn, SignInClient } from '../sign-in.ts'
-import type { CloudRow } from './clouds.ts'
+import { type CloudRow, CLOUDS } from './clouds.ts'
 import { Discovery } from './discovery.ts'
 import { IdTokens } from './id-token.ts'
 import { identify } from './identify.ts'
@@ -19,6 +19,11 @@ export interface MicrosoftSignInOptions {
   row: CloudRow
   /** Milliseconds since 1970. */
   now?: () => number
+}
+
+/** The sign-ins of all clouds. */
+export function microsoftSignIns(options: Omit<MicrosoftSignInOptions, 'row'>): readonly SignIn[] {
+  return Object.values(CLOUDS).map(row => microsoftSignIn({ ...options, row }))
 }
 
 export function microsoftSignIn({ calls, standIns, row, now = Date.now }: MicrosoftSignInOptions): SignIn {

@@ -44,7 +44,7 @@ export async function connectByToken(
   await requireNamedApps(db, choosing)
   const client = await openChosenApp({ clients, db }, provider, choosing)
   if (typeof client === 'string') refuse(client)
-  const signIn = signIns.at(client) ?? refuse('provider_not_configured')
+  const signIn = (signIns.offers(provider) ? signIns.at(client) : null) ?? refuse('provider_not_configured')
   const { bodyStorage } = await findTenantSettings(db, tenantId)
   await requireStorage({ before: bodyStorage, after: settings?.bodyStorage, field: 'settings.bodyStorage' })
   const signal = AbortSignal.timeout(SECONDS_MAX * 1_000)
