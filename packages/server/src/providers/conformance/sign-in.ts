@@ -60,7 +60,7 @@ export async function beginSignIn(
 
 /** How providers differ. */
 export interface SignInTraits {
-  /** What a grant of everything that is asked for gives access to. */
+  /** The halves of a grant of everything that is asked for. */
   halves: Halves
   /** Whether a grant that does not name the user is taken. */
   takesNameless: boolean
@@ -105,7 +105,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>, traits: S
       expect(adopted.halves).toEqual(NEITHER)
     })
 
-    test('knows only the mailbox of a grant that does not name the user, or refuses it', async () => {
+    test('takes a grant that does not name the user for its mailbox alone, or refuses it', async () => {
       await using arranged = await open()
       const { signIn, client, email } = arranged
       const mailOnly = signIn

@@ -143,7 +143,7 @@ describe('a sign-in to Microsoft', () => {
     }
   })
 
-  test('knows its issuers, and no others', async () => {
+  test('accepts its issuers, and no others', async () => {
     await using arranged = await open('global')
     const { signIn } = arranged
     const tid = 'aaaaaaaa-0000-4000-8000-000000000001'
