@@ -18,6 +18,12 @@ function problemsOf(environment: Environment) {
   return []
 }
 
+const NO_APPS_OF_MICROSOFT = Object.fromEntries(
+  ['microsoft', 'microsoftGccHigh', 'microsoftDod', 'microsoftChina'].flatMap(app =>
+    ['ClientId', 'ClientSecret', 'Certificate', 'PrivateKey'].map(part => [`${app}${part}`, null]),
+  ),
+)
+
 describe('readConfig', () => {
   test('needs nothing', () => {
     expect(readConfig({}, USER)).toEqual({
@@ -55,6 +61,7 @@ describe('readConfig', () => {
       googlePushTopic: null,
       googlePushSubscription: null,
       googlePushServiceAccount: null,
+      ...NO_APPS_OF_MICROSOFT,
       metricsPort: 8026,
       metricsHost: '127.0.0.1',
       noticeSeconds: 2,

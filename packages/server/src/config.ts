@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { problemsOfMicrosoftApps } from './config/microsoft-apps.ts'
 import { nearestSettings } from './config/misspelt.ts'
 import { isPublicUrl } from './config/public-url.ts'
 import { settings } from './config/settings.ts'
@@ -62,6 +63,7 @@ export function readConfig(
   problems.push(
     ...missingTogether(read, ['googlePushTopic', 'googlePushSubscription', 'googlePushServiceAccount']),
   )
+  problems.push(...problemsOfMicrosoftApps(read, key => settings[key].name))
   problems.push(...missingTogether(read, ['s3AccessKeyId', 's3SecretAccessKey']))
   if (read.s3Bucket === null) {
     const needless = (['s3Endpoint', 's3AccessKeyId', 's3SecretAccessKey'] as const).filter(

@@ -49,7 +49,9 @@ const loginHint = emailInput.describe('The address that the provider’s sign-in
 const reconnected = uuidInput.describe(
   'The account that signs in again. Nothing but its own provider is offered, and `options` are ignored.',
 )
-const cloud = microsoftCloud.describe('Microsoft only.')
+const cloud = microsoftCloud.describe(
+  'Microsoft only. Default: the global one; on a reconnect that of the account.',
+)
 const newSettings = accountSettingsInput.describe('The account’s own settings.')
 
 const connectSession = z
@@ -84,7 +86,7 @@ export const connectSessionInput = z.strictObject({
     .optional()
     .describe(
       'The OAuth apps to sign in with. Default: on a reconnect that of the account, else the tenant’s oldest app of ' +
-        'the provider, else the operator’s.',
+        'the provider and cloud, else the operator’s.',
     ),
   externalRef: externalRef.optional(),
   loginHint: loginHint.optional(),
@@ -121,14 +123,18 @@ export const oauthAuthorizationInput = z.strictObject({
 export type OAuthAuthorizationInput = z.infer<typeof oauthAuthorizationInput>
 
 const REFUSED_FLOWS = [
+  'cloud_required',
   'honeypot_needs_click_tracking',
   'not_microsoft',
   'oauth_app_mismatch',
+  'org_connection_account',
   'plan_limit_storage',
+  'plan_module_unavailable',
   'provider_not_allowed',
   'provider_not_configured',
   'provider_unsupported',
   'redirect_uri_not_allowed',
+  'shared_mailbox_account',
   'storage_unavailable',
   'unknown_account',
   'unknown_oauth_app',

@@ -1,4 +1,5 @@
 import { LOG_FORMATS, LOG_LEVELS } from '../kit/log.ts'
+import { microsoftApp } from './microsoft-apps.ts'
 import {
   baseUrl,
   boolean,
@@ -266,6 +267,10 @@ export const settings = {
     shown: 'none',
     meaning: 'Address of the service account by which Google signs the pushes.',
   },
+  ...microsoftApp('microsoft', 'WAXWING_MICROSOFT', 'Microsoft’s global cloud'),
+  ...microsoftApp('microsoftGccHigh', 'WAXWING_MICROSOFT_GCC_HIGH', 'Microsoft’s cloud GCC High'),
+  ...microsoftApp('microsoftDod', 'WAXWING_MICROSOFT_DOD', 'Microsoft’s cloud DoD'),
+  ...microsoftApp('microsoftChina', 'WAXWING_MICROSOFT_CHINA', 'Microsoft’s cloud in China'),
   metricsPort: {
     name: 'WAXWING_METRICS_PORT',
     read: port,

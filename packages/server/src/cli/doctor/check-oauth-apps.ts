@@ -14,11 +14,12 @@ import { FIRST_ID } from '../../kit/ids.ts'
 import { environmentKeyRing, type KeyRing } from '../../kit/key-ring.ts'
 import { fileKeyRing } from '../../kit/key-ring-file.ts'
 import { openLog } from '../../kit/log.ts'
+import { expiryOf } from '../../kit/rsa-certificate.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { signInAbilitiesOf } from '../../providers/abilities.ts'
 import { operatorsApps } from '../../providers/operators-apps.ts'
 import { ProviderCalls } from '../../providers/http/provider-calls.ts'
-import type { SignIn } from '../../providers/sign-in.ts'
+import type { OAuthProvider, SignIn, SignIns } from '../../providers/sign-in.ts'
 import { findStandIns } from '../../start/stand-ins.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
@@ -27,6 +28,9 @@ const APPS_MAX = 1000
 const ASKED_MAX = 20
 const ASK_SECONDS = 20
 const STORE_AGAIN = 'Store its secret again with PATCH /v1/oauth-apps/{appId}.'
+/** A certificate that expires within this time is reported. */
+const EXPIRY_DAYS = 30
+const DAY_MS = 86_400_000
 
 /** An app whose secret can be read, with how to name it to people. */
 interface Named {
@@ -52,11 +56,11 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
     const clients = await openOAuthClients(db, keyRing, config)
     const readable: Named[] = []
     const findings: Finding[] = []
-    for (const { provider, settings } of operators) {
-      const client = await clients.find(db, FIRST_ID, { provider, cloud: null, appId: null })
+    for (const { provider, cloud, settings } of operators) {
+      const client = await clients.find(db, FIRST_ID, { provider, cloud, appId: null })
       if (typeof client === 'string') continue
-      const remedy = `Correct ${settings.id} and ${settings.secret}.`
-      readable.push({ name: `The app of ${settings.id}`, client, remedy })
+      const remedy = `Correct ${settings.slice(0, -1).join(', ')} and ${settings.at(-1)}.`
+      readable.push({ name: `The app of ${settings[0]}`, client, remedy })
     }
     for (const app of apps) {
       const client = await clients.find(db, app.tenantId, { ...app, appId: app.id })
@@ -67,6 +71,7 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
     return [
       ok('OAuth apps', `Apps whose secret can be read: ${readable.length}`),
       ...findings,
+      ...readable.flatMap(findExpiry),
       ...(await askProviders(config, readable.slice(0, ASKED_MAX))),
     ]
   } catch (error) {
@@ -92,24 +97,45 @@ async function askProviders(config: Config, apps: readonly Named[]): Promise<Fin
     authorities: trustAlso(config.certificateAuthorities),
     standIns,
   })
-  const signIns = Object.values(openSignIns({ calls, standIns }))
-  const found = await Promise.all(signIns.map(signIn => askAbout(signIn, config, apps)))
-  return found.flat()
+  const signIns = openSignIns({ calls, standIns })
+  const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
+  const findings = await Promise.all(
+    SIGN_IN_PROVIDERS.map(provider => {
+      const own = apps.filter(({ client }) => client.provider === provider)
+      return askAbout(own, signIns, { provider, redirectUri: callbackUrl(baseUrl, provider) })
+    }),
+  )
+  return findings.flat()
 }
 
-/** Asks a provider about those of the apps that are its own. */
-async function askAbout(signIn: SignIn, config: Config, apps: readonly Named[]): Promise<Finding[]> {
-  const { provider } = signIn
+/** Asks a provider about its apps, each in its own cloud. */
+async function askAbout(
+  apps: readonly Named[],
+  signIns: SignIns,
+  { provider, redirectUri }: { provider: OAuthProvider; redirectUri: string },
+): Promise<Finding[]> {
   const { name: ofProvider } = signInAbilitiesOf(provider)
-  const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
-  const redirectUri = callbackUrl(baseUrl, provider)
-  const asked = apps.filter(({ client }) => client.provider === provider)
-  const answers = await Promise.all(asked.map(app => ask(signIn, { ...app, ofProvider, redirectUri })))
+  const answers = await Promise.all(
+    apps.flatMap(app => {
+      const signIn = signIns.at(app.client)
+      return signIn ? [ask(signIn, { ...app, ofProvider, redirectUri })] : []
+    }),
+  )
   const accepted = answers.filter(answer => answer === null).length
   return [
     ...(accepted > 0 ? [ok('OAuth apps', `Apps that ${ofProvider} accepts: ${accepted}`)] : []),
     ...answers.filter(answer => answer !== null),
   ]
+}
+
+/** Warns of a certificate that expires soon, or has expired. */
+function findExpiry({ name, client: { credential }, remedy }: Named): Finding[] {
+  const expiry = credential.type === 'certificate' ? expiryOf(credential.certificate) : null
+  if (expiry === null || expiry.getTime() > Date.now() + EXPIRY_DAYS * DAY_MS) return []
+  const day = expiry.toISOString().slice(0, 10)
+  return expiry.getTime() > Date.now()
+    ? [warning('OAuth apps', `${name}: its certificate expires on ${day}.`, remedy)]
+    : [wrong('OAuth apps', `${name}: its certificate expired on ${day}.`, remedy)]
 }
 
 /** Offers a code that nobody was given: only who is told that the code is wrong is known as a client. */
@@ -133,8 +159,16 @@ async function ask(
     const { kind, message } = error
     if (kind === 'grant_refused') return null
     if (kind === 'misconfigured') {
-      return wrong('OAuth apps', `${name}: ${ofProvider} does not accept its client id and secret.`, remedy)
+      return wrong(
+        'OAuth apps',
+        `${name}: ${ofProvider} does not accept its client id and ${credentialOf(client)}.`,
+        remedy,
+      )
     }
     return warning('OAuth apps', `${name}: Whether ${ofProvider} accepts it is not known. ${message}`)
   }
+}
+
+function credentialOf({ credential: { type } }: OAuthClient): string {
+  return type === 'secret' ? 'secret' : 'certificate'
 }

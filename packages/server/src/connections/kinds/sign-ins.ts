@@ -1,6 +1,7 @@
 import { googleSignIn } from '../../providers/google/sign-in.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
-import type { OAuthProvider, SignIn, SignIns } from '../../providers/sign-in.ts'
+import { microsoftSignIns } from '../../providers/microsoft/sign-in.ts'
+import { type OAuthProvider, type SignIns, signInsOf } from '../../providers/sign-in.ts'
 
 export interface SignInOptions {
   calls: ProviderCalls
@@ -8,13 +9,10 @@ export interface SignInOptions {
   standIns: ReadonlyMap<string, URL> | null
 }
 
-const OPENED: ReadonlyArray<readonly [OAuthProvider, (options: SignInOptions) => SignIn]> = [
-  ['google', googleSignIn],
-]
+/** The providers at which users are offered to sign in. `waxwing doctor` asks each whether it has the OAuth apps. */
+export const SIGN_IN_PROVIDERS: readonly OAuthProvider[] = ['google', 'microsoft']
 
-/** The providers at which users sign in. `waxwing doctor` asks each whether it has the OAuth apps. */
-export const SIGN_IN_PROVIDERS: readonly OAuthProvider[] = OPENED.map(([provider]) => provider)
-
+/** The sign-ins of each provider, one for each of its clouds. */
 export function openSignIns(options: SignInOptions): SignIns {
-  return Object.fromEntries(OPENED.map(([provider, open]) => [provider, open(options)]))
+  return signInsOf([googleSignIn(options), ...microsoftSignIns(options)], SIGN_IN_PROVIDERS)
 }

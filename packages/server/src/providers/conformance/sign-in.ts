@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../kit/secret.ts'
 import { ProviderFailure } from '../failure.ts'
-import type { CodeExchange, SignIn, SignInClient } from '../sign-in.ts'
+import type { CodeExchange, Halves, SignIn, SignInClient } from '../sign-in.ts'
 
 /** A provider with a person who signs in to one mailbox, and an OAuth app. */
 export interface SignInArrangement extends AsyncDisposable {
@@ -12,19 +12,30 @@ export interface SignInArrangement extends AsyncDisposable {
   email: string
   /** The scopes that identify the user. */
   identityScopes: readonly string[]
-  calendarScope: string
+  /** Null: calendars are not asked for. */
+  calendarScope: string | null
   /** Signs in at the URL as the person, and grants the requested scopes except these. Returns the redirect's URL. */
   answer(authorizeUrl: string, without?: readonly string[]): Promise<URL>
   /** A refresh token that was obtained elsewhere. */
   grantElsewhere(scopes: readonly string[]): Promise<Secret>
+  /** Ends the grant of a refresh token. */
+  end(refreshToken: Secret): Promise<void>
   /** Makes the token endpoint or the first call fail once. */
   failOnce(at: 'tokens' | 'mailbox', how: 'throttled' | 'down' | 'torn' | 'unauthorized'): Promise<void>
 }
 
 export const BOTH = { calendar: true, contacts: true }
 const NEITHER = { calendar: false, contacts: false }
+const ASKED = { ...BOTH, shared: false }
+const MAIL_ALONE = { ...NEITHER, shared: false }
 const never = new AbortController().signal
 const random = () => randomBytes(32).toString('base64url')
+
+const WRONG = { type: 'secret' as const, secret: new Secret('wrong') }
+
+function secretOf({ credential }: SignInClient): Secret {
+  return credential.type === 'secret' ? credential.secret : credential.privateKey
+}
 
 /** Goes through the provider's pages. Returns the secrets that redeem the code. */
 export async function beginSignIn(
@@ -32,7 +43,7 @@ export async function beginSignIn(
   without: readonly string[] = [],
 ): Promise<CodeExchange & { answered: URL; state: string }> {
   const [state, nonce, codeVerifier] = [random(), random(), random()]
-  const scopes = signIn.scopesFor(null, BOTH)
+  const scopes = signIn.scopesFor(null, ASKED)
   const url = signIn.authorizeUrl({
     clientId: client.clientId,
     redirectUri,
@@ -47,10 +58,18 @@ export async function beginSignIn(
   return { client, redirectUri, code, codeVerifier, nonce, scopes, answered, state }
 }
 
+/** How providers differ. */
+export interface SignInTraits {
+  /** The halves of a grant of everything that is asked for. */
+  halves: Halves
+  /** Whether a grant that does not name the user is taken. */
+  takesNameless: boolean
+}
+
 /** Contract of every adapter by which users sign in. */
-export function describeSignIn(open: () => Promise<SignInArrangement>): void {
+export function describeSignIn(open: () => Promise<SignInArrangement>, traits: SignInTraits): void {
   describe('sign-in', () => {
-    test('gives a grant of the mailbox, which can be refreshed until it is revoked', async () => {
+    test('gives a grant of the mailbox, which can be refreshed until it ends', async () => {
       await using arranged = await open()
       const { signIn, client, redirectUri, email } = arranged
       const begun = await beginSignIn(arranged)
@@ -58,17 +77,19 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       expect(begun.answered.searchParams.get('state')).toBe(begun.state)
       const grant = await signIn.exchange(begun, never)
       expect(grant.identity.email).toBe(email)
-      expect(grant.identity.subject).toMatch(new RegExp(`^${signIn.provider}:.+`))
+      expect(grant.identity.subject).toMatch(new RegExp(`^${signIn.place.provider}:.+`))
       expect(grant.identity.displayName).not.toBeNull()
-      expect(grant.halves).toEqual(BOTH)
+      expect(grant.halves).toEqual(traits.halves)
       expect(signIn.readsMail(grant.scopes)).toBe(true)
 
-      const tokens = await signIn.refresh(client, grant.refreshToken, never)
+      const tokens = await signIn.refresh(client, grant.refreshToken, grant.scopes, never)
       expect(tokens.accessToken.reveal()).not.toBe(grant.accessToken.reveal())
       expect(tokens.expiresInSeconds).toBeGreaterThan(0)
       const latest = tokens.refreshToken ?? grant.refreshToken
-      await signIn.revoke(latest, never)
-      await expect(signIn.refresh(client, latest, never)).rejects.toMatchObject({ kind: 'grant_refused' })
+      await arranged.end(latest)
+      await expect(signIn.refresh(client, latest, grant.scopes, never)).rejects.toMatchObject({
+        kind: 'grant_refused',
+      })
       await signIn.revoke(latest, never)
     })
 
@@ -78,19 +99,24 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       const first = await signIn.exchange(await beginSignIn(arranged), never)
       const second = await signIn.exchange(await beginSignIn(arranged), never)
       expect(second.identity).toEqual(first.identity)
-      const elsewhere = await arranged.grantElsewhere(signIn.scopesFor(null, NEITHER))
-      const adopted = await signIn.adopt(client, elsewhere, null, never)
+      const elsewhere = await arranged.grantElsewhere(signIn.scopesFor(null, MAIL_ALONE))
+      const adopted = await signIn.adopt(client, elsewhere, null, MAIL_ALONE, never)
       expect(adopted.identity).toEqual(first.identity)
       expect(adopted.halves).toEqual(NEITHER)
     })
 
-    test('accepts an empty answer about the user, and knows only the mailbox', async () => {
+    test('takes a grant that does not name the user for its mailbox alone, or refuses it', async () => {
       await using arranged = await open()
       const { signIn, client, email } = arranged
       const mailOnly = signIn
-        .scopesFor(null, NEITHER)
+        .scopesFor(null, MAIL_ALONE)
         .filter(scope => !arranged.identityScopes.includes(scope))
-      const adopted = await signIn.adopt(client, await arranged.grantElsewhere(mailOnly), null, never)
+      const adopting = signIn.adopt(client, await arranged.grantElsewhere(mailOnly), null, MAIL_ALONE, never)
+      if (!traits.takesNameless) {
+        await expect(adopting).rejects.toMatchObject({ kind: 'scope_missing' })
+        return
+      }
+      const adopted = await adopting
       expect(adopted.identity).toEqual({ subject: null, email, displayName: null })
     })
 
@@ -101,7 +127,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       ['another redirect', given => ({ ...given, redirectUri: 'http://127.0.0.1:1/no' }), 'rejected'],
       [
         'another secret',
-        given => ({ ...given, client: { ...given.client, clientSecret: new Secret('wrong') } }),
+        given => ({ ...given, client: { ...given.client, credential: WRONG } }),
         'misconfigured',
       ],
     ])('refuses a code with %s', async (_, change, kind) => {
@@ -120,18 +146,20 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
     test('returns which permissions the user left out, and refuses a grant without mail', async () => {
       await using arranged = await open()
       const { signIn, client } = arranged
-      const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])
-      expect((await signIn.exchange(withoutCalendar, never)).halves).toEqual({
-        calendar: false,
-        contacts: true,
-      })
-      const mail = signIn.scopesFor(null, NEITHER).filter(scope => signIn.readsMail([scope]))
+      if (arranged.calendarScope !== null) {
+        const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])
+        expect((await signIn.exchange(withoutCalendar, never)).halves).toEqual({
+          calendar: false,
+          contacts: true,
+        })
+      }
+      const mail = signIn.scopesFor(null, MAIL_ALONE).filter(scope => signIn.readsMail([scope]))
       await expect(signIn.exchange(await beginSignIn(arranged, mail), never)).rejects.toMatchObject({
         kind: 'scope_missing',
         reason: 'scope_denied',
       })
       const elsewhere = await arranged.grantElsewhere(arranged.identityScopes)
-      await expect(signIn.adopt(client, elsewhere, null, never)).rejects.toMatchObject({
+      await expect(signIn.adopt(client, elsewhere, null, MAIL_ALONE, never)).rejects.toMatchObject({
         kind: 'scope_missing',
         reason: null,
       })
@@ -158,12 +186,12 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       const { signIn, client } = arranged
       const grant = await signIn.exchange(await beginSignIn(arranged), never)
       const printed = JSON.stringify(grant) + String(grant.accessToken)
-      await signIn.revoke(grant.refreshToken, never)
+      await arranged.end(grant.refreshToken)
       const failure: unknown = await signIn
-        .refresh(client, grant.refreshToken, never)
+        .refresh(client, grant.refreshToken, grant.scopes, never)
         .catch((error: unknown) => error)
       const text = `${printed}${JSON.stringify(failure)}${failure instanceof Error ? failure.message : ''}`
-      for (const secret of [grant.accessToken, grant.refreshToken, client.clientSecret])
+      for (const secret of [grant.accessToken, grant.refreshToken, secretOf(client)])
         expect(text).not.toContain(secret.reveal())
     })
   })

@@ -24,9 +24,13 @@ async function open(): Promise<SignInArrangement> {
   await server.reset()
   const calls = callsTo(server)
   const standIns = new Map(Object.entries(server.hosts).map(([host, origin]) => [host, new URL(origin)]))
+  const signIn = googleSignIn({ calls, standIns })
   return {
-    signIn: googleSignIn({ calls, standIns }),
-    client: { clientId: 'sandbox', clientSecret: new Secret('sandbox-secret') },
+    signIn,
+    client: {
+      clientId: 'sandbox',
+      credential: { type: 'secret', secret: new Secret('sandbox-secret') },
+    },
     redirectUri: 'http://127.0.0.1:8025/connect/callback/google',
     email: EMAIL,
     identityScopes: ['openid', 'email', 'profile'],
@@ -37,13 +41,14 @@ async function open(): Promise<SignInArrangement> {
       return new URL((await server.authorize(url, EMAIL, { scopes })).redirectUrl)
     },
     grantElsewhere: async scopes => new Secret((await server.grant(EMAIL, scopes)).refreshToken),
+    end: token => signIn.revoke(token, AbortSignal.timeout(20_000)),
     failOnce: async (at, how) =>
       void (await server.addFault({ ...FAULTS[how], host: HOST_OF[at], count: 1 })),
     [Symbol.asyncDispose]: () => calls[Symbol.asyncDispose](),
   }
 }
 
-describeSignIn(open)
+describeSignIn(open, { halves: { calendar: true, contacts: true }, takesNameless: true })
 
 test('asks for consent, offline access and nothing that was granted elsewhere, and binds the code to a verifier', () => {
   const { authorizeUrl } = googleSignIn({ calls: callsTo({ hosts: {} }), standIns: null })
@@ -92,7 +97,7 @@ describe('scopes', () => {
   })
 
   test('come from the app if it names some, and identify the user', () => {
-    expect(scopesFor(null, { calendar: false, contacts: true })).toEqual([
+    expect(scopesFor(null, { calendar: false, contacts: true, shared: false })).toEqual([
       'openid',
       'email',
       'profile',
@@ -100,12 +105,9 @@ describe('scopes', () => {
       `${API}gmail.settings.basic`,
       `${API}contacts`,
     ])
-    expect(scopesFor(['https://mail.google.com/', 'openid'], { calendar: true, contacts: true })).toEqual([
-      'openid',
-      'email',
-      'profile',
-      'https://mail.google.com/',
-    ])
+    expect(
+      scopesFor(['https://mail.google.com/', 'openid'], { calendar: true, contacts: true, shared: false }),
+    ).toEqual(['openid', 'email', 'profile', 'https://mail.google.com/'])
   })
 
   test('are read under their long names', () => {

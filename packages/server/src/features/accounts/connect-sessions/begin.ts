@@ -7,7 +7,7 @@ import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { requireRoomForGrant } from '../accounts/connect-with-grant.ts'
 import { effectiveSettings } from '../../../accounts/settings.ts'
 import { findAccount } from '../../../accounts/store.ts'
-import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+import { abilitiesOf, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import { openChosenApp } from '../oauth-apps/choose-app.ts'
 import type { OAuthClient } from '../../../accounts/apps/clients.ts'
 import { callbackUrl } from '../oauth-apps/present.ts'
@@ -131,18 +131,23 @@ async function requireRoom(
 async function prepare(parts: FlowParts, session: SessionRow, asked: string): Promise<Ready | ConnectError> {
   const { db, clients, signIns } = parts
   const provider = session.providers.find(one => one === asked)
-  const signIn = provider && signIns[provider]
-  if (!provider || !signIn) return 'provider_not_configured'
+  if (!provider || !signIns.offers(provider)) return 'provider_not_configured'
   const { accountId, isReconnect, tenantId } = session
   const account = isReconnect && accountId !== null ? await findAccount(db, tenantId, accountId) : null
   if (isReconnect && !account) return 'account_mismatch'
   const client = await openChosenApp({ clients, db }, provider, { ...session, account })
   if (typeof client === 'string') return client
+  const signIn = signIns.at(client)
+  if (!signIn) return 'provider_not_configured'
   const halves = await findHalves(parts, session, provider)
+  const has = abilitiesOf(signInAbilitiesOf(provider).makes)
   return {
     signIn,
     client,
-    scopes: signIn.scopesFor(client.scopes, halves),
+    scopes: signIn.scopesFor(client.scopes, {
+      ...halves,
+      shared: session.wantsShared && has.hasSharedMailboxes,
+    }),
     reauthEmail: account?.email ?? null,
   }
 }
