@@ -1,36 +1,52 @@
-/** A deployment of Microsoft 365 with hosts of its own. */
-export type Cloud = 'global' | 'gcc-high' | 'dod' | 'china'
+import type { Cloud } from '../sign-in.ts'
 
-/** The hosts of a cloud, and the functions in which it differs from the others. */
+/**
+ * One of Microsoft's clouds: its hosts, and what its Graph lacks. Code asks for an ability and never names a cloud.
+ *
+ * learn.microsoft.com/graph/deployments has the hosts. The abilities are those of each cloud's published schema, of
+ * which `csdl-extract.json` is an extract.
+ */
 export interface CloudRow {
   cloud: Cloud
-  /** Host of the sign-in. */
+  /** The host where users and apps sign in. */
   login: string
-  /** Host of Microsoft Graph. */
+  /** The host of Graph, and of the scopes. */
   graph: string
-  /** Hosts of upload sessions, which get no token. */
+  /** Hosts of upload sessions. Requests to them carry no token. */
   uploads: readonly string[]
-  /** The tenant of a sign-in for which none is known. */
+  /** Users that may sign in: of any kind (`common`), or of organizations alone. */
   tenant: 'common' | 'organizations'
   hasPersonalAccounts: boolean
   has: {
+    /** Uploading large attachments in parts. */
     uploadSessions: boolean
+    /** Deleting a message so that its user cannot restore it. */
     permanentDelete: boolean
+    /** Changes of the messages of a folder since an earlier answer. */
     messageDelta: boolean
+    /** Changes of the folders of a mailbox since an earlier answer. */
     folderDelta: boolean
+    /** The list of a mailbox's categories. */
     masterCategories: boolean
   }
 }
 
-const EVERYTHING = {
+const EVERYTHING: CloudRow['has'] = {
   uploadSessions: true,
   permanentDelete: true,
   messageDelta: true,
   folderDelta: true,
   masterCategories: true,
 }
+/** The two clouds of the government of the United States share a login host, and one schema. */
+const GOVERNMENT = {
+  login: 'login.microsoftonline.us',
+  uploads: [],
+  tenant: 'organizations',
+  hasPersonalAccounts: false,
+  has: { ...EVERYTHING, uploadSessions: false, permanentDelete: false },
+} as const
 
-/** The clouds (learn.microsoft.com/graph/deployments, read 2026-11-28). */
 export const CLOUDS: Readonly<Record<Cloud, CloudRow>> = {
   global: {
     cloud: 'global',
@@ -41,24 +57,8 @@ export const CLOUDS: Readonly<Record<Cloud, CloudRow>> = {
     hasPersonalAccounts: true,
     has: EVERYTHING,
   },
-  'gcc-high': {
-    cloud: 'gcc-high',
-    login: 'login.microsoftonline.us',
-    graph: 'graph.microsoft.us',
-    uploads: [],
-    tenant: 'organizations',
-    hasPersonalAccounts: false,
-    has: { ...EVERYTHING, uploadSessions: false, permanentDelete: false },
-  },
-  dod: {
-    cloud: 'dod',
-    login: 'login.microsoftonline.us',
-    graph: 'dod-graph.microsoft.us',
-    uploads: [],
-    tenant: 'organizations',
-    hasPersonalAccounts: false,
-    has: { ...EVERYTHING, uploadSessions: false, permanentDelete: false },
-  },
+  'gcc-high': { ...GOVERNMENT, cloud: 'gcc-high', graph: 'graph.microsoft.us' },
+  dod: { ...GOVERNMENT, cloud: 'dod', graph: 'dod-graph.microsoft.us' },
   china: {
     cloud: 'china',
     login: 'login.partner.microsoftonline.cn',
