@@ -20,7 +20,7 @@ const COMMON_NAME = Buffer.from('550403', 'hex')
 const VERSION_3 = Buffer.of(2)
 const [NOT_BEFORE, NOT_AFTER] = ['200101000000Z', '491231235959Z']
 
-/** A self-signed certificate (RFC 5280) of an RSA key, in PEM: the form in which Google publishes keys. */
+/** A self-signed certificate (RFC 5280) of an RSA key, in PEM: a form in which providers publish keys. */
 export function makeCertificate(name: string, publicKey: KeyObject, privateKey: KeyObject): string {
   const algorithm = der(TAG.sequence, der(TAG.objectId, SHA256_WITH_RSA), der(TAG.null))
   const subject = der(

@@ -1,4 +1,4 @@
-import { isAttachment, partBytes, partsOf, type Part } from './mime.ts'
+import { isAttachment, ownPartsOf, partBytes, type Part } from './mime.ts'
 
 const SNIPPET_CHARACTERS = 200
 const SOURCE_BYTES_MAX = 64 * 1024
@@ -9,17 +9,18 @@ export function snippetOf(raw: Buffer, root: Part): string {
   return escapeHtml(words.length > SNIPPET_CHARACTERS ? cutAtWord(words) : words)
 }
 
-/** The text that people read: the plain part, or the HTML part without its tags. */
-export function textOf(raw: Buffer, root: Part): string {
-  const texts = [...partsOf(root)].filter(part => part.parts.length === 0 && !isAttachment(part))
+/** The text that people read: the plain part, or the HTML part without its tags. Of long parts only the beginning is read. */
+export function textOf(raw: Buffer, root: Part, bytesMax = SOURCE_BYTES_MAX): string {
+  const texts = [...ownPartsOf(root)].filter(part => part.parts.length === 0 && !isAttachment(part))
   const chosen =
     texts.find(part => part.mimeType === 'text/plain') ?? texts.find(part => part.mimeType === 'text/html')
   if (!chosen) return ''
-  const text = partBytes(raw, chosen).subarray(0, SOURCE_BYTES_MAX).toString('utf8')
+  const text = partBytes(raw, chosen).subarray(0, bytesMax).toString('utf8')
   return chosen.mimeType === 'text/html' ? stripTags(text) : text
 }
 
-function stripTags(html: string): string {
+/** The text of HTML, without tags and with the common entities decoded. */
+export function stripTags(html: string): string {
   const text = html
     .replaceAll(/<(style|script|head|title)\b[^]*?<\/\1\s*>/gi, ' ')
     .replaceAll(/<[^>]*>/g, ' ')

@@ -1,4 +1,4 @@
-import type { Random } from '../../world/random.ts'
+import type { Random } from '../world/random.ts'
 import { sentence, type Person } from './words.ts'
 
 /** Headers of a seeded message. */

@@ -5,7 +5,7 @@ import { makeCertificate } from './certificate.ts'
 
 const KEY_BITS = 2048
 
-/** The keys with which Google signs ID tokens, of users and of pushes. */
+/** the keys with which a provider signs ID tokens and what it pushes. */
 export interface SigningKeys {
   /** Signs claims with the current key (RS256). */
   sign(claims: JWTPayload): Promise<string>
@@ -48,7 +48,7 @@ async function makeKey(): Promise<SigningKey> {
   return {
     keyId,
     jwk: { ...jwk, alg: 'RS256', use: 'sig', kid: keyId },
-    pem: makeCertificate('accounts.sandbox.test', publicKey, privateKey),
+    pem: makeCertificate('keys.sandbox.test', publicKey, privateKey),
     privateKey,
   }
 }

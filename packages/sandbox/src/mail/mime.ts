@@ -15,6 +15,8 @@ export interface Part {
   mimeType: string
   charset: string
   filename: string
+  /** Where its header block begins. */
+  start: number
   bodyStart: number
   bodyEnd: number
   parts: Part[]
@@ -59,6 +61,7 @@ function partAt(raw: Buffer, start: number, end: number, partId: string, bounds:
     mimeType: type.value || 'text/plain',
     charset: type.parameters.get('charset') ?? 'utf-8',
     filename: disposition.parameters.get('filename') ?? type.parameters.get('name') ?? '',
+    start,
     bodyStart,
     bodyEnd: end,
     parts: [],
@@ -118,4 +121,10 @@ export const isAttachment = (part: Part): boolean =>
 export function* partsOf(part: Part): Generator<Part> {
   yield part
   for (const child of part.parts) yield* partsOf(child)
+}
+
+/** Every part of the tree but those of attached messages, the root first. */
+export function* ownPartsOf(part: Part): Generator<Part> {
+  yield part
+  if (part.mimeType !== 'message/rfc822') for (const child of part.parts) yield* ownPartsOf(child)
 }
