@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto'
+import type { RemoteMailbox } from '../mail.ts'
+import type { AskOptions } from './api.ts'
+import type { FolderState } from './cursor.ts'
+import { askFolders, askRoles, toMailboxes } from './folders.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { statesSchema } from './resources.ts'
+import type { RecentMessage } from './seen-state.ts'
+
+/** The newest modifications that a look reads. If there were more since the last look, any folder may have changed. */
+const RECENT = 50
+const MARK_LENGTH = 12
+
+type Newest = Pick<RecentMessage, 'modifiedAt'> & Pick<FolderState, 'mark'>
+
+/**
+ * Looks at the whole mailbox: counts of all folders, and the messages that were modified last. Two calls, and one more
+ * for each folder that has children.
+ */
+export async function look(
+  connection: GraphConnection,
+  options: AskOptions,
+): Promise<{ mailboxes: RemoteMailbox[]; leftOut: number }> {
+  const { api, seen } = connection
+  seen.roles ??= await askRoles(api, options)
+  // In this order, so that a folder which is made in between is in the list.
+  const recent = await askRecent(connection, options)
+  const folders = await askFolders(api, options)
+  const ids = new Set(folders.map(({ id }) => id))
+  const newest = newestOf(recent)
+  const oldest = recent.at(-1)?.modifiedAt ?? null
+  const isCut = recent.length >= RECENT && seen.newestAt !== null && oldest !== null && oldest > seen.newestAt
+  const unlisted: Newest | null = isCut ? { modifiedAt: oldest, mark: null } : null
+  const states = new Map(
+    folders.map(({ id, totalItemCount = null, unreadItemCount = null }): [string, FolderState] => {
+      const { modifiedAt = null, mark = null } = seen.folders.get(id) ?? {}
+      const before = { modifiedAt, mark }
+      const now = newest.get(id) ?? unlisted
+      const last = now !== null && isModified(before, now) ? now : before
+      return [id, { total: totalItemCount, unread: unreadItemCount, ...last }]
+    }),
+  )
+  const isOther = states.size !== seen.folders.size || folders.some(({ id }) => !seen.folders.has(id))
+  seen.hasOtherFolders ||= seen.hasLooked && isOther
+  // A folder that was not asked for its changes was as it looked before.
+  for (const [id, state] of states)
+    if (!seen.compared.has(id)) seen.compared.set(id, seen.folders.get(id) ?? state)
+  seen.folders = states
+  seen.newestAt = recent[0]?.modifiedAt ?? seen.newestAt
+  seen.recent = recent.filter(({ folderId }) => ids.has(folderId))
+  seen.roots = new Set(
+    folders.flatMap(({ parentFolderId }) =>
+      parentFolderId && !ids.has(parentFolderId) ? [parentFolderId] : [],
+    ),
+  )
+  seen.hasLooked = true
+  for (const known of [seen.compared, seen.askedAt])
+    for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
+  return toMailboxes(folders, seen.roles, id => ({ ...states.get(id) }))
+}
+
+/** The messages that were modified last, newest first: one call. */
+export async function askRecent({ api }: GraphConnection, options: AskOptions): Promise<RecentMessage[]> {
+  const { value } = await api.ask(
+    {
+      path: 'messages',
+      query: {
+        $select: 'id,parentFolderId,receivedDateTime,lastModifiedDateTime',
+        $orderby: 'lastModifiedDateTime desc',
+        $top: RECENT,
+      },
+      schema: statesSchema,
+      accepts: [200],
+    },
+    options,
+  )
+  return value.value.flatMap(({ id, parentFolderId, receivedDateTime = null, lastModifiedDateTime }) =>
+    parentFolderId && lastModifiedDateTime
+      ? [{ id, folderId: parentFolderId, receivedAt: receivedDateTime, modifiedAt: lastModifiedDateTime }]
+      : [],
+  )
+}
+
+/** The newest modification in each folder. */
+export function newestOf(recent: readonly RecentMessage[]): Map<string, Newest> {
+  const newest = new Map<string, Newest>()
+  for (const [folderId, messages] of Map.groupBy(recent, message => message.folderId)) {
+    const modifiedAt = Math.max(...messages.map(message => message.modifiedAt))
+    const ids = messages.filter(message => message.modifiedAt === modifiedAt).map(({ id }) => id)
+    const mark = hash('sha256', ids.toSorted().join(' '), 'base64url').slice(0, MARK_LENGTH)
+    newest.set(folderId, { modifiedAt, mark })
+  }
+  return newest
+}
+
+export function isSameState(one: FolderState, other: FolderState): boolean {
+  return one.total === other.total && one.unread === other.unread && !isModified(one, other)
+}
+
+/** Whether the state shows a newer modification. A folder without one in sight shows none. */
+export function isModified(
+  before: Pick<FolderState, 'modifiedAt' | 'mark'>,
+  { modifiedAt, mark }: Pick<FolderState, 'modifiedAt' | 'mark'>,
+): boolean {
+  if (modifiedAt === null || modifiedAt < (before.modifiedAt ?? 0)) return false
+  return modifiedAt !== before.modifiedAt || mark !== before.mark
+}
