@@ -74,6 +74,7 @@ export async function writeDraft(
       internetMessageId,
       byteLength,
       open: () => form.open(),
+      split: form.split,
       flags: FLAGS,
       receivedAt: date,
       threadId,
