@@ -65,13 +65,15 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
   }
 
   return {
-    provider: 'google',
-    issuer: ISSUER,
+    place: { provider: 'google', cloud: null },
+    isIssuer: async iss => iss === ISSUER,
     scopesFor,
     readsMail,
+    sharesMailboxes: () => false,
     halvesOf,
 
     authorizeUrl: request => authorizeUrl(standIns?.get(HOSTS.pages) ?? new URL(ISSUER), request),
+    approvalUrl: () => null,
 
     async exchange({ client, redirectUri, code, codeVerifier, nonce, scopes }, signal) {
       const answer = await requestTokens(
@@ -92,16 +94,16 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
       return { ...tokensOf(answer), ...who, refreshToken }
     },
 
-    async adopt(client, refreshToken, scopesOfApp, signal) {
+    async adopt(client, refreshToken, scopesOfApp, asked, signal) {
       const answer = await requestTokens(calls, refreshForm(client, refreshToken.reveal()), signal)
       if (answer.scopes === null)
         throw new ProviderFailure('rejected', 'Google does not report what the refresh token allows.')
-      const scopes = scopesFor(scopesOfApp, { calendar: false, contacts: false })
+      const scopes = scopesFor(scopesOfApp, asked)
       const who = await identify(answer, { client, nonce: null, scopes, isDenied: false }, signal)
       return { ...tokensOf(answer), ...who, refreshToken: answer.refreshToken ?? refreshToken }
     },
 
-    refresh: async (client, refreshToken, signal) =>
+    refresh: async (client, refreshToken, _, signal) =>
       tokensOf(await requestTokens(calls, refreshForm(client, refreshToken.reveal()), signal)),
 
     revoke: (refreshToken, signal) => requestRevocation(calls, refreshToken, signal),
@@ -137,6 +139,10 @@ function refreshForm(client: SignInClient, refreshToken: string): Record<string,
   return { grant_type: 'refresh_token', refresh_token: refreshToken, ...credentials(client) }
 }
 
-function credentials({ clientId, clientSecret }: SignInClient): Record<string, string> {
-  return { client_id: clientId, client_secret: clientSecret.reveal() }
+function credentials({ clientId, credential }: SignInClient): Record<string, string> {
+  if (credential.type !== 'secret')
+    throw new ProviderFailure('misconfigured', 'Google takes no certificate of an OAuth app.', {
+      reason: 'invalid_client',
+    })
+  return { client_id: clientId, client_secret: credential.secret.reveal() }
 }
