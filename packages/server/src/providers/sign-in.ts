@@ -55,6 +55,7 @@ export interface AuthorizeRequest {
 export interface ApprovalRequest {
   clientId: string
   redirectUri: string
+  scopes: readonly string[]
   /** The domain of the user's address, by which the organization is known; null: that of the administrator. */
   domain: string | null
 }
@@ -123,8 +124,7 @@ export interface SignIn {
   exchange(exchange: CodeExchange, signal: AbortSignal): Promise<Grant>
   /**
    * Like `exchange`, for a refresh token that another program has obtained with the same OAuth app.
-   * @param asked permissions that the caller expects besides mail. Throws `scope_missing` for shared mailboxes without
-   *   theirs; the halves of the grant show which of the others are missing
+   * @param asked permissions to ask for besides mail; the grant shows which of them it has
    */
   adopt(
     client: SignInClient,

@@ -1,11 +1,13 @@
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderCalls } from '../http/provider-calls.ts'
-import type { AuthorizeRequest, Grant, SignIn, SignInClient, Tokens } from '../sign-in.ts'
+import type { AuthorizeRequest, Grant, SignIn, SignInClient } from '../sign-in.ts'
+import { presentableName } from '../oauth/presentable-name.ts'
+import { type TokenAnswer, tokensOf } from '../oauth/token-answer.ts'
 import { HOSTS } from './hosts.ts'
 import { IdTokens, ISSUER, type SignedInUser } from './id-token.ts'
-import { findAddress, findUser, presentableName } from './identify.ts'
+import { findAddress, findUser } from './identify.ts'
 import { grantsMail, halvesOf, OPENID, PROFILE, readsMail, scopesFor } from './scopes.ts'
-import { requestRevocation, requestTokens, type TokenAnswer } from './token-endpoint.ts'
+import { requestRevocation, requestTokens } from './token-endpoint.ts'
 
 export interface GoogleSignInOptions {
   calls: ProviderCalls
@@ -129,10 +131,6 @@ function authorizeUrl(origin: URL, request: AuthorizeRequest): string {
     ...(request.loginHint !== null && { login_hint: request.loginHint }),
   }).toString()
   return url.href
-}
-
-function tokensOf({ accessToken, expiresInSeconds, refreshToken }: TokenAnswer): Tokens {
-  return { accessToken, expiresInSeconds, refreshToken }
 }
 
 function refreshForm(client: SignInClient, refreshToken: string): Record<string, string> {
