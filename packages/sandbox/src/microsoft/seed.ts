@@ -36,6 +36,7 @@ export const SeedClientSchema = z
     delegatedPermissions: z.array(permission).optional(),
     applicationPermissions: z.array(permission).optional(),
     singleUseRefreshTokens: z.boolean().optional(),
+    singleUseAssertions: z.boolean().optional(),
   })
   .refine(({ audience, tenant }) => (audience === 'AzureADMyOrg') === (tenant !== undefined), {
     path: ['tenant'],

@@ -69,6 +69,8 @@ export interface PlayedProvider extends Mailboxes {
 /** An OAuth client as the control API shows it, with the provider's own fields. */
 export interface ShownClient {
   readonly clientId: string
+  /** Left out at a provider with one cloud only. */
+  readonly cloud?: string
   /** Null for a client that proves itself by a certificate. */
   readonly clientSecret: string | null
 }

@@ -4,6 +4,7 @@ import { type FolderChange, recordChange } from './change-log.ts'
 import type { Folder } from './folder.ts'
 import { changeKey, conversationId, immutableId, placeId } from './ids.ts'
 import { type Mailbox, nextChange, nextNumber } from './mailbox.ts'
+import { meetingClassOf } from './meeting-class.ts'
 import type { Attachment, Body, Message, MessageContent, MessageFields } from './message.ts'
 import { fieldsOfMime, readContent } from './content.ts'
 
@@ -12,7 +13,7 @@ type Writable = { -readonly [Name in keyof Message]: Message[Name] }
 
 export interface NewMessage {
   folder: Folder
-  /** The message as MIME. What `fields` does not give is read from it. */
+  /** The message as MIME, from which all is read that `fields` does not give. */
   raw: Buffer
   fields?: Partial<MessageFields>
   /** A body and attachments that MIME cannot carry as they are; by default those of `raw`. */
@@ -34,7 +35,13 @@ export function addMessage(
 ): Message {
   const now = mailbox.now()
   const headers = headersOf(raw)
-  const given = { ...defaultFields(now), ...fieldsOfMime(headers), ...fields }
+  const messageClass = meetingClassOf(raw)
+  const given = {
+    ...defaultFields(now),
+    ...fieldsOfMime(headers),
+    ...(messageClass !== null && { messageClass }),
+    ...fields,
+  }
   const number = nextNumber(mailbox)
   const message: Writable = {
     ...given,
@@ -57,6 +64,7 @@ export function addMessage(
   mailbox.byId.set(message.immutableId, message)
   indexInternetId(mailbox, message)
   insert(mailbox.ordered, message)
+  mailbox.byChange.add(message)
   enter(mailbox, message)
   log(mailbox, message, { kind: 'arrived', moved: false, isLogged: true })
   return message
@@ -108,6 +116,7 @@ export function copyMessage(mailbox: Mailbox, message: Message, folder: Folder):
 export function removeMessage(mailbox: Mailbox, message: Message): void {
   leave(mailbox, message)
   take(mailbox.ordered, message)
+  mailbox.byChange.delete(message)
   mailbox.byId.delete(message.immutableId)
   forgetInternetId(mailbox, message)
   log(mailbox, message, { kind: 'left', moved: false, isLogged: true })
@@ -179,6 +188,8 @@ function log(mailbox: Mailbox, message: Message, { kind, moved, isLogged, fields
 function touch(mailbox: Mailbox, message: Writable): void {
   message.changeKey = changeKey(nextNumber(mailbox))
   message.modifiedAt = mailbox.now()
+  mailbox.byChange.delete(message)
+  mailbox.byChange.add(message)
 }
 
 function enter(mailbox: Mailbox, message: Message): void {
