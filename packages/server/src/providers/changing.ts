@@ -20,6 +20,7 @@ import type {
   RemoteMessage,
   SourceCursor,
 } from './mail.ts'
+import type { SplitContent } from './sending.ts'
 
 /** The largest set of one call. */
 export const CHANGED_KEYS_MAX = 5000
@@ -117,6 +118,7 @@ export interface NewMessage {
   byteLength: number
   /** The bytes from the first, with lines that end with CRLF. Called at most once for each call. */
   open(): AsyncIterable<Uint8Array>
+  split?: SplitContent
   flags: RemoteFlags
   /** The time of receipt that the provider is to keep; null for the present. */
   receivedAt: Date | null

@@ -44,11 +44,50 @@ export interface OutgoingContent {
   hasUtf8Header: boolean
   /** The bytes from the first; called again for each attempt. If it fails, the message is certainly not accepted. */
   open(): AsyncIterable<Uint8Array>
+  split?: SplitContent
+}
+
+/**
+ * Takes a message apart for a provider that takes only small messages whole, and the largest files beside them: as few
+ * files as will do are left out, until the rest has at most so many bytes. Null if that is not possible: the text is too
+ * large, or the files are signed or encrypted with it.
+ */
+export type SplitContent = (restBytesMax: number) => Promise<ContentInParts | null>
+
+/** A message in parts, which are read one at a time. Disposing ends the reading of a part. */
+export interface ContentInParts extends AsyncDisposable {
+  /** The message without the parts. */
+  rest: { byteLength: number; open(): AsyncIterable<Uint8Array> }
+  /** The files that are left out, in the order of the message. They are read fastest in this order. */
+  parts: readonly OutgoingPart[]
+}
+
+/** A file of a message. */
+export interface OutgoingPart {
+  filename: string | null
+  /** `type/subtype`, for a text with its charset if it names one. */
+  contentType: string
+  /** Without angle brackets. */
+  contentId: string | null
+  isInline: boolean
+  /** Decoded. */
+  byteLength: number
+  /** The decoded bytes, from the first. */
+  open(): AsyncIterable<Uint8Array>
 }
 
 export interface OutgoingMessage {
   envelope: Envelope
   content: OutgoingContent
+  /** With angle brackets, as the content has it. */
+  internetMessageId: string
+  /** Value of its field `X-Waxwing-Outbox`. */
+  outboxId: string
+  /**
+   * Whether an earlier attempt may have left a copy that was prepared at the provider, and never sent. False: this is
+   * the first attempt.
+   */
+  mayBePrepared: boolean
   /** ENVID of delivery reports: visible ASCII, at most 100 characters. */
   envelopeId: string
   /** The provider's thread that it replies to, if the provider keeps threads. */

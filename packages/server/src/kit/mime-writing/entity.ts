@@ -20,6 +20,8 @@ export interface Entity {
   /** Whether it has bytes beyond ASCII. */
   is8Bit: boolean
   segments: Segment[]
+  /** Of a file in base64: its traits, and its decoded length; null: not known. Its segments are its header and its body. */
+  file?: FileTraits & { byteLength: number | null }
 }
 
 export function* textEntity(type: 'text/plain' | 'text/html', text: string): Steps<Entity> {
@@ -59,7 +61,13 @@ export function fileEntity(
     byteLength: byteLength === null ? null : base64Length(byteLength),
     open: () => encodeBase64(open()),
   }
-  return { type: traits.contentType, is8Bit: false, segments: [fileHeader(traits, 'base64'), body] }
+  const { contentType, filename, contentId, isInline } = traits
+  return {
+    type: contentType,
+    is8Bit: false,
+    segments: [fileHeader(traits, 'base64'), body],
+    file: { contentType, filename, contentId, isInline, byteLength },
+  }
 }
 
 /** A message within the message, whose lines are fit for sending as they are. */

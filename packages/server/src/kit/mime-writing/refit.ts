@@ -78,8 +78,8 @@ export async function surveyMessage(content: AsyncIterable<Uint8Array>): Promise
   return { unfit, beyondAscii, has8BitHeader: has8BitHeader ?? false, hasFixed8Bit, isHopeless }
 }
 
-/** Content in memory would otherwise keep the event loop to itself. */
-async function* slices(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+/** Content in slices that are examined at once. Content in memory would otherwise keep the event loop to itself. */
+export async function* slices(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   for await (const bytes of content) {
     for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
       yield asBuffer(bytes.subarray(at, at + SLICE_BYTES))

@@ -23,6 +23,17 @@ export interface WalkedPart {
   isSealed: boolean
   /** Whether it is part of a message within the message. */
   isAttached: boolean
+  /** The types of the multiparts around it, the outermost first. */
+  within: readonly string[]
+  /** Whether it is the first part of the multipart around it. */
+  isFirst: boolean
+}
+
+/** Where the line begins that the visitor is called for, in bytes of the message. */
+export interface LinePosition {
+  start: number
+  /** Bytes of the line break before it. */
+  breakBytes: number
 }
 
 /** Called with the lines of a message in their order. The bytes are good until the call returns. */
@@ -43,7 +54,7 @@ export class UnwalkableMessage extends Error {
 
 interface Walk {
   visitor: MessageVisitor
-  levels: Array<{ boundary: string; isSealed: boolean; isAttached: boolean }>
+  levels: Level[]
   /** The lines of the header that is being read; null within content. */
   header: Buffer[] | null
   headerBytes: number
@@ -54,9 +65,30 @@ interface Walk {
   /** Number of messages that were found within this one. */
   messages: number
   isLineStart: boolean
+  position: LinePosition
 }
 
-export function messageWalker(visitor: MessageVisitor): { push(bytes: Buffer): void; end(): void } {
+/** A multipart that is being walked through. */
+interface Level {
+  boundary: string
+  isSealed: boolean
+  isAttached: boolean
+  /** Its type, after those of the multiparts around it. */
+  types: readonly string[]
+  /** Delimiters of its parts that have come. */
+  parts: number
+}
+
+const END_BYTES: Record<LineEnd, number> = { crlf: 2, lf: 1, cr: 1, none: 0 }
+
+/** Walks through the bytes of a message that are pushed. `position` is that of the line of the current call. */
+export interface MessageWalker {
+  readonly position: Readonly<LinePosition>
+  push(bytes: Buffer): void
+  end(): void
+}
+
+export function messageWalker(visitor: MessageVisitor): MessageWalker {
   const walk: Walk = {
     visitor,
     levels: [],
@@ -68,16 +100,24 @@ export function messageWalker(visitor: MessageVisitor): { push(bytes: Buffer): v
     parts: 0,
     messages: 0,
     isLineStart: true,
+    position: { start: 0, breakBytes: 0 },
   }
   const lines = lineBreaker((line, end) => {
+    const { position } = walk
+    passLine(line, end)
+    position.start += line.length + END_BYTES[end]
+    position.breakBytes = END_BYTES[end]
+  })
+  function passLine(line: Buffer, end: LineEnd): void {
     const isStart = walk.isLineStart
     walk.isLineStart = end !== 'none'
     if (isStart && line[0] === DASH && line[1] === DASH && passDelimiter(walk, line, end)) return
     if (walk.header) addToHeader(walk, walk.header, line, end, isStart)
     else if (walk.part) visitor.body(walk.part, line, end)
     else visitor.other(line, end)
-  })
+  }
   return {
+    position: walk.position,
     push: lines.push,
     end() {
       lines.end()
@@ -98,6 +138,7 @@ function passDelimiter(walk: Walk, line: Buffer, end: LineEnd): boolean {
     if (!text.startsWith(boundary) || (!isOpening && !text.endsWith('--'))) continue
     if (walk.header) endHeader(walk, walk.header, false)
     walk.levels.length = isOpening ? level + 1 : level
+    if (isOpening) walk.levels[level]!.parts++
     walk.isSealed = walk.levels.at(-1)?.isSealed ?? false
     walk.isAttached = walk.levels.at(-1)?.isAttached ?? false
     walk.part = null
@@ -149,12 +190,16 @@ function endHeader(walk: Walk, lines: Buffer[], hasContent: boolean, end: LineEn
           isIdentity: isIdentity && !type.value.startsWith('message/'),
           isSealed: walk.isSealed,
           isAttached: walk.isAttached,
+          within: walk.levels.at(-1)?.types ?? [],
+          isFirst: walk.levels.at(-1)?.parts === 1,
         }
   walk.visitor.header(lines, walk.part)
   if (hasContent) walk.visitor.other(Buffer.alloc(0), end)
   if (isMultipart) {
     walk.isSealed ||= SEALED.has(type.value)
-    walk.levels.push({ boundary, isSealed: walk.isSealed, isAttached: walk.isAttached })
+    const types = [...(walk.levels.at(-1)?.types ?? []), type.value]
+    const { isSealed, isAttached } = walk
+    walk.levels.push({ boundary, isSealed, isAttached, types, parts: 0 })
   } else if (isMessage) {
     walk.messages++
     walk.isAttached = true

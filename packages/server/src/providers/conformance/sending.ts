@@ -40,6 +40,9 @@ export function outgoing(from: string, to: readonly string[], content: OutgoingC
   return {
     envelope: { from, to },
     content,
+    internetMessageId: '<entry-1@example.com>',
+    outboxId: 'entry-1',
+    mayBePrepared: false,
     envelopeId: 'entry-1',
     threadId: null,
     beforeHandOver: async () => {},

@@ -8,11 +8,20 @@ import { recordDocuments } from '../search/record.ts'
 import { recordThreads } from '../threads/record.ts'
 import { announceCreated, announceUpdated, type Changes } from './announce.ts'
 import { keyColumns, remoteIdsOf } from './location.ts'
-import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from './message-row.ts'
-import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
+import {
+  differingColumns,
+  fieldsOf,
+  type MessageRow,
+  rowColumns,
+  rowTypes,
+  toRow,
+  toState,
+} from './message-row.ts'
+import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld, rowOf } from './record-known.ts'
 import { countContents } from './record-content-version.ts'
 import { takeKeyedContents, takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
 import { linkingSends, noteAnswers } from './record-sends.ts'
+import { withoutOwnDrafts } from './own-drafts.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
 import type { MailAccount } from './rules.ts'
 
@@ -44,7 +53,7 @@ export async function recordArrivals(
     ...(await rewriteHeld(unit, account, [...known, ...replacing])),
   ])
   const replacedIds = replacing.map(({ held }) => held.id)
-  await countContents(unit, replacedIds)
+  await countContents(unit, [...replacedIds, ...known.filter(isEdited).map(({ held }) => held.id)])
   const added = account.hasMissing ? saved.others : created
   const ids = await insertMessages(unit, account, added, changes)
   if (account.isInitialized) {
@@ -77,7 +86,11 @@ async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonl
   return {
     fresh: [
       ...(await withoutNumbered(unit, account, numbered)),
-      ...others.filter(arrival => !heldOf(arrival)),
+      ...(await withoutOwnDrafts(
+        unit,
+        account,
+        others.filter(arrival => !heldOf(arrival)),
+      )),
     ],
     known: others.flatMap((arrival): Rewriting[] => {
       const row = heldOf(arrival)
@@ -91,6 +104,31 @@ async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonl
       return [{ held: row, next, location: { uid: null } }]
     }),
   }
+}
+
+/** The columns of content that a provider may change under the same lasting id, in a draft. */
+const CONTENT = [
+  'subject',
+  'to',
+  'cc',
+  'bcc',
+  'snippet',
+  'has_attachments',
+  'size',
+  'draft_generation',
+] as const
+
+/** Whether another client has changed the content of a draft in place. */
+function isEdited({ held, next }: Rewriting): boolean {
+  return (
+    next.is_draft &&
+    next.draft_key === null &&
+    differingColumns<Partial<MessageRow>>(pick(rowOf(held)), pick(next)).length > 0
+  )
+}
+
+function pick(row: MessageRow): Partial<MessageRow> {
+  return Object.fromEntries(CONTENT.map(column => [column, row[column]]))
 }
 
 function placeOf({ message: { key }, mailboxes }: AnyArrival): string {

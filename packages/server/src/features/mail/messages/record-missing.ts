@@ -150,7 +150,8 @@ export interface DraftsThere {
 
 /**
  * Deletes messages that the provider has deleted, and announces them as last indexed. A draft that has another content
- * by now, which was not read yet, is left: it is missing until that is read, or the draft is gone as well.
+ * by now, which was not read yet, is left: it is missing until that is read, or the draft is gone as well. So is a draft
+ * whose content the interface is replacing by another message.
  * @returns the keys of these contents
  */
 export async function recordDeleted(
@@ -160,7 +161,7 @@ export async function recordDeleted(
   { contents, areRead }: DraftsThere,
 ): Promise<string[]> {
   if (remoteIds.length === 0) return []
-  const { rows } = await sql<{ id: string; content: string | null }>`
+  const { rows } = await sql<{ id: string; content: string | null; is_changing: boolean }>`
     with unread as (
       select now.content, now.draft_key
       from unnest(${contents.map(({ key }) => String(key))}::text[], ${contents.map(({ draftKey }) => draftKey)}::text[])
@@ -169,16 +170,19 @@ export async function recordDeleted(
         select from quarantined_message as held where held.account_id = ${account.id} and held.remote_id = content
       )
     ), gone as (
-      select id, content from message left join unread using (draft_key)
+      select id, content, is_draft and draft_key is null and exists (
+          select from draft_change as change where change.message_id = message.id and held_until > clock_timestamp()
+        ) as is_changing
+      from message left join unread using (draft_key)
       where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
       order by id for update of message
     ), missed as (
       update message set missing_look = ${account.look} from gone
-      where message.id = gone.id and content is not null and missing_look is null
+      where message.id = gone.id and (content is not null or is_changing) and missing_look is null
     )
-    select id, content from gone
+    select id, content, is_changing from gone
   `.execute(unit.sql)
-  const deleted = rows.filter(({ content }) => content === null)
+  const deleted = rows.filter(({ content, is_changing }) => content === null && !is_changing)
   await recordDeletions(
     unit,
     account,

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
 import { announceUpdated } from './announce.ts'
+import { keyColumns } from './location.ts'
 import { recordDeletions } from './record-deletions.ts'
 import { toRow } from './message-row.ts'
 import type { AnyArrival } from './arrival.ts'
@@ -80,7 +81,7 @@ export async function takeMarkedContents(
   account: MailAccount,
   arrivals: readonly AnyArrival[],
 ): Promise<NewContents> {
-  const marked = arrivals.filter(({ message }) => message.draftMark !== null && isNumbered(message))
+  const marked = arrivals.filter(({ message }) => message.draftMark !== null && isReplacing(message))
   const held = await lockDrafts(unit, account, [
     ...new Set(marked.flatMap(({ message }) => message.draftMark?.draftId ?? [])),
   ])
@@ -91,7 +92,10 @@ export async function takeMarkedContents(
     const { message, mailboxes } = arrival
     const { draftId, generation } = message.draftMark!
     const rows = held.filter(
-      one => one.draft_id === draftId && mailboxes.some(({ id }) => one.mailbox_ids.includes(id)),
+      one =>
+        one.draft_id === draftId &&
+        one.draft_key === null &&
+        mailboxes.some(({ id }) => one.mailbox_ids.includes(id)),
     )
     const [row] = rows.toSorted(byGeneration)
     // A copy that another client made of it is a message of its own.
@@ -194,13 +198,21 @@ function isNumbered({ key }: AnyArrival['message']): boolean {
   return typeof key === 'number'
 }
 
+/**
+ * Whether a message with the mark of a draft may be another content of it. Under a lasting id the draft itself may have
+ * been sent, mark and all; and a provider that names its drafts changes them in place.
+ */
+function isReplacing(message: AnyArrival['message']): boolean {
+  return isNumbered(message) || (message.key !== null && message.isDraft && message.draftKey === null)
+}
+
 function replacing(
   account: MailAccount,
   { row, arrival }: { row: HeldMessage; arrival: AnyArrival },
 ): Rewriting {
   const { message, mailboxes } = arrival
-  const next = { ...toRow(account, message, mailboxes, row.thread_id), remote_id: null }
-  return { held: row, next, location: { uid: Number(message.key) } }
+  const next = toRow(account, message, mailboxes, message.threadId ?? row.thread_id)
+  return { held: row, next, location: { uid: keyColumns(message.key).uid } }
 }
 
 async function lockDrafts(

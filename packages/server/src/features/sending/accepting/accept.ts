@@ -13,8 +13,9 @@ import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composition } from '../compose/composition.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
-import { removeContent } from '../outbox/content.ts'
+import { openWritten, removeContent } from '../outbox/content.ts'
 import type { AccountSend, InsertedSend, WrittenSend } from './new-send.ts'
+import { requireFittingContent } from './fitting-content.ts'
 import { countInserted, insertSends } from './insert-sends.ts'
 import { enterLargeContents, type LargeContents } from './large-contents.ts'
 import type { ReachSendPoint } from '../outbox/points.ts'
@@ -95,6 +96,11 @@ export async function acceptSend(
   const isShared = content.piece !== null && also === undefined
   try {
     await services.reach('content_written', send.id)
+    await requireFittingContent(account, {
+      layout: composed.layout,
+      byteLength: content.bytes,
+      open: () => openWritten(context.db, content, target.sealingOf(content.id)),
+    })
     const entry = await context.change(
       async unit => {
         const row = inserted ?? (await insertAlone(unit, accepting, also))

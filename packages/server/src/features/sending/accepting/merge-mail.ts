@@ -103,6 +103,7 @@ async function prepareMerge(
   const placesOf = placesFinder(TRACKED_LENGTH_MAX, inSlices)
   return {
     id: newId(),
+    account,
     listId,
     templateId: template?.templateId ?? null,
     undoSendSeconds: body.undoSendSeconds ?? 0,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
+import type { AccountView } from '../../../accounts/row.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { composeWith, type ComposedInParts } from '../compose/compose.ts'
 import type { PlannedComposition } from '../compose/composition.ts'
@@ -10,6 +11,7 @@ import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { describe, newSend, refuseContent } from './accept.ts'
 import type { WrittenSend } from './new-send.ts'
+import { isWhole, requireFittingContent } from './fitting-content.ts'
 import { removeContent } from '../outbox/content.ts'
 import { type ContentTarget, writeContent, writeDown, writeTail } from './write-content.ts'
 import type { WrittenContent, WrittenTail } from './written-content.ts'
@@ -33,6 +35,7 @@ const LINKS_BYTES_MAX = 32 * 1024 * 1024
 /** Properties that all messages of a merge share. */
 export interface Merge {
   id: string
+  account: AccountView
   listId: string | null
   templateId: string | null
   undoSendSeconds: number
@@ -57,6 +60,8 @@ export type NewEntry = PlannedEntry & { outboxId: string }
 export class WrittenEntries {
   readonly sends: Array<WrittenSend & { index: number }> = []
   readonly #tails = new Map<string, WrittenTail>()
+  /** Kinds of ends that the provider takes. */
+  readonly #fitting = new Set<string>()
   readonly #merge: Merge
   readonly #target: ContentTarget
   #held: WrittenContent[] = []
@@ -137,6 +142,7 @@ export class WrittenEntries {
     const tracking = tracker.result()
     this.#countLinks(tracking)
     const written = await this.#writeContent(composed)
+    await this.#requireFitting(composed, written)
     const { id: mailMergeId, undoSendSeconds } = this.#merge
     const options = { sendAt, reference, undoSendSeconds }
     this.sends.push({
@@ -145,6 +151,17 @@ export class WrittenEntries {
       index,
       content: written,
     })
+  }
+
+  /** Refuses files that the provider would not take. Files whose places are not noted are the same in all messages. */
+  async #requireFitting({ layout, tail, open }: ComposedInParts, written: WrittenContent): Promise<void> {
+    const { account } = this.#merge
+    const byteLength = written.bytes + (written.tail?.bytes ?? 0)
+    if (isWhole(account, byteLength)) return
+    const key = tail?.of ?? 'none'
+    if (!layout.parts && this.#fitting.has(key)) return
+    await requireFittingContent(account, { layout, byteLength, open })
+    this.#fitting.add(key)
   }
 
   #countLinks({ links }: SendTracking): void {

@@ -12,6 +12,7 @@ import {
   textEntity,
 } from '../../../kit/mime-writing/entity.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
+import type { SeparablePart } from '../../../kit/mime-writing/survey-parts.ts'
 import type { AttachedFile } from './attached.ts'
 import { writeHeader } from './header.ts'
 import { type PreparedFiles, prepareFiles } from './prepare-files.ts'
@@ -75,8 +76,9 @@ export async function composeWith(
   const { header, layout: places } = writeHeader(cleanNames(composition))
   const head: Segment[] = [header, ...root.segments]
   const ranges = [...places.ranges, ...rangesOf(head, html?.forms ?? new Map())]
-  const layout = { ...places, ranges, is8Bit: root.is8Bit }
   const tail: Segment[] = [...root.tail, Buffer.from('\r\n')]
+  const parts = partsOf([...head, ...tail], files.entities)
+  const layout = { ...places, ranges, is8Bit: root.is8Bit, ...(parts && { parts }) }
   return {
     layout,
     byteLength: segmentsLength([...head, ...tail]),
@@ -182,4 +184,44 @@ function rangesOf(segments: readonly Segment[], forms: SegmentForms): FormRange[
     start = end
   }
   return ranges
+}
+
+/** A smaller message is handed over whole to every provider. */
+const SPLIT_BYTES_MIN = 1024 * 1024
+/** Each message of a merge has its layout, so that of more files none is noted. Reading the message finds them. */
+const NOTED_PARTS_MAX = 20
+
+/** The files of a large message. Null if there is none to be noted, or a length is not known. */
+function partsOf(segments: readonly Segment[], entities: readonly Entity[]): SeparablePart[] | null {
+  const bytes = segmentsLength(segments)
+  const files = new Map(entities.flatMap(({ file, segments: [header] }) => (file ? [[header, file]] : [])))
+  if (bytes === null || bytes < SPLIT_BYTES_MIN || files.size === 0 || files.size > NOTED_PARTS_MAX)
+    return null
+  const parts: SeparablePart[] = []
+  let start = 0
+  for (const [index, segment] of segments.entries()) {
+    const file = files.get(segment)
+    const separator = segments[index - 1]
+    const body = segments[index + 1]
+    if (file && separator && body) {
+      const bodyStart = start + lengthOf(segment)
+      const { byteLength, ...traits } = file
+      parts.push({
+        ...traits,
+        // As it is written, and as JSON can be kept.
+        filename: traits.filename?.toWellFormed() ?? null,
+        start: start - lengthOf(separator),
+        bodyStart,
+        end: bodyStart + lengthOf(body),
+        encoding: 'base64',
+        byteLength: byteLength ?? 0,
+      })
+    }
+    start += lengthOf(segment)
+  }
+  return parts
+}
+
+function lengthOf({ byteLength }: Segment): number {
+  return byteLength ?? 0
 }

@@ -4,8 +4,12 @@ import {
   surveyMessage,
   type RefitOptions,
 } from '../../../kit/mime-writing/refit.ts'
+import type { SeparablePart } from '../../../kit/mime-writing/survey-parts.ts'
 import { asBuffer } from '../../../kit/mime-writing/transfer.ts'
+import type { SplitContent } from '../../../providers/sending.ts'
+import { rangesLength, withoutRanges } from './cut-ranges.ts'
 import { MAIL_DATE_LENGTH, mailDate } from './rules.ts'
+import { splitContent } from './split-content.ts'
 
 /**
  * A message is stored once, and read in several forms: for servers with SMTPUTF8, for servers without it, and as the
@@ -30,6 +34,11 @@ export interface ContentLayout {
   ranges: FormRange[]
   /** Whether the body has bytes beyond ASCII. */
   is8Bit: boolean
+  /**
+   * The files of a large message that can be handed over beside it, in ascending order. Absent if the message is small,
+   * or has to be read to find them.
+   */
+  parts?: SeparablePart[]
 }
 
 export interface StoredContent {
@@ -42,6 +51,7 @@ export interface StoredContent {
 export interface ContentForm {
   byteLength: number
   open(): AsyncIterable<Buffer>
+  split: SplitContent
 }
 
 export interface WireForm extends ContentForm {
@@ -84,7 +94,14 @@ async function refitForm(
   const open = () => refitMessage(form.open(), survey, options)
   let byteLength = 0
   for await (const bytes of open()) byteLength += bytes.length
-  return { byteLength, open, is8Bit: staysBeyondAscii(survey, options) }
+  return {
+    ...withSplit({ byteLength, open }, null),
+    is8Bit: staysBeyondAscii(survey, options),
+  }
+}
+
+function withSplit(form: Omit<ContentForm, 'split'>, parts: readonly SeparablePart[] | null): ContentForm {
+  return { ...form, split: restBytesMax => splitContent(form, parts, restBytesMax) }
 }
 
 type FormKinds = ReadonlyArray<FormRange['of']>
@@ -92,19 +109,25 @@ type FormKinds = ReadonlyArray<FormRange['of']>
 function formOf(stored: StoredContent, date: Date, kinds: FormKinds): ContentForm {
   const { layout } = stored
   const skipped = layout.ranges.filter(({ of }) => !kinds.includes(of))
-  const skippedBytes = skipped.reduce((bytes, { start, end }) => bytes + end - start, 0)
-  return {
-    byteLength: stored.byteLength - skippedBytes,
+  const form = {
+    byteLength: stored.byteLength - rangesLength(skipped),
     async *open() {
       const value = Buffer.from(mailDate(date), 'latin1')
       let offset = 0
       for await (const piece of stored.open()) {
         const dated = replaceAt(asBuffer(piece), layout.dateAt - offset, value)
-        yield* without(dated, offset, skipped)
+        yield* withoutRanges(dated, offset, skipped)
         offset += piece.length
       }
     },
   }
+  return withSplit(form, layout.parts?.map(part => shifted(part, skipped)) ?? null)
+}
+
+/** A part by its position in the form, in which the bytes of other forms are missing before it. */
+function shifted(part: SeparablePart, skipped: readonly FormRange[]): SeparablePart {
+  const by = rangesLength(skipped.filter(({ end }) => end <= part.start))
+  return { ...part, start: part.start - by, bodyStart: part.bodyStart - by, end: part.end - by }
 }
 
 /** The piece with as much of the value as lies in it. */
@@ -113,15 +136,4 @@ function replaceAt(piece: Buffer, at: number, value: Buffer): Buffer {
   const replaced = Buffer.from(piece)
   value.copy(replaced, Math.max(0, at), Math.max(0, -at))
   return replaced
-}
-
-function* without(piece: Buffer, offset: number, skipped: readonly FormRange[]): Generator<Buffer> {
-  let from = 0
-  for (const { start, end } of skipped) {
-    if (end <= offset || start >= offset + piece.length) continue
-    const kept = piece.subarray(from, Math.max(from, start - offset))
-    if (kept.length > 0) yield kept
-    from = Math.min(piece.length, end - offset)
-  }
-  if (from < piece.length) yield piece.subarray(from)
 }

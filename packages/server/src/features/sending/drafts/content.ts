@@ -12,6 +12,7 @@ import { composeMessage } from '../compose/compose.ts'
 import type { Composition, PlannedComposition } from '../compose/composition.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
 import { contentTarget, refuseContent } from '../accepting/accept.ts'
+import { requireFittingForm } from '../accepting/fitting-content.ts'
 import { openWritten, removeContent } from '../outbox/content.ts'
 import { writeContent } from '../accepting/write-content.ts'
 import type { DraftServices } from './services.ts'
@@ -66,6 +67,7 @@ export async function writeDraft(
   try {
     const open = () => openWritten(context.db, written, sealingOf(written.id))
     const form = copyForm({ layout: composed.layout, byteLength: written.bytes, open }, date)
+    await requireFittingForm(account, form)
     const { hasAttachments } = composed
     const message = { ...(await summaryOf(form, date)), hasAttachments, draftMark: mark, draftKey: null }
     const read = await readForm(services.content.reader, account.tenant_id, form)
@@ -74,6 +76,7 @@ export async function writeDraft(
       internetMessageId,
       byteLength,
       open: () => form.open(),
+      split: form.split,
       flags: FLAGS,
       receivedAt: date,
       threadId,

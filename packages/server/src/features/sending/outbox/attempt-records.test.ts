@@ -34,6 +34,8 @@ async function startAttempt(db: Db, { id: accountId, tenantId }: SampleAccount) 
       attempts: 0,
       datedAt: new Date(),
       threadId: null,
+      internetMessageId: '<a@example.com>',
+      isTouched: false,
       listId: null,
       isReply: false,
     },

@@ -159,6 +159,9 @@ async function attempt(
     const outcome = await provider.send({
       envelope: { from, to },
       content: form,
+      internetMessageId: entry.internetMessageId,
+      outboxId: entry.id,
+      mayBePrepared: entry.isTouched,
       envelopeId: entry.id,
       threadId: entry.threadId,
       beforeHandOver,

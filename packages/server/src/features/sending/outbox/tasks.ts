@@ -205,11 +205,12 @@ async function fileCopy(
       signal.throwIfAborted()
       await recordFiling(db, task)
       await reach('copy_append', task.id)
-      const { byteLength, open } = copyForm(stored, task.datedAt)
+      const { byteLength, open, split } = copyForm(stored, task.datedAt)
       const { location } = await provider.addMessage(mailbox.key, {
         internetMessageId: task.internetMessageId,
         byteLength,
         open,
+        split,
         flags: { isRead: true, isFlagged: false, isDraft: false, categories: [] },
         receivedAt: task.datedAt,
         threadId: task.threadId,

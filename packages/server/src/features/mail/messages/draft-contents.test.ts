@@ -1,0 +1,228 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { ownAccount, passUntilCaughtUp } from '../../../../test/memory-account.ts'
+import { type LoggedMessage, LogServer, logMail } from '../../../../test/memory-log.ts'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { newId } from '../../../kit/ids.ts'
+import type { DraftMark } from '../../../providers/draft-mark.ts'
+import type { MailProvider, RemoteMessage, SourceStep } from '../../../providers/mail.ts'
+
+/* Drafts of a provider with lasting ids and without names for drafts, where new content is another message. */
+
+interface DraftTraits {
+  internetMessageId: string
+  draftMark?: DraftMark
+  isDraft?: boolean
+}
+
+/** An account with one message, in whose folder for drafts this and other clients write. */
+async function openDrafts() {
+  await using opened = new AsyncDisposableStack()
+  const { db } = opened.use(await openTestDatabase())
+  const server = new LogServer('folders')
+  const inbox = server.create('Inbox', 'inbox')
+  const drafts = server.create('Drafts', 'drafts')
+  const sent = server.create('Sent', 'sent')
+  server.deliver([inbox.key], 'hello', new Date(1.7e12))
+  const traits = new Map<string, DraftTraits>()
+  const owned = await ownAccount(db)
+  const sync = () => passUntilCaughtUp(db, owned, { connect: () => withTraits(logMail(server).mail, traits) })
+  await sync()
+  const resources = opened.move()
+  const accountId = owned.id
+  const write = (content: string, of: DraftTraits): LoggedMessage => {
+    const message = server.deliver([drafts.key], content, new Date(1.7e12 + traits.size * 1_000))
+    message.isDraft = true
+    traits.set(message.id, of)
+    return message
+  }
+  return {
+    db,
+    server,
+    drafts,
+    sent,
+    traits,
+    accountId,
+    sync,
+    write,
+    async index() {
+      const { rows } = await sql<{ id: string; subject: string; version: number }>`
+        select id, subject, content_version as version from message where account_id = ${accountId} and subject <> 'hello'
+        order by id
+      `.execute(db)
+      return rows
+    },
+    async events() {
+      const { rows } = await sql<{ type: string }>`
+        select type from event where account_id = ${accountId} and type like 'message.%' order by id
+      `.execute(db)
+      return rows.map(({ type }) => type)
+    },
+    async jobs() {
+      const { rows } = await sql<{ id: string }>`
+        select id::text from job where kind = 'settle_draft'
+      `.execute(db)
+      return rows.length
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+function withTraits(mail: MailProvider, traits: ReadonlyMap<string, DraftTraits>): MailProvider {
+  const told = (message: RemoteMessage): RemoteMessage => ({ ...message, ...traits.get(String(message.key)) })
+  const steps = async function* (given: AsyncIterable<SourceStep>): AsyncGenerator<SourceStep> {
+    for await (const step of given) {
+      if (step.type !== 'page') yield step
+      else
+        yield {
+          ...step,
+          steps: step.steps.map(one =>
+            one.type === 'arrived' ? { ...one, messages: one.messages.map(told) } : one,
+          ),
+        }
+    }
+  }
+  return {
+    ...mail,
+    compare: (source, options) => steps(mail.compare(source, options)),
+    arrivals: (source, options) => steps(mail.arrivals(source, options)),
+  }
+}
+
+const ours = (generation: number): DraftTraits => ({
+  internetMessageId: '<d1@example.com>',
+  draftMark: { draftId: 'd1', generation },
+})
+
+describe('a draft whose content becomes another message', () => {
+  test('keeps its id, and gets one message.updated', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    of.write('second', ours(2))
+    of.server.delete(first)
+    await of.sync()
+    expect(await of.index()).toEqual([{ id: before!.id, subject: 'second', version: before!.version + 1 }])
+    expect((await of.events()).slice(-2)).toEqual(['message.created', 'message.updated'])
+  })
+
+  test('is not taken back by an earlier content that is still there, which is removed later', async () => {
+    await using of = await openDrafts()
+    of.write('second', ours(2))
+    await of.sync()
+    const before = await of.index()
+    of.write('first', ours(1))
+    await of.sync()
+    expect(await of.index()).toEqual(before)
+    expect(await of.jobs()).toBe(1)
+  })
+
+  test('leaves copies of other clients alone', async () => {
+    await using of = await openDrafts()
+    of.write('draft', ours(1))
+    await of.sync()
+    of.write('copy', ours(1))
+    await of.sync()
+    expect((await of.index()).map(({ subject }) => subject)).toEqual(['draft', 'copy'])
+  })
+
+  test('is not taken over by the message that another client made of it and sent', async () => {
+    await using of = await openDrafts()
+    of.write('draft', ours(1))
+    await of.sync()
+    const message = of.server.deliver([of.sent.key], 'sent', new Date(1.7e12))
+    of.traits.set(message.id, ours(2))
+    await of.sync()
+    expect((await of.index()).map(({ subject }) => subject)).toEqual(['draft', 'sent'])
+  })
+
+  test('waits while it is being changed, although its former content is gone', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    const change = (seconds: number) =>
+      sql`
+      insert into draft_change (message_id, generation, held_until)
+      values (${before!.id}, 2, clock_timestamp() + make_interval(secs => ${seconds}))
+      on conflict (message_id) do update set held_until = excluded.held_until
+    `.execute(of.db)
+    await change(60)
+    of.server.delete(first)
+    await of.sync()
+    expect(await of.index()).toEqual([before])
+    of.write('second', ours(2))
+    await of.sync()
+    expect(await of.index()).toEqual([{ id: before!.id, subject: 'second', version: before!.version + 1 }])
+  })
+
+  test('is deleted once nobody changes it any more', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    await sql`
+      insert into draft_change (message_id, generation, held_until) values (${before!.id}, 2, clock_timestamp())
+    `.execute(of.db)
+    of.server.delete(first)
+    await of.sync()
+    expect(await of.index()).toEqual([])
+    expect((await of.events()).at(-1)).toBe('message.deleted')
+  })
+
+  test('has another ETag after another client changed it in place', async () => {
+    await using of = await openDrafts()
+    const message = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    message.content = 'changed'
+    of.server.touch(message)
+    await of.sync()
+    expect(await of.index()).toEqual([{ id: before!.id, subject: 'changed', version: before!.version + 1 }])
+    message.isRead = !message.isRead
+    of.server.touch(message)
+    await of.sync()
+    expect((await of.index())[0]!.version).toBe(before!.version + 1)
+  })
+})
+
+describe('the draft of a send', () => {
+  const own = { internetMessageId: '<send@example.com>' }
+  const queue = (of: Awaited<ReturnType<typeof openDrafts>>) =>
+    sql`
+      insert into sent_message (account_id, internet_message_id, outbox_id)
+      values (${of.accountId}, ${own.internetMessageId}, ${newId()})
+    `.execute(of.db)
+
+  test('never shows, and is an arrival once it is sent', async () => {
+    await using of = await openDrafts()
+    await queue(of)
+    const events = await of.events()
+    const message = of.write('letter', own)
+    await of.sync()
+    of.server.touch(message)
+    await of.sync()
+    expect(await of.index()).toEqual([])
+    expect(await of.events()).toEqual(events)
+    message.isDraft = false
+    of.server.place(message, [of.sent.key])
+    await of.sync()
+    expect((await of.index()).map(({ subject }) => subject)).toEqual(['letter'])
+    const { rows } = await sql<{ is_linked: boolean; is_draft: boolean }>`
+      select outbox_id is not null as is_linked, is_draft from message where subject = 'letter'
+    `.execute(of.db)
+    expect(rows).toEqual([{ is_linked: true, is_draft: false }])
+    expect(await of.events()).toEqual([...events, 'message.created'])
+  })
+
+  test('does not hide drafts of other Message-IDs, nor sent mail', async () => {
+    await using of = await openDrafts()
+    await queue(of)
+    of.write('other', { internetMessageId: '<other@example.com>' })
+    const copy = of.server.deliver([of.sent.key], 'copy', new Date(1.7e12))
+    of.traits.set(copy.id, own)
+    await of.sync()
+    expect((await of.index()).map(({ subject }) => subject).toSorted()).toEqual(['copy', 'other'])
+  })
+})
