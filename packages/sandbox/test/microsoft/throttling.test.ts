@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { EVA, FINN, useOffice } from './use-office.ts'
+import { DESK, EVA, FINN, useOffice } from './use-office.ts'
 
 const office = useOffice()
 
@@ -35,7 +35,18 @@ test('allows 10,000 calls in ten minutes by its own clock', async () => {
   const seconds = Number(refused.headers.get('retry-after'))
   expect(seconds).toBeGreaterThan(500)
   expect(seconds).toBeLessThanOrEqual(600)
+  // Each mailbox has calls of its own, and each app.
   expect((await read(FINN)).status).toBe(200)
+  expect((await office.ask(EVA, 'GET', `/v1.0/users/${DESK}/mailFolders/inbox`)).status).toBe(200)
+  const { data: other } = await office.control('POST', '/clients', {
+    provider: 'microsoft',
+    clientId: 'other',
+    clientSecret: 'x',
+  })
+  const grant = { user: EVA, clientId: other.clientId, scopes: ['Mail.ReadWrite'] }
+  const { data: granted } = await office.control('POST', '/grants', grant)
+  const authorization = `Bearer ${granted.accessToken}`
+  expect((await office.ask(EVA, 'GET', 'mailFolders/inbox', undefined, { authorization })).status).toBe(200)
   await office.control('POST', '/clock', { advanceSeconds: seconds })
   expect((await read()).status).toBe(200)
   const { data } = await office.control('PATCH', '/graph', {})

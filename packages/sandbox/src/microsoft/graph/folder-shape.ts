@@ -1,4 +1,4 @@
-import type { Folder } from '../mailbox/folder.ts'
+import type { Folder } from '../mailbox/message.ts'
 import { folderId } from '../mailbox/ids.ts'
 import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
 import { messagesIn } from './message-list.ts'
@@ -24,7 +24,13 @@ const NAMES = [
   'isHidden',
 ] as const
 const SEARCH_NAMES = ['isSupported', 'includeNestedFolders', 'sourceFolderIds', 'filterQuery'] as const
-const NAVIGATIONS = ['childFolders', 'messages', 'messageRules', 'singleValueExtendedProperties']
+const NAVIGATIONS = [
+  'childFolders',
+  'messages',
+  'messageRules',
+  'singleValueExtendedProperties',
+  'multiValueExtendedProperties',
+]
 
 export function folderViewOf(query: Query): FolderView {
   return {

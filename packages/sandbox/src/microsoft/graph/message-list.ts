@@ -1,6 +1,6 @@
-import { type Folder, foldersBelow } from '../mailbox/folder.ts'
+import { foldersBelow } from '../mailbox/folder.ts'
 import { findFolder, type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
-import type { Message } from '../mailbox/message.ts'
+import type { Folder, Message } from '../mailbox/message.ts'
 import { badRequest } from './errors.ts'
 import { isSortable, messageFilter, readerOf } from './message-filter.ts'
 import { inOrder, type Ordering, parseOrder, requireEfficient } from './odata/order.ts'

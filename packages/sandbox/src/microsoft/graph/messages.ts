@@ -1,6 +1,5 @@
 import { findFolder, findMessage } from '../mailbox/mailbox.ts'
-import type { Folder } from '../mailbox/folder.ts'
-import type { Message } from '../mailbox/message.ts'
+import type { Folder, Message } from '../mailbox/message.ts'
 import { itemNotFound, malformedId } from './errors.ts'
 import { messagesOf } from './message-list.ts'
 import { presentMessage, viewOf } from './message-shape.ts'
