@@ -171,6 +171,22 @@ describe('the pages', () => {
     expect((await used.signIn('finn@office.test', used.authorizeUrl())).get('code')).toBeTruthy()
   })
 
+  test('refuse scopes of the Graph of another cloud, once the user is known', async () => {
+    const scope = 'openid https://dod-graph.microsoft.us/Mail.ReadWrite'
+    const url = used.authorizeUrl({ scope }, { login: 'login.microsoftonline.us', tenant: 'organizations' })
+    const chooser = await page(url)
+    const answers = [
+      (await chooser.post({ user: 'hugo@agency.test' })).back,
+      (await chooser.post({ user: 'hugo@agency.test', answer: 'accept' })).back,
+      await used.signIn('hugo@agency.test', url),
+    ]
+    for (const back of answers) {
+      expect(back?.get('error')).toBe('invalid_resource')
+      expect(back?.get('error_description')).toMatch(/^AADSTS500011: .*dod-graph/)
+    }
+    expect((await used.signIn('ivy@base.test', url)).get('code')).toBeTruthy()
+  })
+
   test('answer in a fragment or by a form, if asked to', async () => {
     const url = used.authorizeUrl({ response_mode: 'fragment' })
     const { body } = await used.ask('POST', '/authorizations', { url, user: 'eva@office.test' })
