@@ -105,7 +105,7 @@ const isOutsideMime = (attachment: Attachment): boolean =>
   attachment.kind === 'reference' || (attachment.kind === 'item' && attachment.mime === null)
 
 /** New MIME of a message, whose other attachments stay. */
-function rewritten(message: Message, raw: Buffer): Pick<MessageChanges, 'raw' | 'content'> {
+export function rewritten(message: Message, raw: Buffer): Pick<MessageChanges, 'raw' | 'content'> {
   const kept = attachmentsOf(message).filter(isOutsideMime)
   if (kept.length === 0) return { raw }
   const { immutableId, createdAt } = message

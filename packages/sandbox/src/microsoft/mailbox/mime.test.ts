@@ -39,7 +39,8 @@ const item: NewAttachment = {
   kind: 'item',
   name: 'Größe',
   contentType: 'message/rfc822',
-  bytes: LETTERS[0] ?? Buffer.alloc(0),
+  // A page, so that it is not taken for the body of a message without one.
+  bytes: LETTERS.find(letter => letter.includes('text/html')) ?? Buffer.alloc(0),
 }
 
 /** What Graph reads of a message, without the ids of its attachments. */
