@@ -1,103 +1,107 @@
-import { expect, test } from 'vitest'
-import { useMicrosoft } from './use-microsoft.ts'
+import { expect, test, vi } from 'vitest'
+import { DESK, EVA, FINN, useOffice } from './use-office.ts'
 
-const used = useMicrosoft()
-const GRAPH = 'graph.microsoft.com'
-const EVA = 'eva@office.test'
-const SCOPES = ['Mail.ReadWrite', 'Mail.ReadWrite.Shared', 'Mail.Send']
+const office = useOffice()
 
-const tokenOf = async (user: string, clientId = 'sandbox'): Promise<string> =>
-  (await used.ask('POST', '/grants', { user, clientId, scopes: SCOPES })).body.accessToken
+const limit = (settings: object) => office.control('PATCH', '/graph', { limits: 'on', ...settings })
+const read = (user = EVA) => office.ask(user, 'GET', 'mailFolders/inbox')
+const THROTTLED = { status: 429, data: { error: { code: 'ApplicationThrottled' } } }
 
-const inbox = (token: string, of = 'me') => used.get(GRAPH, `/v1.0/${of}/mailFolders/inbox`, token)
+test('lets four calls of an app run at once in a mailbox, and refuses the fifth', async () => {
+  await office.token(EVA)
+  await office.token(FINN)
+  await limit({ callMilliseconds: 1_500 })
+  await office.control('DELETE', '/calls')
+  const running = [read(), read(), read(), read()]
+  await vi.waitUntil(
+    async () => (await office.control('GET', '/calls?path=/v1.0/me/*')).data.items.length === 4,
+    { timeout: 60_000, interval: 5 },
+  )
+  const refused = await read()
+  expect(refused).toMatchObject(THROTTLED)
+  expect(refused.data.error.message).toContain('MailboxConcurrency')
+  expect(refused.headers.get('retry-after')).toBe('1')
+  const other = read(FINN)
+  expect((await Promise.all([...running, other])).map(({ status }) => status)).toEqual(Array(5).fill(200))
+  await limit({ callMilliseconds: 0 })
+  expect((await read()).status).toBe(200)
+})
 
-/** As many calls at the same time. */
-const storm = (count: number, token: string) => Promise.all(Array.from({ length: count }, () => inbox(token)))
+test('allows 10,000 calls in ten minutes by its own clock', async () => {
+  await limit({ callsMax: 5 })
+  for (let call = 0; call < 5; call += 1) expect((await read()).status).toBe(200)
+  const refused = await read()
+  expect(refused).toMatchObject(THROTTLED)
+  const seconds = Number(refused.headers.get('retry-after'))
+  expect(seconds).toBeGreaterThan(500)
+  expect(seconds).toBeLessThanOrEqual(600)
+  // Each mailbox has calls of its own, and each app.
+  expect((await read(FINN)).status).toBe(200)
+  expect((await office.ask(EVA, 'GET', `/v1.0/users/${DESK}/mailFolders/inbox`)).status).toBe(200)
+  const { data: other } = await office.control('POST', '/clients', {
+    provider: 'microsoft',
+    clientId: 'other',
+    clientSecret: 'x',
+  })
+  const grant = { user: EVA, clientId: other.clientId, scopes: ['Mail.ReadWrite'] }
+  const { data: granted } = await office.control('POST', '/grants', grant)
+  const authorization = `Bearer ${granted.accessToken}`
+  expect((await office.ask(EVA, 'GET', 'mailFolders/inbox', undefined, { authorization })).status).toBe(200)
+  await office.control('POST', '/clock', { advanceSeconds: seconds })
+  expect((await read()).status).toBe(200)
+  const { data } = await office.control('PATCH', '/graph', {})
+  expect(data).toMatchObject({ callsMax: 5, windowSeconds: 600, concurrentMax: 4, sendsPerMinute: 30 })
+})
 
-test('an app has four calls at a mailbox at the same time, and is told when to come again', async () => {
-  await used.ask('PATCH', '/graph', { callMilliseconds: 300 })
-  const token = await tokenOf(EVA)
-  const answers = await storm(8, token)
-  const refused = answers.filter(({ status }) => status === 429)
-  expect([answers.filter(({ status }) => status === 200).length, refused.length]).toEqual([4, 4])
-  for (const { body, headers } of refused) {
-    expect(body.error).toMatchObject({
-      code: 'ApplicationThrottled',
-      message: expect.stringContaining('MailboxConcurrency'),
-    })
-    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+test('counts each part of a batch, and subscriptions, as calls', async () => {
+  await limit({ callsMax: 6 })
+  const requests = Array.from({ length: 5 }, (_, part) => ({
+    id: `${part}`,
+    method: 'GET',
+    url: '/me/mailFolders/inbox',
+  }))
+  const batch = async () => {
+    const { data } = await office.ask(EVA, 'POST', '/v1.0/$batch', { requests })
+    return data.responses.map(({ status }: { status: number }) => status).toSorted()
   }
-  expect((await inbox(token)).status).toBe(200)
+  expect(await batch()).toEqual([200, 200, 200, 200, 200])
+  expect((await office.ask(EVA, 'GET', '/v1.0/subscriptions')).status).toBe(200)
+  expect(await batch()).toEqual([429, 429, 429, 429, 429])
+  expect((await office.ask(EVA, 'GET', '/v1.0/subscriptions')).status).toBe(429)
 })
 
-test('a refusal does not say when to come again, if it is told not to', async () => {
-  await used.ask('PATCH', '/graph', { callMilliseconds: 300, retryAfter: 'missing' })
-  const refused = (await storm(6, await tokenOf(EVA))).filter(({ status }) => status === 429)
-  expect(refused.map(({ headers }) => headers.get('retry-after'))).toEqual([null, null])
+test('runs the parts of a batch four at a time, so that it refuses none of them itself', async () => {
+  await office.token(EVA)
+  await limit({ callMilliseconds: 50 })
+  const requests = Array.from({ length: 8 }, (_, part) => ({
+    id: `${part}`,
+    method: 'GET',
+    url: '/me/mailFolders/inbox',
+  }))
+  const { data } = await office.ask(EVA, 'POST', '/v1.0/$batch', { requests })
+  expect(data.responses.map(({ status }: { status: number }) => status)).toEqual(Array(8).fill(200))
+  const chained = requests.map((request, at) => ({
+    ...request,
+    ...(at > 0 && { dependsOn: [`${at - 1}`] }),
+  }))
+  await limit({ concurrentMax: 1, callMilliseconds: 0 })
+  const one = await office.ask(EVA, 'POST', '/v1.0/$batch', { requests: chained })
+  expect(one.data.responses.map(({ status }: { status: number }) => status)).toEqual(Array(8).fill(200))
 })
 
-test('an app has so many calls at a mailbox in ten minutes of the clock', async () => {
-  const { body: settings } = await used.ask('PATCH', '/graph', { callsMax: 3 })
-  expect(settings).toMatchObject({ windowSeconds: 600, concurrentMax: 4, sendsPerMinute: 30 })
-  const token = await tokenOf(EVA)
-  const statuses: number[] = []
-  for (let count = 0; count < 4; count += 1) statuses.push((await inbox(token)).status)
-  expect(statuses).toEqual([200, 200, 200, 429])
-
-  // Each mailbox has its own calls, and each app.
-  expect((await inbox(await tokenOf('finn@office.test'))).status).toBe(200)
-  expect((await inbox(token, 'users/desk@office.test')).status).toBe(200)
-  await used.ask('POST', '/clients', { provider: 'microsoft', clientId: 'other', clientSecret: 'x' })
-  expect((await inbox(await tokenOf(EVA, 'other'))).status).toBe(200)
-
-  const { headers } = await inbox(token)
-  const seconds = Number(headers.get('retry-after'))
-  expect(seconds).toBeGreaterThan(590)
-  await used.ask('POST', '/clock', { advanceSeconds: seconds })
-  expect((await inbox(await tokenOf(EVA))).status).toBe(200)
+test('says when to come again, or not', async () => {
+  await limit({ callsMax: 1, retryAfter: 'missing' })
+  await read()
+  const silent = await read()
+  expect(silent).toMatchObject(THROTTLED)
+  expect(silent.headers.get('retry-after')).toBeNull()
+  await limit({ retryAfter: 'mixed' })
+  const answers = []
+  for (let call = 0; call < 20; call += 1) answers.push((await read()).headers.has('retry-after'))
+  expect(new Set(answers)).toEqual(new Set([true, false]))
 })
 
-test('the default is 10,000 calls', async () => {
-  expect((await used.ask('PATCH', '/graph', {})).body).toMatchObject({
-    limits: 'on',
-    callsMax: 10_000,
-    retryAfter: 'given',
-  })
-})
-
-test('each part of a batch counts as a call', async () => {
-  await used.ask('PATCH', '/graph', { callsMax: 5 })
-  const token = await tokenOf(EVA)
-  const response = await fetch(`${used.origin(GRAPH)}/v1.0/$batch`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      requests: Array.from({ length: 7 }, (_, at) => ({
-        id: `${at}`,
-        method: 'GET',
-        url: '/me/mailFolders/inbox',
-        ...(at > 0 && { dependsOn: [] }),
-      })),
-    }),
-  })
-  const { responses } = (await response.json()) as { responses: { status: number }[] }
-  const statuses = responses.map(({ status }) => status).toSorted((a, b) => a - b)
-  expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
-  const calls = (await used.ask('GET', `/calls?host=${GRAPH}`)).body.items
-  expect(calls.filter(({ partOf }: { partOf: number | null }) => partOf !== null)).toHaveLength(7)
-})
-
-test('a fault strikes Graph and the sign-in in their own words', async () => {
-  const token = await tokenOf(EVA)
-  await used.ask('POST', '/faults', { does: 'rate_limit', host: GRAPH, count: 1, retryAfterSeconds: 7 })
-  const throttled = await inbox(token)
-  expect([throttled.status, throttled.headers.get('retry-after')]).toEqual([429, '7'])
-  await used.ask('POST', '/faults', { does: 'unauthorized', host: GRAPH, count: 1 })
-  expect((await inbox(token)).body.error.code).toBe('InvalidAuthenticationToken')
-  await used.ask('POST', '/faults', { does: 'error', host: GRAPH, count: 1 })
-  expect(await inbox(token)).toMatchObject({ status: 503, body: { error: { code: 'ServiceUnavailable' } } })
-  await used.ask('POST', '/faults', { does: 'error', host: 'login.microsoftonline.com', count: 1 })
-  const { status, body } = await used.token({ grant_type: 'refresh_token' })
-  expect([status, body.error, body.error_codes]).toEqual([503, 'temporarily_unavailable', [90_033]])
-  expect((await inbox(token)).status).toBe(200)
+test('refuses settings that it does not know', async () => {
+  for (const settings of [{ limits: 'some' }, { callsMax: 0 }, { unknown: 1 }])
+    expect((await office.control('PATCH', '/graph', settings)).status).toBe(422)
 })

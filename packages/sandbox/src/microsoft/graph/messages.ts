@@ -70,12 +70,13 @@ export function requireFolder(
 }
 
 /** Finds the message of a call, which has to be in the folder of the path if there is one. */
-export function requireMessage({ mailbox, params }: MethodCall): Message {
+export function requireMessage({ mailbox, params, graph }: MethodCall): Message {
   const id = params['message']
   const message = findMessage(mailbox, id ?? '')
   if (!message) throw isIdForm(id) ? itemNotFound() : malformedId()
   const folder = params['folder'] === undefined ? null : requireFolder({ mailbox }, params['folder'])
   if (folder && folder !== message.folder) throw itemNotFound()
+  if (graph.writing.absences.read(message)) throw itemNotFound()
   return message
 }
 
