@@ -109,6 +109,7 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: CloudKeys): 
       ground.grants.changePassword(user)
       watching.changePassword(user)
     },
+    suspend: watching.changePassword,
     close() {
       watching.close()
       mail.close()
