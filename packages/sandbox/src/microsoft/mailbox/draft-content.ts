@@ -52,7 +52,7 @@ export function addAttachment(
   const pieces = takeApart(message.raw)
   const piece = writeAttachment(attachment)
   const { attached } = pieces
-  // What stands beside the text comes before what stands below it.
+  // Attachments beside the text come before those below it.
   const at = piece.isBeside ? attached.filter(({ isBeside }) => isBeside).length : attached.length
   const nth = attached.slice(0, at).reduce((sum, one) => sum + one.attachments, pieces.attachmentsWithin)
   const raw = putTogether({ ...pieces, attached: attached.toSpliced(at, 0, piece) }, boundary)

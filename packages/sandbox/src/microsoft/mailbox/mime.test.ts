@@ -43,7 +43,7 @@ const item: NewAttachment = {
   bytes: LETTERS.find(letter => letter.includes('text/html')) ?? Buffer.alloc(0),
 }
 
-/** What Graph reads of a message, without the ids of its attachments. */
+/** A message as Graph reads it, without the ids of its attachments. */
 function read(raw: Buffer) {
   const headers = headersOf(raw)
   const { attachments, hasAttachments: _, ...content } = readContent({ raw, immutableId: 'x', createdAt: 0 })

@@ -24,7 +24,7 @@ const RECIPIENTS_MAX = 500
 /** A message larger than this is not sent: the default of organizations. */
 const MESSAGE_BYTES_MAX = 36_700_160
 
-/** What is to be sent: a draft, or a message that is in no folder yet. */
+/** A message to send: a draft, or one that is in no folder yet. */
 export interface Submission {
   readonly raw: Buffer
   readonly draft: Message | null
