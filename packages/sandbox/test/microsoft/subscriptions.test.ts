@@ -92,7 +92,7 @@ const arrived = (count: number, path = '/notices') =>
     { timeout: 60_000, interval: 5 },
   )
 
-test('tells what happens to messages of every folder, by the ids that last', async () => {
+test('sends notices of messages of every folder, by the ids that last', async () => {
   const made = await subscribe()
   expect(made).toMatchObject({
     status: 201,
@@ -114,7 +114,7 @@ test('tells what happens to messages of every folder, by the ids that last', asy
   expect(came[0]?.resource).toBe(`Users/${data.id}/Messages/${id}`)
 })
 
-test('tells of one folder, where a move is a deletion and an arrival', async () => {
+test('sends notices of one folder, where a move is a deletion and an arrival', async () => {
   await subscribe({ resource: "me/mailFolders('inbox')/messages", changeType: 'created,deleted' })
   const id = await deliver()
   await office.ask(EVA, 'PATCH', `messages/${id}`, { isRead: true })
@@ -138,7 +138,7 @@ test('names the ids of clients without the preference, which change', async () =
   expect(there?.resourceData?.id).not.toBe(created?.resourceData?.id)
 })
 
-test('tells of drafts and of sent copies, too', async () => {
+test('sends notices of drafts and of sent copies, too', async () => {
   await subscribe({ changeType: 'created' })
   await office.ask(EVA, 'POST', 'messages', mimeOf({ To: FINN, Subject: 'D' }), TEXT)
   await office.ask(EVA, 'POST', 'sendMail', { message: { subject: 'S', toRecipients: [to(ADA)] } })
@@ -203,7 +203,7 @@ test('renews and deletes a subscription, which expires otherwise', async () => {
   })
 })
 
-test('tells lifecycle events, and does them', async () => {
+test('sends lifecycle events, and carries them out', async () => {
   const { data } = await subscribe()
   const event = (name: string) => office.control('POST', '/subscriptions/events', { event: name, user: EVA })
   await event('reauthorizationRequired')
@@ -240,7 +240,7 @@ test.each([{ passwordChanged: true }, { suspended: true }])(
   },
 )
 
-test('loses, doubles and retries notices, as it is told', async () => {
+test('loses, doubles and retries notices as it is set to', async () => {
   await subscribe()
   const settings = (body: object) => office.control('PATCH', '/pushes', { provider: 'microsoft', ...body })
   await settings({ drop: 1, missed: true })
@@ -258,7 +258,7 @@ test('loses, doubles and retries notices, as it is told', async () => {
   await vi.waitUntil(() => requests >= 7, { timeout: 60_000 })
 })
 
-test('finds nothing by id right after a notice, for as long as it is told', async () => {
+test('finds nothing by id right after a notice, for as long as it is set to', async () => {
   await office.control('PATCH', '/graph', { notFoundAfterNotice: 2 })
   await subscribe()
   const id = await deliver()

@@ -89,7 +89,7 @@ test('runs the parts of a batch four at a time, so that it refuses none of them 
   expect(one.data.responses.map(({ status }: { status: number }) => status)).toEqual(Array(8).fill(200))
 })
 
-test('says when to come again, or not', async () => {
+test('sends Retry-After always, never or at random', async () => {
   await limit({ callsMax: 1, retryAfter: 'missing' })
   await read()
   const silent = await read()

@@ -1,12 +1,11 @@
 import { findFolder, findMessage } from '../mailbox/mailbox.ts'
 import type { Folder, Message } from '../mailbox/message.ts'
-import { itemNotFound, malformedId } from './errors.ts'
+import { badRequest, itemNotFound, malformedId } from './errors.ts'
 import { messagesOf } from './message-list.ts'
 import { presentMessage, viewOf } from './message-shape.ts'
 import { type GraphAnswer, type GraphMethod, type MethodCall, ok, READ } from './method.ts'
 import { contextOf, linkWith, pageOf } from './odata/paging.ts'
 import type { Option } from './odata/query.ts'
-import { badRequest } from './errors.ts'
 
 const LIST_OPTIONS: readonly Option[] = [
   'select',

@@ -47,7 +47,7 @@ export interface Notifier {
   readonly settings: Readonly<NoticeSettings>
   /** Sends a notice of each change in a mailbox from now on to the subscriptions that cover it. */
   watch(mailbox: Mailbox): void
-  /** Tells the owners of subscriptions what happened to them, and does it. */
+  /** Sends a lifecycle event to the owners of subscriptions, and carries it out: pauses or removes them. */
   tell(subscriptions: readonly Subscription[], event: LifecycleEvent): void
   /** Whether the endpoint of a new subscription answers as it has to. */
   validate(url: string): Promise<boolean>
@@ -121,7 +121,7 @@ export function openNotifier(store: SubscriptionStore, ground: NoticeGround): No
 }
 
 /**
- * What a change is to a subscription; null: nothing. A message that is moved leaves one folder and comes into another.
+ * Type of a change for a subscription; null: it is sent no notice. A message that is moved leaves one folder and comes into another.
  * To a subscription to the whole mailbox it changes only, if it keeps its id.
  */
 function changeTypeOf(

@@ -6,7 +6,7 @@ import { type Absences, openAbsences } from './absences.ts'
 import { openThrottle, type Throttle, DEFAULT_THROTTLE, ThrottleSchema } from './throttle.ts'
 import { openUploadSessions, type UploadSessions } from './upload-store.ts'
 
-/** What `PATCH /graph` of the control API changes of writes, sends and limits. */
+/** Settings of writes, sends and limits, which `PATCH /graph` of the control API changes. */
 export const WritingSettingsSchema = z.strictObject({
   ...ThrottleSchema.shape,
   /** Seconds by the sandbox's clock before the copy of a sent message is in Sent Items. */
