@@ -6,6 +6,9 @@ import type {
   MailSearchFolder,
   Message,
   OutlookCategory,
+  ReferenceAttachment,
+  Subscription,
+  UploadSession,
 } from '@microsoft/microsoft-graph-types'
 
 /** The answers of the API, in the types that Microsoft publishes. */
@@ -16,5 +19,8 @@ export interface Answers {
   itemAttachment: ItemAttachment
   folder: MailFolder
   message: Message
+  referenceAttachment: ReferenceAttachment
   searchFolder: MailSearchFolder
+  subscription: Subscription
+  uploadSession: UploadSession
 }

@@ -16,7 +16,7 @@ import type { GraphParts } from './parts.ts'
 import { serveMail } from './serve.ts'
 import { DEFAULT_GRAPH_SETTINGS, type GraphSettings, GraphSettingsSchema } from './settings.ts'
 import { uploadHost } from './upload-sessions.ts'
-import { openWriting, type WritingSettings, WritingSettingsSchema } from './writing.ts'
+import { openWriting, type Writing, type WritingSettings, WritingSettingsSchema } from './writing.ts'
 
 /** The mail of all users of Microsoft as Exchange keeps it and Graph serves it. */
 export interface GraphMail {
@@ -31,6 +31,7 @@ export interface GraphMail {
   expire(input: Pick<ExpireInput, 'user' | 'at'>): void
   /** Changes how the API behaves; returns the settings. Throws `InvalidInput` for settings that are wrong. */
   configure(settings: unknown): GraphSettings & WritingSettings
+  readonly writing: Writing
   /** Answers the host of the upload sessions of a cloud. */
   uploadHost(cloud: Cloud): HostApp
   close(): void
@@ -49,6 +50,7 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
   const parts: GraphParts = { settings, writing, clock, random, post, mailboxOf }
   return {
     mailboxOf,
+    writing,
     addUser(user, messages) {
       const mailbox = newMailbox(user.email, user.name, clock.now)
       const at = clock.now()

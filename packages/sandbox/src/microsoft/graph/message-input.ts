@@ -29,7 +29,7 @@ const FIELDS: Readonly<Record<string, Read>> = {
   ccRecipients: recipients,
   bccRecipients: recipients,
   replyTo: recipients,
-  internetMessageId: text,
+  internetMessageId: (value, name) => text(value, name).replaceAll(/\s+/g, ''),
   importance: (value, name) => word(value, name, IMPORTANCES),
   isRead: boolean,
   flag,

@@ -94,7 +94,7 @@ function recipientsOf(
   }
 }
 
-/** What names the answered message; null if it has no Message-ID. */
+/** Ids that name the answered message; null if it has no Message-ID. */
 function answersOf({ raw, internetMessageId }: Message): { inReplyTo: string; references: string[] } | null {
   if (internetMessageId === '') return null
   const headers = headersOf(raw)

@@ -30,7 +30,7 @@ export interface Subscription {
 /** Subscriptions that a mailbox may have over all apps. */
 const SUBSCRIPTIONS_MAX = 1_000
 
-/** The subscriptions of all apps. What has expired is not found. */
+/** The subscriptions of all apps, without those that have expired. */
 export interface SubscriptionStore {
   /** Returns null if the mailbox has as many as it may. */
   add(made: Omit<Subscription, 'id' | 'isPaused'>): Subscription | null

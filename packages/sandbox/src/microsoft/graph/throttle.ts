@@ -34,7 +34,7 @@ export const DEFAULT_THROTTLE: ThrottleSettings = {
 /** A call that was refused for coming too often. */
 export interface Throttled {
   readonly message: string
-  /** Null: the answer does not say. */
+  /** Null: the answer has no `Retry-After`. */
   readonly retryAfterSeconds: number | null
 }
 
@@ -66,7 +66,7 @@ export async function runThrottled<T>(
   }
 }
 
-/** What the calls of apps to mailboxes have used of the limits. */
+/** Counts of the calls of apps to mailboxes, and the limits that they are held to. */
 export interface Throttle {
   /** Counts a call, and gives it a place among those at the same time. The function that comes back leaves the place. */
   enter(app: string, mailbox: string): Throttled | (() => void)

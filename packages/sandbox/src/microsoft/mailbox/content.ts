@@ -1,6 +1,6 @@
 import { type Header, headerOf, parseParameters } from '../../mail/headers.ts'
 import { headersOf } from '../../mail/message-headers.ts'
-import { isAttachment, parseMessage, type Part, partBytes, partsOf } from '../../mail/mime.ts'
+import { isAttachment, ownPartsOf, parseMessage, type Part, partBytes } from '../../mail/mime.ts'
 import { textOf } from '../../mail/snippet.ts'
 import { attachmentId } from './ids.ts'
 import type { Attachment, Body, Message, MessageContent, MessageFields } from './message.ts'
@@ -66,7 +66,7 @@ export const previewOf = (text: string): string =>
 
 /** Graph shows the HTML part of a message if there is one. */
 function bodyOf(raw: Buffer, root: Part): Body {
-  const texts = [...partsOf(root)].filter(part => part.parts.length === 0 && !isAttachment(part))
+  const texts = [...ownPartsOf(root)].filter(part => part.parts.length === 0 && !isAttachment(part))
   const html = texts.find(part => part.mimeType === 'text/html')
   if (html) return { contentType: 'html', content: textIn(raw, html) }
   const plain = texts.find(part => part.mimeType === 'text/plain')

@@ -52,7 +52,7 @@ export function addAttachment(
   const pieces = takeApart(message.raw)
   const piece = writeAttachment(attachment)
   const { attached } = pieces
-  // What stands beside the text comes before what stands below it.
+  // Attachments beside the text come before those below it.
   const at = piece.isBeside ? attached.filter(({ isBeside }) => isBeside).length : attached.length
   const nth = attached.slice(0, at).reduce((sum, one) => sum + one.attachments, pieces.attachmentsWithin)
   const raw = putTogether({ ...pieces, attached: attached.toSpliced(at, 0, piece) }, boundary)
@@ -105,7 +105,7 @@ const isOutsideMime = (attachment: Attachment): boolean =>
   attachment.kind === 'reference' || (attachment.kind === 'item' && attachment.mime === null)
 
 /** New MIME of a message, whose other attachments stay. */
-function rewritten(message: Message, raw: Buffer): Pick<MessageChanges, 'raw' | 'content'> {
+export function rewritten(message: Message, raw: Buffer): Pick<MessageChanges, 'raw' | 'content'> {
   const kept = attachmentsOf(message).filter(isOutsideMime)
   if (kept.length === 0) return { raw }
   const { immutableId, createdAt } = message

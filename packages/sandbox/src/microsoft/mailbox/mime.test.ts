@@ -39,10 +39,11 @@ const item: NewAttachment = {
   kind: 'item',
   name: 'Größe',
   contentType: 'message/rfc822',
-  bytes: LETTERS[0] ?? Buffer.alloc(0),
+  // A page, so that it is not taken for the body of a message without one.
+  bytes: LETTERS.find(letter => letter.includes('text/html')) ?? Buffer.alloc(0),
 }
 
-/** What Graph reads of a message, without the ids of its attachments. */
+/** A message as Graph reads it, without the ids of its attachments. */
 function read(raw: Buffer) {
   const headers = headersOf(raw)
   const { attachments, hasAttachments: _, ...content } = readContent({ raw, immutableId: 'x', createdAt: 0 })

@@ -8,7 +8,14 @@ import { refuseThrottled } from '../graph/throttle.ts'
 import { isDelegate } from '../graph/writing.ts'
 import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
 import type { Message, MessageFields } from '../mailbox/message.ts'
-import { addMessage, changeMessage, moveMessage, removeMessage } from '../mailbox/messages.ts'
+import { rewritten } from '../mailbox/draft-content.ts'
+import {
+  addMessage,
+  changeMessage,
+  type MessageChanges,
+  moveMessage,
+  removeMessage,
+} from '../mailbox/messages.ts'
 import { newMessageId } from './message-id.ts'
 import { writeNdr } from './ndr.ts'
 
@@ -17,7 +24,7 @@ const RECIPIENTS_MAX = 500
 /** A message larger than this is not sent: the default of organizations. */
 const MESSAGE_BYTES_MAX = 36_700_160
 
-/** What is to be sent: a draft, or a message that is in no folder yet. */
+/** A message to send: a draft, or one that is in no folder yet. */
 export interface Submission {
   readonly raw: Buffer
   readonly draft: Message | null
@@ -109,7 +116,7 @@ function fileCopy(call: MethodCall, { draft, fields, isSaved }: Submission, sent
   const copy = { isDraft: false, isRead: true, sentAt: now, receivedAt: now }
   const isElsewhere = isDelegate(call) && settings.copyIn === 'delegate'
   if (draft && isSaved && !isElsewhere)
-    return sendDraft(mailbox, draft, { raw: sent, ...copy }, work =>
+    return sendDraft(mailbox, draft, { ...rewritten(draft, sent), ...copy }, work =>
       lateCopies.after(settings.lateCopySeconds, work),
     )
   if (draft) removeMessage(mailbox, draft)
@@ -128,7 +135,7 @@ function fileCopy(call: MethodCall, { draft, fields, isSaved }: Submission, sent
 function sendDraft(
   mailbox: Mailbox,
   draft: Message,
-  changes: Partial<MessageFields> & { raw: Buffer },
+  changes: MessageChanges,
   later: (work: () => void) => void,
 ): void {
   const arrive = () => {

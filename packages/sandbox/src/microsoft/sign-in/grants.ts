@@ -42,7 +42,7 @@ export interface AccessToken {
   readonly expiresAt: number
 }
 
-/** What was allowed, and the tokens that stand on it. */
+/** Permissions that were allowed, and the tokens that stand on them. */
 export interface Grants {
   /** Permissions that the user, or an administrator for all users of the tenant, allowed a client. */
   allowed(user: User, tenant: Tenant, client: Client): string[]
