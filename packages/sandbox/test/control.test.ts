@@ -136,6 +136,28 @@ describe('faults', () => {
     ])
   })
 
+  test('strike Microsoft in the words of its hosts', async () => {
+    const [graph, login] = ['graph.microsoft.com', 'login.microsoftonline.com']
+    const struck = async (host: string, fault: object) => {
+      await ask('POST', '/faults', { host, count: 1, ...fault })
+      const response = await fetch(`${origin(host)}/common/oauth2/v2.0/token`, { method: 'POST' })
+      // oxlint-disable-next-line typescript/no-explicit-any -- the answers are of two kinds
+      const { error, error_codes: codes } = (await response.json()) as any
+      return [response.status, codes?.[0] ?? error.code, response.headers.get('retry-after')]
+    }
+    expect(await struck(graph, { does: 'rate_limit', retryAfterSeconds: 7 })).toEqual([
+      429,
+      'ApplicationThrottled',
+      '7',
+    ])
+    expect(await struck(graph, { does: 'unauthorized' })).toEqual([401, 'InvalidAuthenticationToken', null])
+    expect(await struck(graph, { does: 'error' })).toEqual([503, 'ServiceUnavailable', null])
+    expect(await struck(graph, { does: 'quota' })).toEqual([403, 'ErrorQuotaExceeded', null])
+    expect(await struck(login, { does: 'rate_limit' })).toEqual([429, 50_196, null])
+    expect(await struck(login, { does: 'unauthorized' })).toEqual([401, 7_000_215, null])
+    expect(await struck(login, { does: 'error', status: 500 })).toEqual([500, 90_033, null])
+  })
+
   test('tear the body, and lose the answer', async () => {
     await ask('POST', '/faults', { does: 'torn', count: 1 })
     await expect(call().then(response => response.text())).rejects.toThrow('terminated')

@@ -171,6 +171,9 @@ test('has its own clients, grants, sign-in, histories and pushes, which the cont
   }
   await control('POST', '/history/expire', { user: TOM, at: 'delta' })
   expect((await toy('GET', `/inbox/${TOM}`)).body).toEqual(['Expired at delta.'])
+  expect((await control('POST', '/keys/rotate', { provider: 'toy' })).status).toBe(204)
+  await toy('POST', '/letters', { from: TOM, to: ADA, subject: 'Keys' })
+  expect(await foundByAda('subject:Keys rotated')).toHaveLength(1)
   const pushed = await control('PATCH', '/pushes', { provider: 'toy', drop: 1 })
   expect(pushed.body).toEqual({ pushed: { drop: 1 } })
 })

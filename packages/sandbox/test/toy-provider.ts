@@ -74,6 +74,9 @@ export const toyProvider = (closed: string[] = []): Provider => ({
         grant: ({ user, clientId }) => ({ accessToken: `${user} ${clientId}`, refreshToken: 'toy' }),
         authorize: ({ url, user, denies }) => ({ redirectUrl: `${url}#${user} ${denies ?? 'allows'}` }),
         expire: ({ user, at }) => void inboxes.set(user?.email ?? 'all', [`Expired at ${at}.`]),
+        async rotateKeys() {
+          settings.signature = 'rotated'
+        },
         configurePushes: given => ({ pushed: given }),
         addUser: user => void inboxes.set(user.email, []),
         findByAlias: () => null,

@@ -24,7 +24,9 @@ const Authorization = z.strictObject({
   deny: z.union([z.boolean(), z.literal('admin_required')]).optional(),
 })
 
-/** Grants without pages, and pages without a person. */
+const Rotation = z.strictObject({ provider: z.string().optional() }).optional()
+
+/** Grants without pages, pages without a person, and new keys. */
 export function grantRoutes(world: World): ControlApp {
   const app: ControlApp = new Hono()
   app.post('/grants', async context => {
@@ -37,6 +39,10 @@ export function grantRoutes(world: World): ControlApp {
     const played = providerAt(world, url) ?? chooseProvider(world, { user })
     const denies = deny === true ? 'refused' : deny || null
     return context.json(await played.authorize({ url, user, scopes, denies }), 201)
+  })
+  app.post('/keys/rotate', async context => {
+    await chooseProvider(world, parseInput(Rotation, await readJson(context)) ?? {}).rotateKeys()
+    return context.body(null, 204)
   })
   return app
 }

@@ -53,7 +53,7 @@ export const google: Provider = {
   },
   seed: { fields: GOOGLE_FIELDS, client: SeedClientSchema, example: GOOGLE_EXAMPLE },
   async start() {
-    const keys = await openSigningKeys()
+    const keys = await openSigningKeys('accounts.sandbox.test')
     return (ground, users, seed) => begin(ground, users, seed, keys)
   },
 }
@@ -86,6 +86,7 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
       gmail.expireHistory(user)
     },
     configurePushes: gmail.configurePushes,
+    rotateKeys: () => keys.rotate(),
     addUser: gmail.addUser,
     findByAlias: gmail.findByAlias,
     receive: gmail.receive,

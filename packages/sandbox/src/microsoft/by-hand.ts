@@ -83,6 +83,8 @@ function answerAuthorization(
   const { back, client, asked, prompt } = read
   const problem = userProblem(ground, user, client, endpoint)
   if (problem) throw new InvalidInput(textOf(problem))
+  const foreign = cloudProblem(asked, ground.tenants.of(user))
+  if (foreign) return refuse(ground, { problem: foreign, back })
   const needed = consentNeeded(ground, user, client, asked)
   if (denies === 'admin_required' || (denies === null && needed === 'administrator'))
     return refuse(ground, { problem: ADMINISTRATOR_NEEDED, back }, 'cancel')

@@ -27,7 +27,7 @@ const Withdrawal = z.strictObject({ user: z.string(), clientId: z.string() })
 
 /** The routes of the control API that are Microsoft's own. */
 export function microsoftControls(ground: MicrosoftGround, mail: GraphMail): ControlApp {
-  const { users, tenants, clients, grants, refusals, keys } = ground
+  const { users, tenants, clients, grants, refusals } = ground
   const app: ControlApp = new Hono()
   app.patch('/graph', async context => context.json(mail.configure((await readJson(context)) ?? {})))
   app.patch('/tenants', async context =>
@@ -49,10 +49,6 @@ export function microsoftControls(ground: MicrosoftGround, mail: GraphMail): Con
     const client = clients.find(cloudOf(user).loginHost, input.clientId)
     if (!client) throw new InvalidInput(`There is no client ${input.clientId} in ${user.cloud}.`)
     grants.withdraw(user, tenants.of(user), client)
-    return context.body(null, 204)
-  })
-  app.post('/keys/rotate/microsoft', async context => {
-    await keys.rotate()
     return context.body(null, 204)
   })
   return app

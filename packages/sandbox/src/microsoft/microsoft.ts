@@ -99,6 +99,7 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: CloudKeys): 
     authorize: input => authorizeByHand(ground, input),
     expire: mail.expire,
     configurePushes: watching.configure,
+    rotateKeys: () => keys.rotate(),
     addUser(user, messages) {
       mail.addUser(user, messages)
       watching.watch(user)

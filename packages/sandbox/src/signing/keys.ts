@@ -24,8 +24,9 @@ export interface PublishedKey {
 
 type SigningKey = PublishedKey & { privateKey: KeyObject }
 
-export async function openSigningKeys(): Promise<SigningKeys> {
-  let keys = [await makeKey()]
+/** `name` is that of the certificates, which sign themselves. */
+export async function openSigningKeys(name: string): Promise<SigningKeys> {
+  let keys = [await makeKey(name)]
   return {
     async sign(claims) {
       const [current] = keys
@@ -36,19 +37,19 @@ export async function openSigningKeys(): Promise<SigningKeys> {
     },
     published: () => keys.map(({ keyId, jwk, pem }) => ({ keyId, jwk, pem })),
     async rotate() {
-      keys = [await makeKey(), ...keys.slice(0, 1)]
+      keys = [await makeKey(name), ...keys.slice(0, 1)]
     },
   }
 }
 
-async function makeKey(): Promise<SigningKey> {
+async function makeKey(name: string): Promise<SigningKey> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: KEY_BITS })
   const jwk = await exportJWK(publicKey)
   const keyId = crypto.randomUUID().replaceAll('-', '')
   return {
     keyId,
     jwk: { ...jwk, alg: 'RS256', use: 'sig', kid: keyId },
-    pem: makeCertificate('keys.sandbox.test', publicKey, privateKey),
+    pem: makeCertificate(name, publicKey, privateKey),
     privateKey,
   }
 }

@@ -58,6 +58,8 @@ export interface PlayedProvider extends Mailboxes {
   expire(input: ExpireInput): void
   /** Changes how pushes behave; returns the settings. Throws `InvalidInput` for settings that are wrong. */
   configurePushes(settings: unknown): object
+  /** Signs with new keys from now on; those before stay published. */
+  rotateKeys(): Promise<void>
   /** Makes the mailbox of a new user, with this number of messages. */
   addUser(user: User, messages: number): void
   /** Ends the grants that a new password ends. */

@@ -82,7 +82,7 @@ describe.each(CLOUD_USERS)('the sign-in of $cloud', ({ cloud, login, graph, user
         preferred_username: user,
         email: user,
       })
-      await used.ask('POST', '/keys/rotate/microsoft')
+      expect((await used.ask('POST', '/keys/rotate', { provider: 'microsoft' })).status).toBe(204)
     }
   })
 
@@ -169,6 +169,22 @@ describe('the pages', () => {
       scope,
     })
     expect((await used.signIn('finn@office.test', used.authorizeUrl())).get('code')).toBeTruthy()
+  })
+
+  test('refuse scopes of the Graph of another cloud, once the user is known', async () => {
+    const scope = 'openid https://dod-graph.microsoft.us/Mail.ReadWrite'
+    const url = used.authorizeUrl({ scope }, { login: 'login.microsoftonline.us', tenant: 'organizations' })
+    const chooser = await page(url)
+    const answers = [
+      (await chooser.post({ user: 'hugo@agency.test' })).back,
+      (await chooser.post({ user: 'hugo@agency.test', answer: 'accept' })).back,
+      await used.signIn('hugo@agency.test', url),
+    ]
+    for (const back of answers) {
+      expect(back?.get('error')).toBe('invalid_resource')
+      expect(back?.get('error_description')).toMatch(/^AADSTS500011: .*dod-graph/)
+    }
+    expect((await used.signIn('ivy@base.test', url)).get('code')).toBeTruthy()
   })
 
   test('answer in a fragment or by a form, if asked to', async () => {

@@ -2,8 +2,8 @@ import { Hono } from 'hono'
 import type { ControlApp } from '../../control/routes.ts'
 import type { GoogleGround } from '../ground.ts'
 
-/** Routes of the keys of service accounts, and of the keys that sign ID tokens. */
-export function keyRoutes({ accounts, origins, keys }: GoogleGround): ControlApp {
+/** Routes of the keys of service accounts. */
+export function keyRoutes({ accounts, origins }: GoogleGround): ControlApp {
   const app: ControlApp = new Hono()
   // As the key files that Google lets an administrator download.
   app.get('/service-accounts', context => {
@@ -18,10 +18,6 @@ export function keyRoutes({ accounts, origins, keys }: GoogleGround): ControlApp
       token_uri: `${origins['oauth2.googleapis.com']}/token`,
     }))
     return context.json({ items })
-  })
-  app.post('/keys/rotate', async context => {
-    await keys.rotate()
-    return context.body(null, 204)
   })
   return app
 }

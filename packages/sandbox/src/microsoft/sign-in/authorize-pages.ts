@@ -16,7 +16,7 @@ import {
 import { type Endpoint, userProblem } from './endpoint.ts'
 import { signInError, type SignInError } from './errors.ts'
 import { approvalPage, chooserPage, consentPage, errorPage, formPostPage } from './pages.ts'
-import { consentNeeded, permissionsFor } from './permissions.ts'
+import { cloudProblem, consentNeeded, permissionsFor } from './permissions.ts'
 
 type HostContext = Context<HostEnv>
 type Page = Response | Promise<Response>
@@ -56,6 +56,8 @@ export function answerPage(
     if (answer === 'cancel') return sendBack(context, refuse(ground, { problem: DECLINED, back }, 'cancel'))
     const problem = userProblem(ground, user, client, endpoint)
     if (problem) return showError(context, problem)
+    const foreign = cloudProblem(asked, ground.tenants.of(user))
+    if (foreign) return sendBack(context, refuse(ground, { problem: foreign, back }))
     if (consentNeeded(ground, user, client, asked) === 'administrator')
       return proceed(context, ground, authorization, user, request)
     const isForAll = form.get('forAll') === '1' && ground.tenants.isAdministrator(user)
@@ -100,10 +102,12 @@ function proceed(
   user: User,
   request: string,
 ): Page {
-  const { client, endpoint, asked, prompt } = authorization
+  const { back, client, endpoint, asked, prompt } = authorization
   context.env.call.user = user.email
   const problem = userProblem(ground, user, client, endpoint)
   if (problem) return showError(context, problem)
+  const foreign = cloudProblem(asked, ground.tenants.of(user))
+  if (foreign) return sendBack(context, refuse(ground, { problem: foreign, back }))
   const needed = consentNeeded(ground, user, client, asked)
   const step = { action: actionOf(endpoint), request }
   if (needed === 'administrator') return context.html(approvalPage(client.name, user, step))
@@ -120,7 +124,9 @@ function answerSilently(
   user: User | null,
 ): Page {
   const { back, client, endpoint, asked } = authorization
-  const problem = user ? userProblem(ground, user, client, endpoint) : NOT_SIGNED_IN
+  const problem = user
+    ? (userProblem(ground, user, client, endpoint) ?? cloudProblem(asked, ground.tenants.of(user)))
+    : NOT_SIGNED_IN
   if (!user || problem) return sendBack(context, refuse(ground, { problem: problem ?? NOT_SIGNED_IN, back }))
   return sendBack(
     context,

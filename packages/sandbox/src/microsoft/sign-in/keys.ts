@@ -13,7 +13,7 @@ export function openCloudKeys(): CloudKeys {
   const keys = new Map<string, Promise<SigningKeys>>()
   return {
     at(loginHost) {
-      const made = keys.get(loginHost) ?? openSigningKeys()
+      const made = keys.get(loginHost) ?? openSigningKeys('login.sandbox.test')
       keys.set(loginHost, made)
       return made
     },
