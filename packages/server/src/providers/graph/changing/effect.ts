@@ -1,4 +1,4 @@
-import { ProviderFailure, restate } from '../../failure.ts'
+import { isOfAccount, ProviderFailure, restate } from '../../failure.ts'
 import type { AskOptions, GraphApi, GraphRequest, PartOutcome } from '../api.ts'
 
 /** The requests of one call that change something, so that its failure can report whether anything was changed. */
@@ -6,6 +6,8 @@ export interface Effect {
   ask<T>(request: GraphRequest<T>, options?: AskOptions): Promise<{ status: number; value: T }>
   /** Several in turn, each by itself. */
   askAll<T>(requests: ReadonlyArray<GraphRequest<T>>): Promise<Array<PartOutcome<T>>>
+  /** Several in turn, each in a request of its own: its answer may have no content, which a batch cannot show. */
+  askEach(requests: ReadonlyArray<GraphRequest<unknown>>): Promise<Array<PartOutcome<unknown>>>
   /** Any other way to change something. */
   run<T>(work: () => Promise<T>): Promise<T>
 }
@@ -49,6 +51,26 @@ function openEffect(api: GraphApi) {
       isAsked = true
       const outcomes = await api.askAll(requests)
       isDone ||= outcomes.some(({ failure }) => failure === null || !failure.isBeforeAcceptance)
+      return outcomes
+    },
+    async askEach(requests) {
+      const outcomes: Array<PartOutcome<unknown>> = []
+      let last: ProviderFailure | null = null
+      for (const request of requests) {
+        // What concerns the account or its quota keeps the others from being carried out as well.
+        if (last && (last.kind === 'throttled' || isOfAccount(last))) {
+          outcomes.push({ value: null, failure: restate(last, { isBeforeAcceptance: true }) })
+          continue
+        }
+        try {
+          outcomes.push({ value: (await run(() => api.ask(request))).value, failure: null })
+        } catch (error) {
+          if (!(error instanceof ProviderFailure)) throw error
+          isDone ||= !error.isBeforeAcceptance
+          last = error
+          outcomes.push({ value: null, failure: error })
+        }
+      }
       return outcomes
     },
   }

@@ -1,11 +1,11 @@
 import type { ChangedBatch, ChangedMessage, FlagChange, MessageSet } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { GraphApi, GraphRequest } from '../api.ts'
-import { STATE_FIELDS } from '../message.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import {
   batchesOf,
   CHANGED_BYTES_MAX,
+  numbersOf,
   pathOf,
   readStates,
   sortOut,
@@ -35,21 +35,17 @@ export function changeFlags(
       if (hasCategories) yield* changeCategories(api, effect, keys, change, plain)
       else if (isEmpty) {
         const { states, gone } = await readStates(api, keys)
-        yield { changed: states.map(({ value }) => toChanged(value)), gone: keysOf(at, gone) }
+        yield { changed: states.map(({ value }) => toChanged(value)), gone }
       } else {
         const outcomes = await effect.askAll(keys.map(key => patching(key, plain)))
         const { done, gone, failures } = sortOut(keys, outcomes)
-        yield { changed: done.map(({ value }) => toChanged(value)), gone: keysOf(at, gone) }
+        yield { changed: done.map(({ value }) => toChanged(value)), gone }
         if (failures[0]) throw failures[0].failure
       }
     }
+    const gone = numbersOf(at)
+    if (gone.length > 0) yield { changed: [], gone }
   })
-}
-
-/** The keys as the caller wrote them. */
-function keysOf({ keys }: MessageSet, found: readonly string[]) {
-  const wanted = new Set(found)
-  return keys.filter(key => wanted.has(String(key)))
 }
 
 interface Patch {
@@ -69,7 +65,6 @@ function patching(key: string, json: Patch, etag?: string): GraphRequest<TaggedS
   return {
     method: 'PATCH',
     path: pathOf(key),
-    query: { $select: STATE_FIELDS },
     json,
     schema: taggedSchema,
     accepts: [200],

@@ -5,7 +5,7 @@ import { flagsOf, STATE_FIELDS } from '../message.ts'
 import { stateSchema } from '../resources.ts'
 import { z } from 'zod'
 
-/** A changed message may come with its body, although only its state is asked for. */
+/** A changed message comes with its body. */
 export const CHANGED_BYTES_MAX = 8 * 1024 * 1024
 
 export const taggedSchema = stateSchema.extend({ '@odata.etag': z.string().max(1_000).optional() })
@@ -27,11 +27,16 @@ export function toChanged(state: TaggedState): ChangedMessage {
   }
 }
 
-/** Keys in batches, as texts: a number is no key of Graph, so there is no such message. */
+/** The ids among the keys, in batches. */
 export function* batchesOf({ keys }: Pick<MessageSet, 'keys'>): Generator<string[]> {
   if (keys.length > CHANGED_KEYS_MAX) throw new RangeError(`more than ${CHANGED_KEYS_MAX} keys`)
-  const ids = keys.map(String)
+  const ids = keys.filter(key => typeof key === 'string')
   for (let at = 0; at < ids.length; at += BATCH_PARTS_MAX) yield ids.slice(at, at + BATCH_PARTS_MAX)
+}
+
+/** Numbers among the keys: Graph has none, so there are no such messages. */
+export function numbersOf({ keys }: Pick<MessageSet, 'keys'>): number[] {
+  return keys.filter(key => typeof key === 'number')
 }
 
 /** Sorts the parts of a batch by their outcome. `failures` has the others. */

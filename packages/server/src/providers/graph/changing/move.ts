@@ -1,13 +1,13 @@
 import type { MessageSet, MovedBatch, MovedMessage, RemovedBatch } from '../../changing.ts'
 import type { GraphApi, GraphRequest } from '../api.ts'
 import { requestOfFolder } from '../folders.ts'
-import { STATE_FIELDS } from '../message.ts'
 import { ignoredSchema } from '../resources.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import {
   batchesOf,
   CHANGED_BYTES_MAX,
   locationOf,
+  numbersOf,
   pathOf,
   readStates,
   sortOut,
@@ -37,10 +37,12 @@ export function moveMessages(
         moved: [...there, ...done]
           .toSorted((a, b) => order.get(a.key)! - order.get(b.key)!)
           .map(({ key, value }) => toMoved(key, value, targetKey)),
-        gone: at.keys.filter(key => [...before.gone, ...gone].includes(String(key))),
+        gone: [...before.gone, ...gone],
       }
       if (failures[0]) throw failures[0].failure
     }
+    const gone = numbersOf(at)
+    if (gone.length > 0) yield { moved: [], gone }
   })
 }
 
@@ -53,7 +55,6 @@ function moving(key: string, destinationId: string): GraphRequest<TaggedState> {
   return {
     method: 'POST',
     path: `${pathOf(key)}/move`,
-    query: { $select: STATE_FIELDS },
     json: { destinationId },
     schema: taggedSchema,
     accepts: [200, 201],
@@ -66,9 +67,11 @@ export function removeMessages(api: GraphApi, at: MessageSet): AsyncGenerator<Re
   return changingInBatches(api, async function* (effect) {
     for (const keys of batchesOf(at)) {
       const { removed, gone, failure } = await removeForGood(api, effect, keys)
-      yield { removed, gone: at.keys.filter(key => gone.includes(String(key))) }
+      yield { removed, gone }
       if (failure) throw failure
     }
+    const gone = numbersOf(at)
+    if (gone.length > 0) yield { removed: [], gone }
   })
 }
 
@@ -80,11 +83,11 @@ export async function removeForGood(api: GraphApi, effect: Effect, keys: readonl
   const isAtOnce = api.cloud.has.permanentDelete
   const { done, gone, failures } = sortOut(
     keys,
-    await effect.askAll(keys.map(isAtOnce ? permanentlyDeleting : deleting)),
+    await effect.askEach(keys.map(isAtOnce ? permanentlyDeleting : deleting)),
   )
   const removed = done.map(({ key }) => key)
   if (!isAtOnce && removed.length > 0) {
-    const again = sortOut(removed, await effect.askAll(removed.map(deleting)))
+    const again = sortOut(removed, await effect.askEach(removed.map(deleting)))
     failures.push(...again.failures)
     const failed = new Set(again.failures.map(({ key }) => key))
     return { removed: removed.filter(key => !failed.has(key)), gone, failure: failures[0]?.failure ?? null }

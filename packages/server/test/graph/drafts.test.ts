@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { DRAFT_FIELD, draftMark } from '../../src/providers/draft-mark.ts'
+import type { DraftReplacement, NewDraft } from '../../src/providers/changing.ts'
+import { failureOf } from '../../src/providers/conformance/changing-steps.ts'
+import type { OutgoingPart } from '../../src/providers/sending.ts'
+import { askPython } from '../bodies/ask-python.ts'
+import { type Office, useOffices } from './reach-writing.ts'
+
+const openOffice = useOffices()
+const MIB = 1024 * 1024
+const ID = '<draft@example.com>'
+
+function draftOf(mailboxKey: string, generation: number, parts: readonly OutgoingPart[] = []): NewDraft {
+  const mark = { draftId: 'd1', generation }
+  const raw =
+    `Bcc: hidden@example.com\r\nFrom: eva@office.test\r\nTo: bob@example.com\r\nSubject: Draft ${generation}\r\n` +
+    `Message-ID: ${ID}\r\nReferences: <first@example.net>\r\n${DRAFT_FIELD}: ${draftMark(mark)}\r\n\r\nText ${generation}\r\n`
+  const open = async function* () {
+    yield Buffer.from(raw)
+  }
+  return {
+    mailboxKey,
+    mark,
+    message: {
+      internetMessageId: ID,
+      byteLength: raw.length + parts.reduce((bytes, part) => bytes + part.byteLength, 0),
+      open,
+      split: async () => ({
+        rest: { byteLength: raw.length, open },
+        parts,
+        [Symbol.asyncDispose]: async () => {},
+      }),
+      flags: { isRead: true, isFlagged: false, isDraft: true, categories: [] },
+      receivedAt: null,
+      threadId: null,
+    },
+  }
+}
+
+const UNKNOWN: Pick<DraftReplacement, 'former' | 'draftKey' | 'others' | 'copies'> = {
+  former: null,
+  draftKey: null,
+  others: [],
+  copies: [],
+}
+
+const subjectsOf = async (office: Office) => (await office.list('drafts')).map(({ subject }) => subject)
+
+describe('drafts by Graph', () => {
+  test('are added once, however often it is tried, with every field of their header', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const again = await changing.addDraft(draftOf(folder, 1), true)
+    expect(again.location?.key).toBe(added.location?.key)
+    expect(added).toMatchObject({ mailboxKeys: [folder], draftKey: null })
+    expect(added.message).toMatchObject({
+      subject: 'Draft 1',
+      internetMessageId: ID,
+      isDraft: true,
+      draftMark: { draftId: 'd1', generation: 1 },
+      bcc: [{ address: 'hidden@example.com' }],
+      references: ['<first@example.net>'],
+    })
+    const [held] = await office.list('drafts')
+    const [read] = askPython([Buffer.from(await office.mime(held.id))])
+    expect(read!.fields).toEqual(expect.arrayContaining([[DRAFT_FIELD, 'd1 generation=1']]))
+    const former = { source: folder, cursor: null, key: held.id }
+    const found = await changing.findDraft(
+      { mailboxKey: folder, former, draftKey: null, internetMessageId: ID },
+      [DRAFT_FIELD, 'References'],
+    )
+    expect(found.map(({ location, fields }) => [location.key, fields.get(DRAFT_FIELD)])).toEqual([
+      [held.id, 'd1 generation=1'],
+    ])
+  })
+
+  test('are replaced by another message, and leave those of other clients', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    await office.ask('POST', 'messages', { subject: 'Theirs' })
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const former = { source: folder, cursor: null, key: added.location!.key }
+    for (let times = 0; times < 2; times++) {
+      const outcome = await changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former })
+      expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
+      expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 2', 'Theirs'])
+    }
+    const stale = changing.replaceDraft({ ...draftOf(folder, 1), ...UNKNOWN })
+    expect(await failureOf(stale)).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
+    await changing.removeDraft({
+      mailboxKey: folder,
+      former: {
+        ...former,
+        key: (await office.list('drafts')).find(({ subject }) => subject === 'Draft 2').id,
+      },
+      draftKey: null,
+      internetMessageId: ID,
+      others: [],
+    })
+    expect(await subjectsOf(office)).toEqual(['Theirs'])
+    expect(await office.list('deleteditems')).toEqual([])
+  })
+
+  test('keep the highest of the generations that an interruption left, and copies', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const keys: string[] = []
+    for (const generation of [3, 4, 2])
+      keys.push(String((await changing.addDraft(draftOf(folder, generation), false)).location!.key))
+    const named = { mailboxKey: folder, internetMessageId: ID, draftId: 'd1' }
+    const copies = [{ source: folder, cursor: null, key: keys[2]! }]
+    const settled = await changing.settleDraft({ ...named, copies })
+    expect(settled).toMatchObject({ kept: { generation: 4, location: { key: keys[1] } }, removed: [keys[0]] })
+    expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 2', 'Draft 4'])
+    expect(await changing.settleDraft({ ...named, draftId: 'other', copies: [] })).toEqual({
+      kept: null,
+      removed: [],
+    })
+  })
+
+  test('have large files attached, and are not left without them', async () => {
+    await using office = await openOffice()
+    const folder = await office.folderId('drafts')
+    const part: OutgoingPart = {
+      filename: 'l.pdf',
+      contentType: 'application/pdf',
+      contentId: null,
+      isInline: false,
+      byteLength: 5 * MIB,
+      async *open() {
+        yield Buffer.alloc(5 * MIB, 'x')
+      },
+    }
+    const added = await office.changing.addDraft(draftOf(folder, 1, [part]), false)
+    const { data } = await office.ask('GET', `messages/${added.location!.key}/attachments`)
+    expect(data.value).toMatchObject([{ name: 'l.pdf', contentType: 'application/pdf' }])
+    expect(added.message?.hasAttachments).toBe(true)
+    const broken = { ...part, async *open() {} }
+    const adding = office.changing.addDraft(draftOf(folder, 2, [broken]), false)
+    expect(await failureOf(adding)).toMatchObject({ kind: 'rejected' })
+    expect(await subjectsOf(office)).toEqual(['Draft 1'])
+    // An earlier try may have left it without its files.
+    const again = await office.changing.addDraft(draftOf(folder, 1, [part]), true)
+    expect(again.location!.key).not.toBe(added.location!.key)
+    expect(await subjectsOf(office)).toEqual(['Draft 1'])
+  })
+
+  test('are not made of other messages', async () => {
+    await using office = await openOffice()
+    const { message } = draftOf('', 1)
+    const folder = await office.folderId('sentitems')
+    const adding = office.changing.addMessage(folder, {
+      ...message,
+      flags: { ...message.flags, isDraft: false },
+    })
+    expect(await failureOf(adding)).toMatchObject({ kind: 'unsupported', isBeforeAcceptance: true })
+  })
+})

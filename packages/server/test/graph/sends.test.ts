@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import { composeMessage } from '../../src/features/sending/compose/compose.ts'
+import type { Composition } from '../../src/features/sending/compose/composition.ts'
+import { wireForm } from '../../src/features/sending/compose/stored-content.ts'
+import { openSlicedWork } from '../../src/kit/sliced-work.ts'
+import { ignoredSchema } from '../../src/providers/graph/resources.ts'
+import type { OutgoingMessage } from '../../src/providers/sending.ts'
+import { askPython } from '../bodies/ask-python.ts'
+import { HANDED_OVER, store } from '../sending/read-composed.ts'
+import { type Office, useOffices } from './reach-writing.ts'
+
+const openOffice = useOffices()
+const inSlices = openSlicedWork()('a')
+const MIB = 1024 * 1024
+const OUTBOX_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
+const ID = `<${OUTBOX_ID}.nonce@example.com>`
+
+function fileOf(filename: string, bytes: number, traits: object = {}) {
+  return {
+    filename,
+    contentType: 'application/pdf',
+    contentId: null,
+    isInline: false,
+    byteLength: bytes,
+    async *open() {
+      for (let at = 0; at < bytes; at += 65_536)
+        yield Buffer.alloc(Math.min(65_536, bytes - at), `${filename}${at}`)
+    },
+    ...traits,
+  }
+}
+
+async function messageTo(
+  office: Office,
+  to: string,
+  change: Partial<Composition> = {},
+): Promise<OutgoingMessage & { traces: Array<string | null> }> {
+  const composed = await composeMessage(
+    {
+      internetMessageId: ID,
+      outboxId: OUTBOX_ID,
+      draftMark: null,
+      unsubscribeUrl: 'https://mail.example/u/token',
+      wireHtml: null,
+      date: new Date(0),
+      from: { name: 'Eva', address: office.email },
+      to: [{ name: 'Grüße', address: to }],
+      cc: [],
+      bcc: [{ name: null, address: 'hidden@elsewhere.test' }],
+      replyTo: [],
+      subject: 'Zahlen für heute',
+      inReplyTo: '<first@example.net>',
+      references: ['<zeroth@example.net>', '<first@example.net>'],
+      importance: 'high',
+      headers: [
+        { name: 'X-One', value: '1' },
+        { name: 'X-Two', value: '2' },
+        { name: 'X-Three', value: '3' },
+        { name: 'X-Four', value: '4' },
+        { name: 'X-Five', value: '5' },
+        { name: 'X-Six', value: '6' },
+        { name: 'Auto-Submitted', value: 'auto-generated' },
+        { name: 'Feedback-ID', value: 'a:b' },
+      ],
+      text: 'Hello',
+      html: '<p>Hello <img src="cid:pic@x"></p>',
+      signature: null,
+      attachments: [],
+      ...change,
+    },
+    inSlices,
+  )
+  const options = { date: HANDED_OVER, has8BitMime: true, hasSmtpUtf8: false, hasBcc: true }
+  const traces: Array<string | null> = []
+  return {
+    envelope: { from: office.email, to: [to, 'hidden@elsewhere.test'] },
+    content: await wireForm(await store(composed), options),
+    internetMessageId: ID,
+    outboxId: OUTBOX_ID,
+    mayBePrepared: false,
+    envelopeId: OUTBOX_ID,
+    threadId: null,
+    beforeHandOver: async trace => void traces.push(trace),
+    signal: new AbortController().signal,
+    traces,
+  }
+}
+
+/** The message as another mailbox of the same cloud got it. */
+async function arrivedAt(office: Office) {
+  const [message] = await office.list('inbox')
+  return askPython([Buffer.from(await office.mime(message.id), 'latin1')])[0]!
+}
+
+describe('sends by Graph', () => {
+  test('arrive with every field of their header, as Python reads it', async () => {
+    await using eva = await openOffice()
+    await using finn = await openOffice()
+    const message = await messageTo(eva, finn.email)
+    const outcome = await eva.sending.send(message)
+    expect(outcome.recipients.every(({ refusal }) => refusal === null)).toBe(true)
+    expect(message.traces).toEqual([outcome.given.key])
+    const arrived = await arrivedAt(finn)
+    const fields = new Map(arrived.fields.map(([name, value]) => [name.toLowerCase(), value]))
+    expect(Object.fromEntries(fields)).toMatchObject({
+      'message-id': ID,
+      'in-reply-to': '<first@example.net>',
+      references: '<zeroth@example.net> <first@example.net>',
+      subject: 'Zahlen für heute',
+      'x-one': '1',
+      'x-six': '6',
+      'auto-submitted': 'auto-generated',
+      'feedback-id': 'a:b',
+      'list-unsubscribe': '<https://mail.example/u/token>',
+      'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+      'x-waxwing-outbox': OUTBOX_ID,
+      importance: 'high',
+    })
+    expect(fields.has('bcc')).toBe(false)
+    expect(arrived.to).toEqual([['Grüße', finn.email]])
+    // The copy keeps the id of the draft, and Bcc.
+    const [copy] = await eva.list('sentitems')
+    expect(copy).toMatchObject({ id: outcome.given.key, isDraft: false, internetMessageId: ID })
+    expect(copy.bccRecipients).toHaveLength(1)
+    expect(await eva.list('drafts')).toEqual([])
+  })
+
+  test('carry files of every size, inline ones among them, byte for byte', async () => {
+    await using eva = await openOffice()
+    await using finn = await openOffice()
+    const attachments = [
+      fileOf('small.pdf', 1_000),
+      fileOf('größer.pdf', 2 * MIB),
+      fileOf('pic.png', 2 * MIB, { contentType: 'image/png', contentId: 'pic@x', isInline: true }),
+      fileOf('large.pdf', 7 * MIB),
+    ]
+    const message = await messageTo(eva, finn.email, { attachments })
+    await eva.sending.send(message)
+    const { parts, fields } = await arrivedAt(finn)
+    const files = parts.filter(({ filename }) => filename !== null)
+    expect(files.map(({ filename, type }) => [filename, type]).toSorted()).toEqual([
+      ['größer.pdf', 'application/pdf'],
+      ['large.pdf', 'application/pdf'],
+      ['pic.png', 'image/png'],
+      ['small.pdf', 'application/pdf'],
+    ])
+    for (const asked of attachments) {
+      const content = Buffer.concat(await Array.fromAsync(asked.open()))
+      const file = files.find(({ filename }) => filename === asked.filename)!
+      expect(Buffer.from(file.content!, 'base64').equals(content), asked.filename).toBe(true)
+    }
+    expect(files.find(({ filename }) => filename === 'pic.png')).toMatchObject({ contentId: '<pic@x>' })
+    expect(fields.map(([name]) => name.toLowerCase())).toEqual(
+      expect.arrayContaining(['x-six', 'in-reply-to', 'x-waxwing-outbox', 'message-id']),
+    )
+  })
+
+  test.each(['gcc-high', 'dod'] as const)('refuse a large file on %s, and make nothing', async cloud => {
+    await using office = await openOffice(cloud)
+    const message = await messageTo(office, 'x@elsewhere.test', { attachments: [fileOf('l.pdf', 4 * MIB)] })
+    const { recipients } = await office.sending.send(message)
+    expect(recipients[0]?.refusal).toMatchObject({ isTooLarge: true })
+    const several = [1, 2, 3].map(number => fileOf(`${number}.pdf`, 2 * MIB))
+    const second = await messageTo(office, 'x@elsewhere.test', { attachments: several })
+    expect((await office.sending.send(second)).recipients[0]?.refusal).toBeNull()
+    expect(await office.list('drafts')).toEqual([])
+  })
+
+  test('of an interrupted attempt are made once by the next', async () => {
+    await using eva = await openOffice()
+    await using finn = await openOffice()
+    const stopped = new Error('the process died')
+    const first = await messageTo(eva, finn.email)
+    const dead = { ...first, beforeHandOver: () => Promise.reject(stopped) }
+    await expect(eva.sending.send(dead)).rejects.toBe(stopped)
+    // A process that dies removes nothing.
+    await eva.api.ask({
+      method: 'POST',
+      path: 'messages',
+      body: {
+        type: 'text/plain',
+        bytes: Buffer.from(`Message-ID: ${ID}\r\n\r\nHello\r\n`).toString('base64'),
+      },
+      schema: ignoredSchema,
+      accepts: [201],
+    })
+    expect(await eva.list('drafts')).toHaveLength(1)
+    await eva.sending.send({ ...first, mayBePrepared: true })
+    // It may have been sent although its answer was lost.
+    const again = await eva.sending.send({ ...first, mayBePrepared: true })
+    const sent = await eva.list('sentitems')
+    expect(sent.map(({ id }) => id)).toEqual([again.given.key])
+    expect(await eva.list('drafts')).toEqual([])
+    expect(await finn.list('inbox')).toHaveLength(1)
+  })
+
+  test('are looked up by their draft, and by the copy', async () => {
+    await using eva = await openOffice()
+    const message = await messageTo(eva, 'x@elsewhere.test')
+    const { given } = await eva.sending.send(message)
+    const handed = (trace: string | null) => ({
+      internetMessageId: ID,
+      outboxId: OUTBOX_ID,
+      trace,
+      handedOverAt: new Date(),
+    })
+    expect(await eva.sending.lookUp(handed(given.key))).toEqual({ outcome: 'accepted', key: given.key })
+    expect(await eva.sending.lookUp(handed(null))).toEqual({ outcome: 'accepted', key: given.key })
+    const renamed = { ...handed(null), internetMessageId: '<other@example.com>' }
+    expect(await eva.sending.lookUp(renamed)).toEqual({ outcome: 'accepted', key: given.key })
+    const unknown = { ...renamed, outboxId: 'other' }
+    expect(await eva.sending.lookUp(unknown)).toEqual({ outcome: 'not_known' })
+  })
+})
