@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { googleIn } from './google/google.ts'
 import { openSandbox, type Sandbox } from './open-sandbox.ts'
 import { PROVIDERS, type Seed } from './providers.ts'
 import { InvalidInput, parseInput } from './world/invalid-input.ts'
@@ -114,7 +113,7 @@ function explain(error: unknown): string {
 /** The text that is printed at a start: users, clients, hosts, and how to begin. */
 function welcome({ controlUrl, hosts, smtp, world }: Sandbox): string {
   const users = world.users.list().map(({ email, name }) => `  ${email.padEnd(30)}${name}`)
-  const clients = [...googleIn(world).accounts.clients.values()]
+  const clients = [...world.providers.values()].flatMap(played => played.clients())
   const [first] = clients
   const hostLines = Object.entries(hosts).map(([host, origin]) => `  ${host.padEnd(30)}${origin}`)
   return `
@@ -124,7 +123,7 @@ Users (no passwords; choose one on the sign-in page)
 ${users.join('\n')}
 
 OAuth clients (id, secret)
-${clients.map(({ clientId, clientSecret }) => `  ${clientId.padEnd(30)}${clientSecret}`).join('\n')}
+${clients.map(({ clientId, clientSecret }) => `  ${clientId.padEnd(30)}${clientSecret ?? '(certificate)'}`).join('\n')}
 
 Hosts that it plays
 ${hostLines.join('\n')}

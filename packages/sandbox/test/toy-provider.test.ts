@@ -146,8 +146,58 @@ test.each([
 test('acts on a new password in its own way, and keeps its users from the sign-in of Google', async () => {
   await control('PATCH', `/users/${TOM}`, { passwordChanged: true })
   expect((await toy('GET', `/inbox/${TOM}`)).body).toEqual(['Your password has changed.'])
-  const refused = await control('POST', '/grants', { user: TOM, clientId: 'sandbox', scopes: [MAIL] })
+  const refused = await control('POST', '/grants', {
+    user: TOM,
+    clientId: 'sandbox',
+    scopes: [MAIL],
+    provider: 'google',
+  })
   expect(refused).toEqual({ status: 422, body: { error: `There is no user ${TOM}.` } })
+})
+
+test('has its own clients, grants, sign-in, histories and pushes, which the control API finds', async () => {
+  const client = { provider: 'toy', clientId: 'bag', marbles: 3 }
+  expect((await control('POST', '/clients', client)).body).toEqual(client)
+  expect((await control('GET', '/clients')).body.items).toMatchObject([
+    { provider: 'google', clientId: 'sandbox' },
+    { ...client, clientSecret: null },
+  ])
+  const granted = await control('POST', '/grants', { user: TOM, clientId: 'bag', scopes: ['play'] })
+  expect(granted.body).toEqual({ accessToken: `${TOM} bag`, refreshToken: 'toy' })
+  for (const origin of [`https://${TOY_HOST}`, sandbox.hosts[TOY_HOST]]) {
+    const url = `${origin}/sign-in`
+    const { body } = await control('POST', '/authorizations', { url, user: ADA, deny: 'admin_required' })
+    expect(body).toEqual({ redirectUrl: `${url}#${ADA} admin_required` })
+  }
+  await control('POST', '/history/expire', { user: TOM, at: 'delta' })
+  expect((await toy('GET', `/inbox/${TOM}`)).body).toEqual(['Expired at delta.'])
+  const pushed = await control('PATCH', '/pushes', { provider: 'toy', drop: 1 })
+  expect(pushed.body).toEqual({ pushed: { drop: 1 } })
+})
+
+test.each([
+  ['POST', '/clients', { provider: 'toy', clientId: 'bag', marbles: 'many' }, /^marbles: /],
+  ['POST', '/clients', { provider: 'toy', clientId: 'bag', clientSecret: 'x', marbles: 1 }, /clientSecret/],
+  ['POST', '/clients', { clientId: 'bag', marbles: 1 }, /^clientSecret: .*marbles/],
+  ['POST', '/clients', { provider: 'toy', cloud: 'high', clientId: 'a', marbles: 1 }, /^cloud: toy has no/],
+  ['POST', '/users', { provider: 'toy', cloud: 'high', email: 'uma@toy.test' }, /^cloud: toy has no/],
+  ['POST', '/users', { email: 'uma@gmail.test', delegates: [ADA] }, /^delegates: /],
+  ['PATCH', `/users/${ADA}`, { delegates: ['ben@gmail.test'] }, /^delegates: /],
+  ['POST', '/grants', { user: TOM, clientId: 'bag', scopes: ['play'], provider: 'tin' }, /^provider: /],
+  ['POST', '/history/expire', { user: TOM, provider: 'google' }, /^provider: /],
+  ['POST', '/history/expire', { user: ADA, at: 'next' }, /^at: /],
+  ['PATCH', '/pushes', { provider: 'tin' }, /^provider: /],
+])('is refused %s %s with %j', async (method, path, body, error) => {
+  const refused = await control(method, path, body)
+  expect(refused).toMatchObject({ status: 422, body: { error: expect.stringMatching(error) } })
+})
+
+test('keeps the delegates of a mailbox', async () => {
+  await control('POST', '/users', { email: 'desk@toy.test', provider: 'toy', delegates: ['Tom@Toy.test'] })
+  const { body } = await control('PATCH', '/users/desk@toy.test', {})
+  expect(body).toMatchObject({ delegates: [TOM], cloud: null })
+  const changed = await control('PATCH', '/users/desk@toy.test', { delegates: [] })
+  expect(changed.body).toMatchObject({ delegates: [] })
 })
 
 test('has its calls in the log, and is struck by faults', async () => {
@@ -163,7 +213,7 @@ test('has its calls in the log, and is struck by faults', async () => {
 test('is refused beside a provider that has a host of the same name or port', async () => {
   const first = toyProvider()
   const [host] = first.hosts
-  const hostsOf: Provider['hosts'][] = [[{ ...host!, port: 7 }], [{ ...host!, name: 'other.toy.test' }]]
+  const hostsOf: Provider['hosts'][] = [[{ ...host!, port: 91 }], [{ ...host!, name: 'other.toy.test' }]]
   for (const hosts of hostsOf) {
     const other = { ...first, name: 'other', hosts }
     await expect(openSandbox({ providers: [first, other] })).rejects.toThrow(

@@ -11,15 +11,17 @@ export const TOY_HOST = 'api.toy.test'
 
 const Letter = z.strictObject({ from: z.string(), to: z.string(), subject: z.string() })
 const Settings = z.strictObject({ signature: z.string() })
+const ToyClient = z.strictObject({ clientId: z.string(), marbles: z.int() })
 const FIELDS = { toySignature: z.string().optional() }
 
 /** A provider of one host, as small as one can be. Adds its users to `closed` when their world ends. */
 export const toyProvider = (closed: string[] = []): Provider => ({
   name: 'toy',
+  clouds: [],
   hosts: [
     {
       name: TOY_HOST,
-      port: 6,
+      port: 90,
       servesPages: false,
       refuse: fault => Response.json({ refused: fault.does }, { status: fault.status ?? 503 }),
     },
@@ -27,12 +29,18 @@ export const toyProvider = (closed: string[] = []): Provider => ({
   users: {
     newId: random => `toy-${random.hex(8)}`,
     personalDomains: new Set(['toy.test']),
-    mailHosts: ['mx.toy.test'],
+    mailHosts: () => ['mx.toy.test'],
+    problemOf: () => null,
   },
-  seed: { fields: FIELDS, example: { users: [{ email: 'tom@toy.test', name: 'Tom', provider: 'toy' }] } },
+  seed: {
+    fields: FIELDS,
+    client: ToyClient,
+    example: { users: [{ email: 'tom@toy.test', name: 'Tom', provider: 'toy' }] },
+  },
   async start() {
     return ({ post }, users, seed): PlayedProvider => {
       const inboxes = new Map<string, string[]>()
+      const clients = new Map<string, number>()
       const settings = { signature: z.object(FIELDS).parse(seed).toySignature ?? 'plain' }
 
       const app: HostApp = new Hono<HostEnv>()
@@ -57,6 +65,16 @@ export const toyProvider = (closed: string[] = []): Provider => ({
       return {
         apps: { [TOY_HOST]: app },
         controls,
+        addClient({ fields }) {
+          const { clientId, marbles } = ToyClient.parse(fields)
+          clients.set(clientId, marbles)
+          return { clientId, marbles }
+        },
+        clients: () => [...clients].map(([clientId, marbles]) => ({ clientId, clientSecret: null, marbles })),
+        grant: ({ user, clientId }) => ({ accessToken: `${user} ${clientId}`, refreshToken: 'toy' }),
+        authorize: ({ url, user, denies }) => ({ redirectUrl: `${url}#${user} ${denies ?? 'allows'}` }),
+        expire: ({ user, at }) => void inboxes.set(user?.email ?? 'all', [`Expired at ${at}.`]),
+        configurePushes: given => ({ pushed: given }),
         addUser: user => void inboxes.set(user.email, []),
         findByAlias: () => null,
         receive(user, { message }) {

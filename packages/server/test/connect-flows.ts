@@ -11,6 +11,7 @@ import { systemClock } from '../src/kit/clock.ts'
 import { createOwnLimits } from '../src/limits/own-limits.ts'
 import { googleSignIn } from '../src/providers/google/sign-in.ts'
 import { ProviderCalls } from '../src/providers/http/provider-calls.ts'
+import { signInsOf } from '../src/providers/sign-in.ts'
 import type { Caller } from './caller.ts'
 import type { TestApp } from './open-app.ts'
 import type { SandboxServer } from './servers/sandbox.ts'
@@ -80,7 +81,7 @@ export async function openTestFlows(
     baseUrl: () => app.address,
     limits: createOwnLimits(systemClock),
     clients: await openOAuthClients(db, keyRing, { googleClientId: null, googleClientSecret: null }),
-    signIns: { google: googleSignIn({ calls, standIns }) },
+    signIns: signInsOf([googleSignIn({ calls, standIns })]),
     mail: {
       accountKeys: accountKeys(keyRing),
       servers: { imap: unused, smtp: unused },

@@ -1,11 +1,14 @@
 import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import { InvalidInput, parseInput } from '../world/invalid-input.ts'
-import { type SeededProvider, seedSchema, userSchema, type WorldSeed } from '../world/seed.ts'
+import { clientSchema, type SeededProvider, seedSchema, userSchema, type WorldSeed } from '../world/seed.ts'
 import type { World } from '../world/world.ts'
 import { callRoutes } from './calls.ts'
+import { clientRoutes } from './clients.ts'
 import { clockRoutes } from './clock.ts'
 import { faultRoutes } from './faults.ts'
+import { followingRoutes } from './following.ts'
+import { grantRoutes } from './grants.ts'
 import { readJson } from './read-json.ts'
 import type { ControlApp } from './routes.ts'
 import { userRoutes } from './users.ts'
@@ -37,6 +40,9 @@ export function controlApp(world: World, providers: readonly SeededProvider[], r
   })
   for (const routes of [
     userRoutes(world, userSchema(providers)),
+    clientRoutes(world, clientSchema(providers)),
+    grantRoutes(world),
+    followingRoutes(world),
     faultRoutes(world.faults),
     callRoutes(world.calls),
     clockRoutes(world.clock),

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { InvalidInput, parseInput } from '../world/invalid-input.ts'
-import type { SeedUser } from '../world/seed.ts'
+import { delegatesSchema, type SeedUser } from '../world/seed.ts'
 import { requireUser } from '../world/users.ts'
 import type { World } from '../world/world.ts'
 import { readJson } from './read-json.ts'
@@ -11,6 +11,7 @@ const Changes = z.strictObject({
   suspended: z.boolean().optional(),
   /** A new password: the provider ends the grants that it ends then. */
   passwordChanged: z.literal(true).optional(),
+  delegates: delegatesSchema.optional(),
 })
 
 export function userRoutes(world: World, newUser: z.ZodType<SeedUser>): ControlApp {
@@ -27,7 +28,8 @@ export function userRoutes(world: World, newUser: z.ZodType<SeedUser>): ControlA
   })
   app.patch('/users/:email', async context => {
     const user = requireUser(users, context.req.param('email'))
-    const { suspended, passwordChanged } = parseInput(Changes, await readJson(context))
+    const { suspended, passwordChanged, delegates } = parseInput(Changes, await readJson(context))
+    if (delegates !== undefined) world.changeDelegates(user, delegates)
     if (suspended !== undefined) user.suspended = suspended
     if (passwordChanged) world.providers.get(user.provider)?.changePassword(user)
     return context.json(user)

@@ -4,7 +4,7 @@ import type { Call } from '../world/calls.ts'
 import type { Random } from '../world/random.ts'
 import { answered } from './api/serve.ts'
 import { invalidArgument } from './api/refusal.ts'
-import { parseParameters } from './mail/headers.ts'
+import { parseParameters } from '../mail/headers.ts'
 import type { GmailParts } from './parts.ts'
 import { partsBetween, splitHead } from './uploads/multipart.ts'
 

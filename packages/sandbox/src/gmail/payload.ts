@@ -1,6 +1,6 @@
 import type { Random } from '../world/random.ts'
-import { isAttachment, parseMessage, partBytes, partsOf, type Part } from './mail/mime.ts'
-import { snippetOf } from './mail/snippet.ts'
+import { isAttachment, parseMessage, partBytes, partsOf, type Part } from '../mail/mime.ts'
+import { snippetOf } from '../mail/snippet.ts'
 import { historyId } from './mailbox/history.ts'
 import type { Message } from './mailbox/message.ts'
 

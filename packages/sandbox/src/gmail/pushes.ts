@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { SigningKeys } from '../google/keys.ts'
+import type { SigningKeys } from '../signing/keys.ts'
 import type { Random } from '../world/random.ts'
 import { parseInput } from '../world/invalid-input.ts'
 import { presentId } from './mailbox/history.ts'

@@ -64,7 +64,6 @@ export function openAccounts(ground: Ground, seed: GoogleSeed): Accounts {
       return found && { user: found.user, client: found.grant?.client ?? null, scopes: found.scopes }
     },
   }
-  for (const client of seed.clients ?? []) accounts.addClient(client)
   for (const account of seed.serviceAccounts ?? []) accounts.addServiceAccount(account)
   return accounts
 }

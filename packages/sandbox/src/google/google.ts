@@ -1,6 +1,7 @@
 import { type Gmail, openGmail } from '../gmail/gmail.ts'
 import type { HostApp } from '../hosting/host-app.ts'
 import type { Ground } from '../world/ground.ts'
+import { InvalidInput } from '../world/invalid-input.ts'
 import type { PlayedProvider, Provider } from '../world/provider.ts'
 import type { WorldSeed } from '../world/seed.ts'
 import type { Users } from '../world/users.ts'
@@ -9,10 +10,11 @@ import { type Accounts, openAccounts } from './accounts.ts'
 import { accountsHost } from './accounts-host.ts'
 import { googleControls } from './controls/controls.ts'
 import { googleFault } from './faults.ts'
+import { authorizeByHand, grantByHand } from './grant-by-hand.ts'
 import type { GoogleGround } from './ground.ts'
-import { openSigningKeys, type SigningKeys } from './keys.ts'
+import { openSigningKeys, type SigningKeys } from '../signing/keys.ts'
 import { openIdHost } from './openid-host.ts'
-import { GOOGLE_EXAMPLE, GOOGLE_FIELDS, googleSeedOf } from './seed.ts'
+import { GOOGLE_EXAMPLE, GOOGLE_FIELDS, googleSeedOf, SeedClientSchema, type SeedClient } from './seed.ts'
 import { tokenHost } from './token-host.ts'
 import { wwwHost } from './www-host.ts'
 
@@ -33,6 +35,7 @@ const host = (name: string, port: number, servesPages = false) => ({
 /** Google's sign-in and Gmail. */
 export const google: Provider = {
   name: 'google',
+  clouds: [],
   hosts: [
     host('accounts.google.com', 1, true),
     host('oauth2.googleapis.com', 2),
@@ -44,9 +47,11 @@ export const google: Provider = {
     // The `sub` of ID tokens.
     newId: random => random.digits(21),
     personalDomains: new Set(['gmail.test', 'gmail.com', 'googlemail.com']),
-    mailHosts: ['aspmx.l.google.com'],
+    mailHosts: () => ['aspmx.l.google.com'],
+    problemOf: ({ delegates }) =>
+      delegates.length > 0 ? 'delegates: a mailbox of Gmail has none here.' : null,
   },
-  seed: { fields: GOOGLE_FIELDS, example: GOOGLE_EXAMPLE },
+  seed: { fields: GOOGLE_FIELDS, client: SeedClientSchema, example: GOOGLE_EXAMPLE },
   async start() {
     const keys = await openSigningKeys()
     return (ground, users, seed) => begin(ground, users, seed, keys)
@@ -71,6 +76,16 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
     keys,
     apps: appsOf(ground, gmail.app),
     controls: googleControls(ground, gmail),
+    // Parsed by the schema that the provider names for its clients.
+    addClient: ({ fields }) => accounts.addClient(fields as SeedClient),
+    clients: () => [...accounts.clients.values()],
+    grant: input => grantByHand(accounts, users, input),
+    authorize: input => authorizeByHand(accounts, users, input),
+    expire({ user, at }) {
+      if (at !== null) throw new InvalidInput('at: Gmail has one kind of history id.')
+      gmail.expireHistory(user)
+    },
+    configurePushes: gmail.configurePushes,
     addUser: gmail.addUser,
     findByAlias: gmail.findByAlias,
     receive: gmail.receive,

@@ -3,6 +3,7 @@ import { EmailSchema, type WorldSeed } from '../world/seed.ts'
 
 const MESSAGES = 200
 
+/** A client of Google's sign-in, in a seed. */
 export const SeedClientSchema = z.strictObject({
   clientId: z.string().min(1).max(200),
   clientSecret: z.string().min(1).max(200),
@@ -25,7 +26,6 @@ const SeedServiceAccountSchema = z.strictObject({
 
 /** Google's own fields of a seed. */
 export const GOOGLE_FIELDS = {
-  clients: z.array(SeedClientSchema).optional(),
   serviceAccounts: z.array(SeedServiceAccountSchema).optional(),
 }
 
@@ -44,7 +44,7 @@ export const GOOGLE_EXAMPLE: WorldSeed & GoogleSeed = {
     { email: 'ben@gmail.test', name: 'Ben Carter', messages: MESSAGES },
     { email: 'cleo@corp.test', name: 'Cleo Okafor', messages: MESSAGES },
   ].map(user => ({ ...user, provider: 'google' })),
-  clients: [{ clientId: 'sandbox', clientSecret: 'sandbox-secret' }],
+  clients: [{ provider: 'google', clientId: 'sandbox', clientSecret: 'sandbox-secret' }],
   serviceAccounts: [
     {
       email: 'delegate@sandbox.iam.gserviceaccount.test',

@@ -7,9 +7,13 @@ export interface User {
   readonly name: string
   /** Name of the provider that has the mailbox. */
   readonly provider: string
+  /** Cloud of the provider that has the mailbox; null if the provider has one only. */
+  readonly cloud: string | null
   /** The organization's domain; null for a person's own account. */
   readonly organization: string | null
   suspended: boolean
+  /** Addresses of the users who may open the mailbox besides its own user, in small letters. */
+  delegates: readonly string[]
 }
 
 export interface Users {

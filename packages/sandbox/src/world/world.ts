@@ -5,7 +5,8 @@ import type { Ground } from './ground.ts'
 import { openPostOffice } from './post-office.ts'
 import type { BeginProvider, PlayedProvider, Provider } from './provider.ts'
 import { openRandom } from './random.ts'
-import type { SeedUser, WorldSeed } from './seed.ts'
+import { readClient, requireCloud, type SeedClient, type SeedUser, type WorldSeed } from './seed.ts'
+import { InvalidInput } from './invalid-input.ts'
 import { type AllUsers, openUsers, type User } from './users.ts'
 
 /** A provider that has started, and can begin in any world. */
@@ -19,8 +20,12 @@ export interface World extends Ground {
   readonly users: AllUsers
   /** Each provider in this world, by its name. */
   readonly providers: ReadonlyMap<string, PlayedProvider>
-  /** Adds a user with a mailbox, by default at the first provider. */
+  /** Adds a user with a mailbox, by default at the first provider. Throws `InvalidInput` if there can be no such user. */
   addUser(user: SeedUser): User
+  /** Changes who may open a user's mailbox. Throws `InvalidInput` if the provider shares none of that kind. */
+  changeDelegates(user: User, delegates: readonly string[]): void
+  /** Adds an OAuth client, by default of the first provider. Returns it as the control API shows it. */
+  addClient(client: SeedClient): object
   /** The hosts that take the mail of a domain, as its MX records would name them; none without users there. */
   mailHosts(domain: string): readonly string[]
   /** Ends the work that goes on by itself, such as pushes. */
@@ -56,38 +61,56 @@ export function openWorld(
     ...ground,
     users,
     providers,
-    addUser({ email, name, messages = 0, provider }) {
-      const user = newUser(requireProvider(provider), email.toLowerCase(), name, userIds)
+    addUser({ messages = 0, ...given }) {
+      const provider = requireProvider(given.provider)
+      const user = newUser(provider, given, userIds)
+      const problem = provider.users.problemOf(user)
+      if (problem !== null) throw new InvalidInput(problem)
       users.add(user)
       providers.get(user.provider)?.addUser(user, messages)
       return user
     },
+    changeDelegates(user, delegates) {
+      const changed = { ...user, delegates: delegates.map(email => email.toLowerCase()) }
+      const problem = requireProvider(user.provider).users.problemOf(changed)
+      if (problem !== null) throw new InvalidInput(problem)
+      user.delegates = changed.delegates
+    },
+    addClient(client) {
+      const provider = requireProvider(client.provider)
+      const added = providers.get(provider.name)?.addClient(readClient(provider, client))
+      return { provider: provider.name, ...added }
+    },
     mailHosts(domain) {
       const ending = `@${domain.toLowerCase()}`
       const user = users.list().find(({ email }) => email.endsWith(ending))
-      return user ? requireProvider(user.provider).users.mailHosts : []
+      return user ? requireProvider(user.provider).users.mailHosts(user) : []
     },
     close() {
       for (const provider of providers.values()) provider.close()
     },
   }
+  for (const client of seed.clients ?? []) world.addClient(client)
   for (const user of seed.users ?? []) world.addUser(user)
   return world
 }
 
 function newUser(
-  { name: provider, users }: Provider,
-  email: string,
-  name: string | undefined,
+  provider: Provider,
+  { email: given, name, cloud, delegates = [] }: SeedUser,
   random: Ground['random'],
 ): User {
+  const email = given.toLowerCase()
   const [local = '', domain = ''] = email.split('@')
+  const organization = provider.users.personalDomains.has(domain) ? null : domain
   return {
-    id: users.newId(random),
+    id: provider.users.newId(random, organization),
     email,
     name: name ?? local.charAt(0).toUpperCase() + local.slice(1),
-    provider,
-    organization: users.personalDomains.has(domain) ? null : domain,
+    provider: provider.name,
+    cloud: requireCloud(provider, cloud),
+    organization,
     suspended: false,
+    delegates: delegates.map(address => address.toLowerCase()),
   }
 }

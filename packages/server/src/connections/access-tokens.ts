@@ -197,7 +197,8 @@ class StoredTokens implements AccessTokens {
   async #ask(refresh: Refresh, grant: StoredGrant): Promise<Tokens | null> {
     const { db, confirmSeconds = CONFIRM_SECONDS, callSeconds = CALL_SECONDS } = this.#options
     const { client, signIn } = await this.#clientOf(grant)
-    const tryToken = (token: Secret) => tryRefresh(signIn, client, token, callSeconds)
+    const { scopes } = grant
+    const tryToken = (token: Secret) => tryRefresh(signIn, { client, token, scopes }, callSeconds)
     const sealing = this.#open(grant)
     const current = sealing.open(grant.refresh_token, 'refresh_token')
     const first = await tryToken(current)
@@ -217,8 +218,9 @@ class StoredTokens implements AccessTokens {
   async #clientOf(grant: StoredGrant): Promise<{ client: SignInClient; signIn: SignIn }> {
     const { db, clients, signIns } = this.#options
     const { oauth_app_id: appId, cloud } = grant.account
-    const client = await clients.find(db, this.#account.tenantId, { provider: grant.provider, cloud, appId })
-    const signIn = signIns[grant.provider]
+    const place = { provider: grant.provider, cloud }
+    const client = await clients.find(db, this.#account.tenantId, { ...place, appId })
+    const signIn = signIns.at(place)
     if (client === 'oauth_app_secret_unreadable')
       throw new ProviderFailure('misconfigured', 'The secret of the OAuth app cannot be read.', {
         reason: client,
@@ -245,12 +247,11 @@ class StoredTokens implements AccessTokens {
 
 async function tryRefresh(
   signIn: SignIn,
-  client: SignInClient,
-  refreshToken: Secret,
+  { client, token, scopes }: { client: SignInClient; token: Secret; scopes: readonly string[] },
   seconds: number,
 ): Promise<{ tokens: Tokens } | { refusal: ProviderFailure }> {
   try {
-    return { tokens: await signIn.refresh(client, refreshToken, AbortSignal.timeout(seconds * 1_000)) }
+    return { tokens: await signIn.refresh(client, token, scopes, AbortSignal.timeout(seconds * 1_000)) }
   } catch (error) {
     if (error instanceof ProviderFailure && error.kind === 'grant_refused') return { refusal: error }
     throw error

@@ -369,6 +369,12 @@ export interface MailProvider {
   /** Waits until the source reports a change, or `seconds` have passed. Polls if the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>
 
+  /**
+   * The sources that have changed since they were last compared, for a push that may be about any source. Null: only a
+   * look at every mailbox can find them. Absent if a push is about the watched source.
+   */
+  listNoticed?(): Promise<readonly string[] | null>
+
   /** True if `watch` is notified at once; false if it polls. */
   readonly isPushed: boolean
 

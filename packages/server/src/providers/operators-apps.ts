@@ -1,5 +1,5 @@
 import type { Secret } from '../kit/secret.ts'
-import type { OAuthProvider, SignInClient } from './sign-in.ts'
+import type { SignInClient, SignInPlace } from './sign-in.ts'
 
 /** The settings of the operator's OAuth apps. */
 export interface OperatorsApps {
@@ -8,17 +8,16 @@ export interface OperatorsApps {
 }
 
 /** An OAuth app of the operator, with the names of the settings that it comes from. */
-export interface OperatorsApp extends SignInClient {
-  provider: OAuthProvider
+export interface OperatorsApp extends SignInClient, SignInPlace {
   settings: { id: string; secret: string }
 }
 
-/** The OAuth apps of the operator, at most one for a provider. */
+/** The OAuth apps of the operator, at most one for a provider and cloud. */
 export function operatorsApps({
   googleClientId: clientId,
-  googleClientSecret: clientSecret,
+  googleClientSecret: secret,
 }: OperatorsApps): readonly OperatorsApp[] {
-  if (clientId === null || clientSecret === null) return []
+  if (clientId === null || secret === null) return []
   const settings = { id: 'WAXWING_GOOGLE_CLIENT_ID', secret: 'WAXWING_GOOGLE_CLIENT_SECRET' }
-  return [{ provider: 'google', clientId, clientSecret, settings }]
+  return [{ provider: 'google', cloud: null, clientId, credential: { type: 'secret', secret }, settings }]
 }

@@ -7,16 +7,37 @@ import type { Secret } from '../kit/secret.ts'
 
 export type OAuthProvider = 'google' | 'microsoft'
 
+/** A separate installation of a provider, with hosts and users of its own. */
+export type Cloud = 'global' | 'gcc-high' | 'dod' | 'china'
+
+/** A place to sign in at. */
+export interface SignInPlace {
+  provider: OAuthProvider
+  /** Null: the provider has one cloud only. */
+  cloud: Cloud | null
+}
+
+/** The proof that an OAuth app is itself: a secret, or a certificate with its private key, both in PEM. */
+export type ClientCredential =
+  | { type: 'secret'; secret: Secret }
+  | { type: 'certificate'; certificate: string; privateKey: Secret }
+
 /** The OAuth app that a user signs in with, as it is registered at the provider. */
 export interface SignInClient {
   clientId: string
-  clientSecret: Secret
+  credential: ClientCredential
 }
 
 /** The kinds of data besides mail that an account may give access to. */
 export interface Halves {
   calendar: boolean
   contacts: boolean
+}
+
+/** Permissions to ask a user for besides mail. */
+export interface Asked extends Halves {
+  /** Mailboxes of others that the user may open. */
+  shared: boolean
 }
 
 export interface AuthorizeRequest {
@@ -29,6 +50,14 @@ export interface AuthorizeRequest {
   codeChallenge: string
   /** The address to sign in with, if it is known. */
   loginHint: string | null
+}
+
+export interface ApprovalRequest {
+  clientId: string
+  redirectUri: string
+  scopes: readonly string[]
+  /** The domain of the user's address, by which the organization is known; null: that of the administrator. */
+  domain: string | null
 }
 
 export interface CodeExchange {
@@ -70,27 +99,47 @@ export interface Grant extends Tokens {
 }
 
 export interface SignIn {
-  provider: OAuthProvider
-  /** Must be the `iss` of an authorization answer that carries one (RFC 9207). */
-  issuer: string
+  place: SignInPlace
+  /**
+   * Whether an authorization answer with this `iss` may come from here (RFC 9207). If the issuer depends on the user, a
+   * document of the provider is read.
+   */
+  isIssuer(iss: string, signal: AbortSignal): Promise<boolean>
   /** The scopes to request: the app's own or the default ones, and the scopes that identify the user. */
-  scopesFor(scopesOfApp: readonly string[] | null, halves: Halves): string[]
+  scopesFor(scopesOfApp: readonly string[] | null, asked: Asked): string[]
   /** Whether mail can be read with these scopes. */
   readsMail(scopes: readonly string[]): boolean
+  /** Whether these scopes give access to mailboxes that others share with the user. */
+  sharesMailboxes(scopes: readonly string[]): boolean
   /** Whether these scopes give access to calendars and to contacts. */
   halvesOf(scopes: readonly string[]): Halves
   /** The URL to which the browser is sent. */
   authorizeUrl(request: AuthorizeRequest): string
+  /**
+   * The URL where an administrator approves the app for all users of an organization.
+   * @returns null if the provider has no such page
+   */
+  approvalUrl(request: ApprovalRequest): string | null
   /** Redeems a code, checks the ID token, and finds the mailbox by one call with the new access token. */
   exchange(exchange: CodeExchange, signal: AbortSignal): Promise<Grant>
-  /** Like `exchange`, for a refresh token that another program has obtained with the same OAuth app. */
+  /**
+   * Like `exchange`, for a refresh token that another program has obtained with the same OAuth app.
+   * @param asked permissions to ask for besides mail; the grant shows which of them it has
+   */
   adopt(
     client: SignInClient,
     refreshToken: Secret,
     scopesOfApp: readonly string[] | null,
+    asked: Asked,
     signal: AbortSignal,
   ): Promise<Grant>
-  refresh(client: SignInClient, refreshToken: Secret, signal: AbortSignal): Promise<Tokens>
+  /** @param scopes the granted scopes */
+  refresh(
+    client: SignInClient,
+    refreshToken: Secret,
+    scopes: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Tokens>
   /**
    * Ends a grant at the provider, with everything else that the user granted to the app. A token that is no longer
    * known there is no failure. Does nothing if the provider has no revocation.
@@ -98,5 +147,20 @@ export interface SignIn {
   revoke(refreshToken: Secret, signal: AbortSignal): Promise<void>
 }
 
-/** The providers that users can sign in to here. */
-export type SignIns = Readonly<Partial<Record<OAuthProvider, SignIn>>>
+/** The places where users can sign in. */
+export interface SignIns {
+  /** Null if users cannot sign in there. */
+  at(place: SignInPlace): SignIn | null
+  /** Whether users can sign in at the provider, in any cloud. */
+  offers(provider: OAuthProvider): boolean
+  all(): readonly SignIn[]
+}
+
+export function signInsOf(all: readonly SignIn[]): SignIns {
+  return {
+    at: ({ provider, cloud }) =>
+      all.find(({ place }) => place.provider === provider && place.cloud === cloud) ?? null,
+    offers: provider => all.some(({ place }) => place.provider === provider),
+    all: () => all,
+  }
+}

@@ -33,7 +33,7 @@ export async function connectGmail(
         cloud: null,
         appId,
         clientId,
-        clientSecret: new Secret(clientSecret),
+        credential: { type: 'secret', secret: new Secret(clientSecret) },
         scopes: null,
       },
       grant: {

@@ -66,7 +66,7 @@ export async function addGmailAccount(
     cloud: null,
     appId: null,
     clientId: CLIENT.clientId,
-    clientSecret: new Secret(CLIENT.clientSecret),
+    credential: { type: 'secret' as const, secret: new Secret(CLIENT.clientSecret) },
     scopes: null,
   }
   const grant = {

@@ -14,8 +14,11 @@ export interface SandboxServer extends AsyncDisposable {
   origin(host: string): string
   /** Begins again: with the seed that the sandbox was started with, unless another is given. */
   reset(seed?: Json): Promise<void>
-  addUser(email: string, options?: { name?: string; messages?: number }): Promise<void>
-  changeUser(email: string, changes: { suspended?: boolean; passwordChanged?: true }): Promise<void>
+  addUser(email: string, options?: UserOptions): Promise<void>
+  changeUser(
+    email: string,
+    changes: { suspended?: boolean; passwordChanged?: true; delegates?: readonly string[] },
+  ): Promise<void>
   addClient(client: Json): Promise<void>
   /** Delivers a message from outside; lines must end in CRLF. */
   deliver(email: string, message: string | Uint8Array): Promise<{ id: string; threadId: string }>
@@ -23,22 +26,38 @@ export interface SandboxServer extends AsyncDisposable {
     user: string,
     scopes: readonly string[],
     clientId?: string,
+    at?: { provider?: string; cloud?: string },
   ): Promise<{ accessToken: string; refreshToken: string }>
   /** Signs in and answers the consent page at an authorize URL, in place of a person. Without `scopes` all are allowed. */
   authorize(
     url: string,
     user: string,
-    options?: { scopes?: readonly string[]; deny?: boolean },
+    options?: { scopes?: readonly string[]; deny?: boolean | 'admin_required' },
   ): Promise<{ redirectUrl: string }>
   /** Returns the id of the fault. */
   addFault(rule: Json): Promise<number>
   clearFaults(): Promise<void>
-  expireHistory(user?: string): Promise<void>
+  /** `at` is the kind of link to expire, at a provider that has several. */
+  expireHistory(user?: string, at?: 'next' | 'delta'): Promise<void>
+  /** Settings are Google's, unless they name another `provider`. */
   configurePushes(settings: Json): Promise<Json>
+  /** Calls a route of the control API. */
+  control<T = unknown>(method: string, path: string, body?: unknown): Promise<T>
   turnClock(seconds: number): Promise<void>
   /** Signs claims with the keys by which the sandbox's Google signs. */
   sign(claims: Json): Promise<string>
   calls(filter?: Record<string, string | number>): Promise<{ items: Call[]; units: number }>
+}
+
+export interface UserOptions {
+  name?: string
+  messages?: number
+  /** By default Google. */
+  provider?: string
+  /** By default the provider's first. */
+  cloud?: string
+  /** Addresses of the users who may open the mailbox. */
+  delegates?: readonly string[]
 }
 
 const DEFAULT_CLIENT = 'sandbox'
@@ -84,12 +103,14 @@ export function driveSandbox({
     changeUser: (email, changes) => ask('PATCH', `/users/${email}`, changes),
     addClient: client => ask('POST', '/clients', client),
     deliver: (email, message) => ask('POST', `/users/${email}/messages`, message),
-    grant: (user, scopes, clientId = DEFAULT_CLIENT) => ask('POST', '/grants', { user, scopes, clientId }),
+    grant: (user, scopes, clientId = DEFAULT_CLIENT, at = {}) =>
+      ask('POST', '/grants', { user, scopes, clientId, ...at }),
     authorize: (url, user, given) => ask('POST', '/authorizations', { url, user, ...given }),
     addFault: async rule => (await ask<{ id: number }>('POST', '/faults', rule)).id,
     clearFaults: () => ask('DELETE', '/faults'),
-    expireHistory: user => ask('POST', '/history/expire', user === undefined ? {} : { user }),
+    expireHistory: (user, at) => ask('POST', '/history/expire', { user, at }),
     configurePushes: settings => ask('PATCH', '/pushes', settings),
+    control: ask,
     turnClock: seconds => ask('POST', '/clock', { advanceSeconds: seconds }),
     calls: (filter = {}) =>
       ask(

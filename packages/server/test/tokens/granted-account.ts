@@ -21,7 +21,7 @@ import { Secret } from '../../src/kit/secret.ts'
 import type { AccessTokens } from '../../src/providers/access-tokens.ts'
 import { googleSignIn } from '../../src/providers/google/sign-in.ts'
 import { ProviderCalls } from '../../src/providers/http/provider-calls.ts'
-import type { Grant, SignIn } from '../../src/providers/sign-in.ts'
+import { type Grant, type SignIn, signInsOf } from '../../src/providers/sign-in.ts'
 import type { TokenEndpoint } from './token-endpoint.ts'
 
 export const CLIENT: OAuthClient = {
@@ -29,7 +29,7 @@ export const CLIENT: OAuthClient = {
   cloud: null,
   appId: null,
   clientId: 'a-client',
-  clientSecret: new Secret('a-secret'),
+  credential: { type: 'secret', secret: new Secret('a-secret') },
   scopes: null,
 }
 
@@ -71,7 +71,7 @@ export function tokenWorld(db: Db, secretKey: string, origin: string) {
       db,
       accountKeys: keys,
       clients: { find: async () => client },
-      signIns: { google: given },
+      signIns: signInsOf([given]),
       confirmSeconds: 0.05,
       ...timing,
     })

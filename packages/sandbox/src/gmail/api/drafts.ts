@@ -1,4 +1,5 @@
-import { addMessage, headersOf, removeMessage, type Mailbox } from '../mailbox/mailbox.ts'
+import { headersOf } from '../../mail/message-headers.ts'
+import { addMessage, removeMessage, type Mailbox } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
 import { presentIds, presentMessage } from '../payload.ts'

@@ -1,5 +1,6 @@
-import { headerOf, type Header } from '../mail/headers.ts'
-import { addMessage, headersOf } from '../mailbox/mailbox.ts'
+import { headerOf, type Header } from '../../mail/headers.ts'
+import { headersOf } from '../../mail/message-headers.ts'
+import { addMessage } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
 import { presentIds } from '../payload.ts'

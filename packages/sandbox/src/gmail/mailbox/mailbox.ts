@@ -1,12 +1,5 @@
-import {
-  addressesIn,
-  baseSubject,
-  headerOf,
-  messageIdsIn,
-  parseHeaders,
-  type Header,
-} from '../mail/headers.ts'
-import { headerEnd } from '../mail/mime.ts'
+import { baseSubject, headerOf } from '../../mail/headers.ts'
+import { headersOf } from '../../mail/message-headers.ts'
 import { newHistory, recordChange, type History } from './history.ts'
 import { systemLabels, type Label } from './labels.ts'
 import type { Message } from './message.ts'
@@ -134,25 +127,6 @@ export function changeLabels(mailbox: Mailbox, message: Message, add: string[], 
   if (added.length > 0) recordChange(mailbox.history, message, 'labelAdded', added)
   if (removed.length + added.length > 0) mailbox.changed(new Set([...message.labels, ...removed]))
 }
-
-/** The headers of a message. */
-export const headersOf = (raw: Buffer): Header[] =>
-  parseHeaders(raw.subarray(0, headerEnd(raw, 0, raw.length).headersEnd))
-
-/** The Message-IDs that a message answers: In-Reply-To, then References. */
-export const referencesOf = (headers: Header[]): string[] => [
-  ...messageIdsIn(headerOf(headers, 'In-Reply-To')),
-  ...messageIdsIn(headerOf(headers, 'References')),
-]
-
-/** Everyone whom the headers name as a recipient. */
-export const recipientsIn = (headers: Header[]): string[] => [
-  ...new Set(
-    ['To', 'Cc', 'Bcc'].flatMap(name =>
-      headers.filter(h => h.name.toLowerCase() === name.toLowerCase()).flatMap(h => addressesIn(h.value)),
-    ),
-  ),
-]
 
 /** The index of the first message that is not before the given one. */
 export function placeOf(ordered: Message[], internalDate: number, order: number): number {

@@ -1,5 +1,6 @@
-import { baseSubject, headerOf, type Header } from '../mail/headers.ts'
-import { referencesOf, type Mailbox } from './mailbox.ts'
+import { baseSubject, headerOf, type Header } from '../../mail/headers.ts'
+import { referencesOf } from '../../mail/message-headers.ts'
+import { type Mailbox } from './mailbox.ts'
 import type { Message } from './message.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { addressesIn, headerOf, type Header } from '../mail/headers.ts'
-import { isAttachment, parseMessage, partsOf } from '../mail/mime.ts'
-import { textOf } from '../mail/snippet.ts'
+import { addressesIn, headerOf, type Header } from '../../mail/headers.ts'
+import { isAttachment, parseMessage, partsOf } from '../../mail/mime.ts'
+import { textOf } from '../../mail/snippet.ts'
 import type { Message } from '../mailbox/message.ts'
 
 /** Text of a message as a search sees it, in lower case. */

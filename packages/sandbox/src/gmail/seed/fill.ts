@@ -1,8 +1,9 @@
 import type { Random } from '../../world/random.ts'
-import { addMessage, headersOf, type Mailbox } from '../mailbox/mailbox.ts'
+import { headersOf } from '../../mail/message-headers.ts'
+import { addMessage, type Mailbox } from '../mailbox/mailbox.ts'
 import { threadFor } from '../mailbox/threading.ts'
-import { KINDS, type Letter } from './letters.ts'
-import { PEOPLE, SUBJECTS, type Person } from './words.ts'
+import { KINDS, type Letter } from '../../mail/letters.ts'
+import { PEOPLE, SUBJECTS, type Person } from '../../mail/words.ts'
 
 const HOUR_MS = 3600 * 1000
 const LABELS = ['Travel', 'Work', 'Work/Invoices', 'Work/Invoices/2026', 'Größe & Maß', 'receipts'] as const

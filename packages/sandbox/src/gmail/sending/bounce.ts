@@ -1,4 +1,4 @@
-import { dateText } from './outgoing.ts'
+import { dateText } from '../../mail/message-headers.ts'
 import type { Outgoing } from './outgoing.ts'
 
 const DAEMON = 'mailer-daemon@googlemail.com'

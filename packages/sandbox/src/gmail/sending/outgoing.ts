@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { addressesIn, headerOf, type Header } from '../mail/headers.ts'
-import { headerEnd } from '../mail/mime.ts'
-import { headersOf, recipientsIn, type Mailbox } from '../mailbox/mailbox.ts'
+import { addressesIn, headerOf, type Header } from '../../mail/headers.ts'
+import {
+  dateText,
+  headersOf,
+  recipientsIn,
+  withHeaders,
+  type HeaderChanges,
+} from '../../mail/message-headers.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
 
 /** A message as Gmail sends it. */
 export interface Outgoing {
@@ -52,28 +58,4 @@ function senderOf(mailbox: Mailbox, headers: Header[]): string {
   const alias =
     aliases.find(({ sendAsEmail }) => sendAsEmail === asked) ?? aliases.find(({ isDefault }) => isDefault)
   return alias?.sendAsEmail ?? mailbox.email
-}
-
-/** A time as in a Date header (RFC 5322 section 3.3), in UTC. */
-export const dateText = (at: number): string => new Date(at).toUTCString().replace('GMT', '+0000')
-
-interface HeaderChanges {
-  /** Names in lower case. */
-  remove: string[]
-  /** Whole lines, put first. */
-  add: string[]
-}
-
-/** The message with headers removed and added, and the rest byte for byte. */
-export function withHeaders(raw: Buffer, { remove, add }: HeaderChanges): Buffer {
-  const { headersEnd } = headerEnd(raw, 0, raw.length)
-  const fields = raw
-    .subarray(0, headersEnd)
-    .toString('latin1')
-    .split(/(?<=\n)(?![ \t])/)
-  const kept = fields.filter(
-    field => !remove.includes(field.slice(0, field.indexOf(':')).trim().toLowerCase()),
-  )
-  const lines = add.map(line => Buffer.from(`${line}\r\n`))
-  return Buffer.concat([...lines, Buffer.from(kept.join(''), 'latin1'), raw.subarray(headersEnd)])
 }

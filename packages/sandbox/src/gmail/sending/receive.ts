@@ -1,8 +1,8 @@
 import type { Mail } from '../../world/post-office.ts'
-import { addMessage, headersOf, type Mailbox } from '../mailbox/mailbox.ts'
+import { dateText, headersOf, withHeaders } from '../../mail/message-headers.ts'
+import { addMessage, type Mailbox } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
-import { dateText, withHeaders } from './outgoing.ts'
 
 /** Puts a message into the inbox: one from outside byte for byte, one of a user of the sandbox with the lines of its way. */
 export function receive(mailbox: Mailbox, { message, from }: Mail): Message {

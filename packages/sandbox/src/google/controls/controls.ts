@@ -3,20 +3,11 @@ import type { ControlApp } from '../../control/routes.ts'
 import { gmailRoutes } from '../../gmail/controls.ts'
 import type { Gmail } from '../../gmail/gmail.ts'
 import type { GoogleGround } from '../ground.ts'
-import { clientRoutes } from './clients.ts'
-import { grantRoutes } from './grants.ts'
 import { keyRoutes } from './keys.ts'
 
 /** The routes of the control API that are Google's own. */
 export function googleControls(ground: GoogleGround, gmail: Gmail): ControlApp {
   const app: ControlApp = new Hono()
-  const { accounts, users } = ground
-  for (const routes of [
-    clientRoutes(accounts),
-    grantRoutes(accounts, users),
-    keyRoutes(ground),
-    gmailRoutes(gmail, users),
-  ])
-    app.route('/', routes)
+  for (const routes of [keyRoutes(ground), gmailRoutes(gmail)]) app.route('/', routes)
   return app
 }

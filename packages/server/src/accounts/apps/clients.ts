@@ -2,7 +2,7 @@ import type { Db } from '../../database/pool.ts'
 import type { KeyRing } from '../../kit/key-ring.ts'
 import { SealError } from '../../kit/seal.ts'
 import { type OperatorsApp, type OperatorsApps, operatorsApps } from '../../providers/operators-apps.ts'
-import type { OAuthProvider, SignInClient } from '../../providers/sign-in.ts'
+import type { OAuthProvider, SignInClient, SignInPlace } from '../../providers/sign-in.ts'
 import { type AppSecrets, openAppSecrets } from './secrets.ts'
 import { type AppRow, findApp, findOldestApp } from './store.ts'
 
@@ -34,8 +34,8 @@ export interface OAuthClients {
     tenantId: string,
     app: Omit<ClientName, 'appId'>,
   ): Promise<{ appId: string | null } | null>
-  /** Whether the operator has an app of the provider. */
-  hasOperators(provider: OAuthProvider): boolean
+  /** Whether the operator has an app there. */
+  hasOperators(place: SignInPlace): boolean
 }
 
 export async function openOAuthClients(
@@ -45,19 +45,20 @@ export async function openOAuthClients(
 ): Promise<OAuthClients> {
   const secrets = await openAppSecrets(db, keyRing)
   const operators = operatorsApps(config)
-  const operatorsOf = (provider: OAuthProvider) => operators.find(app => app.provider === provider)
+  const operatorsOf = ({ provider, cloud }: SignInPlace) =>
+    operators.find(app => app.provider === provider && app.cloud === cloud)
   return {
     async find(from, tenantId, name) {
-      if (name.appId === null) return clientOf(operatorsOf(name.provider))
+      if (name.appId === null) return clientOf(operatorsOf(name))
       const app = await findApp(from, tenantId, name.appId)
       return app && isOf(app, name) ? openClient(secrets, app) : 'provider_not_configured'
     },
     async findDefault(from, tenantId, name) {
       const oldest = await findOldestApp(from, tenantId, name)
       if (oldest) return { appId: oldest.id }
-      return operatorsOf(name.provider) ? { appId: null } : null
+      return operatorsOf(name) ? { appId: null } : null
     },
-    hasOperators: provider => operatorsOf(provider) !== undefined,
+    hasOperators: place => operatorsOf(place) !== undefined,
   }
 }
 
@@ -65,18 +66,18 @@ export function isOf(app: AppRow, { provider, cloud }: Omit<ClientName, 'appId'>
   return app.provider === provider && app.cloud === cloud
 }
 
-/** An app of the operator. Its provider has one cloud only. */
 function clientOf(app: OperatorsApp | undefined): OAuthClient | 'provider_not_configured' {
   if (!app) return 'provider_not_configured'
-  const { provider, clientId, clientSecret } = app
-  return { provider, cloud: null, appId: null, clientId, clientSecret, scopes: null }
+  const { provider, cloud, clientId, credential } = app
+  return { provider, cloud, appId: null, clientId, credential, scopes: null }
 }
 
 /** The app with its secret, or that it cannot be read. */
 export function openClient(secrets: AppSecrets, app: AppRow): OAuthClient | 'oauth_app_secret_unreadable' {
   const { id: appId, provider, cloud, clientId, scopes } = app
   try {
-    return { provider, cloud, appId, clientId, clientSecret: secrets.open(app, app.secret), scopes }
+    const credential = { type: 'secret' as const, secret: secrets.open(app, app.secret) }
+    return { provider, cloud, appId, clientId, credential, scopes }
   } catch (error) {
     if (error instanceof SealError) return 'oauth_app_secret_unreadable'
     throw error

@@ -23,6 +23,8 @@ export interface StoredGrant {
   version: string
   provider: OAuthProvider
   client_id: string
+  /** The granted scopes. */
+  scopes: string[]
   access_token: Buffer
   refresh_token: Buffer
   /** Null as well if it is no longer to be used. */
@@ -58,7 +60,7 @@ export async function findGrant(
   const { rows } = await sql<
     Omit<StoredGrant, 'account'> & Omit<StoredGrant['account'], 'id'> & { holder_id: string }
   >`
-    select oauth_grant.id, version, oauth_grant.provider, client_id, access_token, refresh_token,
+    select oauth_grant.id, version, oauth_grant.provider, client_id, scopes, access_token, refresh_token,
       case when previous_until > clock_timestamp() then previous_refresh_token end as previous_refresh_token,
       -${secondsUntil('issued_at')} as age_seconds, ${secondsUntil('expires_at')} as good_seconds, ${secondsUntil('refresh_at')} as fresh_seconds,
       ${secondsUntil('retry_at')} as pause_seconds, failures, failure, failure_reason,

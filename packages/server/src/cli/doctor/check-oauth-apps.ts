@@ -52,8 +52,8 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
     const clients = await openOAuthClients(db, keyRing, config)
     const readable: Named[] = []
     const findings: Finding[] = []
-    for (const { provider, settings } of operators) {
-      const client = await clients.find(db, FIRST_ID, { provider, cloud: null, appId: null })
+    for (const { provider, cloud, settings } of operators) {
+      const client = await clients.find(db, FIRST_ID, { provider, cloud, appId: null })
       if (typeof client === 'string') continue
       const remedy = `Correct ${settings.id} and ${settings.secret}.`
       readable.push({ name: `The app of ${settings.id}`, client, remedy })
@@ -92,18 +92,18 @@ async function askProviders(config: Config, apps: readonly Named[]): Promise<Fin
     authorities: trustAlso(config.certificateAuthorities),
     standIns,
   })
-  const signIns = Object.values(openSignIns({ calls, standIns }))
+  const signIns = openSignIns({ calls, standIns }).all()
   const found = await Promise.all(signIns.map(signIn => askAbout(signIn, config, apps)))
   return found.flat()
 }
 
-/** Asks a provider about those of the apps that are its own. */
+/** Asks a provider about those of the apps that are its own, in one of its clouds. */
 async function askAbout(signIn: SignIn, config: Config, apps: readonly Named[]): Promise<Finding[]> {
-  const { provider } = signIn
+  const { provider, cloud } = signIn.place
   const { name: ofProvider } = signInAbilitiesOf(provider)
   const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
   const redirectUri = callbackUrl(baseUrl, provider)
-  const asked = apps.filter(({ client }) => client.provider === provider)
+  const asked = apps.filter(({ client }) => client.provider === provider && client.cloud === cloud)
   const answers = await Promise.all(asked.map(app => ask(signIn, { ...app, ofProvider, redirectUri })))
   const accepted = answers.filter(answer => answer === null).length
   return [

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
-import type { QuotaAsk, SharedUse } from '../../providers/gmail/governor.ts'
+import type { QuotaAsk, SharedUse } from '../../providers/http/shared-use.ts'
+import type { Window } from '../../providers/http/usage.ts'
 
-const WINDOW_SECONDS = 60
+/** The window of quotas that are counted by the minute. */
+const MINUTE: Window = { seconds: 60, bucketSeconds: 1 }
 /** A quota that another process adds at the same moment is there at the second attempt. */
 const ATTEMPTS_MAX = 3
 
@@ -16,12 +18,12 @@ interface Answer {
  * Counts the use of quotas in a table that all processes share, by the database's clock. One statement locks the rows of
  * the quotas in the order of their names, and changes all or none, so a process that stalls holds up no other one.
  */
-export function sharedUse(db: Db): SharedUse {
+export function sharedUse(db: Db, window = MINUTE): SharedUse {
   return {
     async take(quotas, units, isTaken) {
       const asked = quotas.map(quota => ({ ...quota, name: hash('sha256', quota.name, 'base64url') }))
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-        const { waitSeconds, rowsFound } = await takeOnRows(db, asked, { units, isTaken })
+        const { waitSeconds, rowsFound } = await takeOnRows(db, asked, { units, isTaken, window })
         if (rowsFound === asked.length) return waitSeconds * 1_000
         await addRows(db, asked)
       }
@@ -33,7 +35,7 @@ export function sharedUse(db: Db): SharedUse {
 async function takeOnRows(
   db: Db,
   asked: readonly QuotaAsk[],
-  { units, isTaken }: { units: number; isTaken: boolean },
+  { units, isTaken, window }: { units: number; isTaken: boolean; window: Window },
 ): Promise<Answer> {
   const names = asked.map(({ name }) => name)
   const isTold = asked.some(({ usedUnits }) => usedUnits > 0)
@@ -41,8 +43,9 @@ async function takeOnRows(
     with locked as materialized (
       select name, seconds, units from quota_use where name = any(${names}::text[]) order by name for update
     ), moment as materialized (
-      select floor(extract(epoch from clock_timestamp()))::bigint as second, found
-      from (select count(*)::int as found from locked) as looked
+      select now, now - now % ${window.bucketSeconds}::bigint as second, found
+      from (select floor(extract(epoch from clock_timestamp()))::bigint as now) as clock
+      cross join (select count(*)::int as found from locked) as looked
     ), asked as materialized (
       select * from unnest(
         ${names}::text[], ${asked.map(({ unitsMax }) => unitsMax)}::float8[],
@@ -52,10 +55,10 @@ async function takeOnRows(
       select name, used.second, used.units
       from moment cross join locked cross join unnest(locked.seconds, locked.units) as used (second, units)
       -- A time farther ahead was written before the database's clock was set back.
-      where used.second between moment.second - ${WINDOW_SECONDS} and moment.second + ${WINDOW_SECONDS}
+      where used.second between now - ${window.seconds + window.bucketSeconds - 1} and now + ${window.seconds}
       union all select name, second, told from moment cross join asked where told > 0
     ), freed as materialized (
-      -- What is used up to each second no longer counts a window after it.
+      -- What is used up to each bucket no longer counts a window after it.
       select name, second, sum(units) over (partition by name order by second) as units,
         sum(units) over (partition by name) as total
       from used
@@ -82,7 +85,7 @@ async function takeOnRows(
       where quota_use.name = next.name and found = ${names.length}
         and ((${isTaken}::boolean and room.second = 0) or ${isTold}::boolean)
     )
-    select case when room.second = 0 then 0 else room.second + ${WINDOW_SECONDS + 1} - moment.second end::int
+    select case when room.second = 0 then 0 else room.second + ${window.seconds + window.bucketSeconds} - now end::int
       as "waitSeconds", found as "rowsFound"
     from moment, room
   `.execute(db)

@@ -1,6 +1,6 @@
 import { googleSignIn } from '../../providers/google/sign-in.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
-import type { OAuthProvider, SignIn, SignIns } from '../../providers/sign-in.ts'
+import { type OAuthProvider, type SignIn, type SignIns, signInsOf } from '../../providers/sign-in.ts'
 
 export interface SignInOptions {
   calls: ProviderCalls
@@ -8,13 +8,14 @@ export interface SignInOptions {
   standIns: ReadonlyMap<string, URL> | null
 }
 
-const OPENED: ReadonlyArray<readonly [OAuthProvider, (options: SignInOptions) => SignIn]> = [
-  ['google', googleSignIn],
+/** The sign-ins of each provider, one for each of its clouds. */
+const OPENED: ReadonlyArray<readonly [OAuthProvider, (options: SignInOptions) => readonly SignIn[]]> = [
+  ['google', options => [googleSignIn(options)]],
 ]
 
 /** The providers at which users sign in. `waxwing doctor` asks each whether it has the OAuth apps. */
 export const SIGN_IN_PROVIDERS: readonly OAuthProvider[] = OPENED.map(([provider]) => provider)
 
 export function openSignIns(options: SignInOptions): SignIns {
-  return Object.fromEntries(OPENED.map(([provider, open]) => [provider, open(options)]))
+  return signInsOf(OPENED.flatMap(([, open]) => open(options)))
 }

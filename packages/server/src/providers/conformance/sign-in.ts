@@ -23,8 +23,16 @@ export interface SignInArrangement extends AsyncDisposable {
 
 export const BOTH = { calendar: true, contacts: true }
 const NEITHER = { calendar: false, contacts: false }
+const ASKED = { ...BOTH, shared: false }
+const MAIL_ALONE = { ...NEITHER, shared: false }
 const never = new AbortController().signal
 const random = () => randomBytes(32).toString('base64url')
+
+const WRONG = { type: 'secret' as const, secret: new Secret('wrong') }
+
+function secretOf({ credential }: SignInClient): Secret {
+  return credential.type === 'secret' ? credential.secret : credential.privateKey
+}
 
 /** Goes through the provider's pages. Returns the secrets that redeem the code. */
 export async function beginSignIn(
@@ -32,7 +40,7 @@ export async function beginSignIn(
   without: readonly string[] = [],
 ): Promise<CodeExchange & { answered: URL; state: string }> {
   const [state, nonce, codeVerifier] = [random(), random(), random()]
-  const scopes = signIn.scopesFor(null, BOTH)
+  const scopes = signIn.scopesFor(null, ASKED)
   const url = signIn.authorizeUrl({
     clientId: client.clientId,
     redirectUri,
@@ -58,17 +66,19 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       expect(begun.answered.searchParams.get('state')).toBe(begun.state)
       const grant = await signIn.exchange(begun, never)
       expect(grant.identity.email).toBe(email)
-      expect(grant.identity.subject).toMatch(new RegExp(`^${signIn.provider}:.+`))
+      expect(grant.identity.subject).toMatch(new RegExp(`^${signIn.place.provider}:.+`))
       expect(grant.identity.displayName).not.toBeNull()
       expect(grant.halves).toEqual(BOTH)
       expect(signIn.readsMail(grant.scopes)).toBe(true)
 
-      const tokens = await signIn.refresh(client, grant.refreshToken, never)
+      const tokens = await signIn.refresh(client, grant.refreshToken, grant.scopes, never)
       expect(tokens.accessToken.reveal()).not.toBe(grant.accessToken.reveal())
       expect(tokens.expiresInSeconds).toBeGreaterThan(0)
       const latest = tokens.refreshToken ?? grant.refreshToken
       await signIn.revoke(latest, never)
-      await expect(signIn.refresh(client, latest, never)).rejects.toMatchObject({ kind: 'grant_refused' })
+      await expect(signIn.refresh(client, latest, grant.scopes, never)).rejects.toMatchObject({
+        kind: 'grant_refused',
+      })
       await signIn.revoke(latest, never)
     })
 
@@ -78,8 +88,8 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       const first = await signIn.exchange(await beginSignIn(arranged), never)
       const second = await signIn.exchange(await beginSignIn(arranged), never)
       expect(second.identity).toEqual(first.identity)
-      const elsewhere = await arranged.grantElsewhere(signIn.scopesFor(null, NEITHER))
-      const adopted = await signIn.adopt(client, elsewhere, null, never)
+      const elsewhere = await arranged.grantElsewhere(signIn.scopesFor(null, MAIL_ALONE))
+      const adopted = await signIn.adopt(client, elsewhere, null, MAIL_ALONE, never)
       expect(adopted.identity).toEqual(first.identity)
       expect(adopted.halves).toEqual(NEITHER)
     })
@@ -88,9 +98,15 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       await using arranged = await open()
       const { signIn, client, email } = arranged
       const mailOnly = signIn
-        .scopesFor(null, NEITHER)
+        .scopesFor(null, MAIL_ALONE)
         .filter(scope => !arranged.identityScopes.includes(scope))
-      const adopted = await signIn.adopt(client, await arranged.grantElsewhere(mailOnly), null, never)
+      const adopted = await signIn.adopt(
+        client,
+        await arranged.grantElsewhere(mailOnly),
+        null,
+        MAIL_ALONE,
+        never,
+      )
       expect(adopted.identity).toEqual({ subject: null, email, displayName: null })
     })
 
@@ -101,7 +117,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       ['another redirect', given => ({ ...given, redirectUri: 'http://127.0.0.1:1/no' }), 'rejected'],
       [
         'another secret',
-        given => ({ ...given, client: { ...given.client, clientSecret: new Secret('wrong') } }),
+        given => ({ ...given, client: { ...given.client, credential: WRONG } }),
         'misconfigured',
       ],
     ])('refuses a code with %s', async (_, change, kind) => {
@@ -125,13 +141,13 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
         calendar: false,
         contacts: true,
       })
-      const mail = signIn.scopesFor(null, NEITHER).filter(scope => signIn.readsMail([scope]))
+      const mail = signIn.scopesFor(null, MAIL_ALONE).filter(scope => signIn.readsMail([scope]))
       await expect(signIn.exchange(await beginSignIn(arranged, mail), never)).rejects.toMatchObject({
         kind: 'scope_missing',
         reason: 'scope_denied',
       })
       const elsewhere = await arranged.grantElsewhere(arranged.identityScopes)
-      await expect(signIn.adopt(client, elsewhere, null, never)).rejects.toMatchObject({
+      await expect(signIn.adopt(client, elsewhere, null, MAIL_ALONE, never)).rejects.toMatchObject({
         kind: 'scope_missing',
         reason: null,
       })
@@ -160,10 +176,10 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       const printed = JSON.stringify(grant) + String(grant.accessToken)
       await signIn.revoke(grant.refreshToken, never)
       const failure: unknown = await signIn
-        .refresh(client, grant.refreshToken, never)
+        .refresh(client, grant.refreshToken, grant.scopes, never)
         .catch((error: unknown) => error)
       const text = `${printed}${JSON.stringify(failure)}${failure instanceof Error ? failure.message : ''}`
-      for (const secret of [grant.accessToken, grant.refreshToken, client.clientSecret])
+      for (const secret of [grant.accessToken, grant.refreshToken, secretOf(client)])
         expect(text).not.toContain(secret.reveal())
     })
   })

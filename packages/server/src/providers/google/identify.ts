@@ -3,10 +3,9 @@ import type { Secret } from '../../kit/secret.ts'
 import { ProviderFailure } from '../failure.ts'
 import { gmailFailure } from '../gmail/failure.ts'
 import type { ProviderAnswer, ProviderCalls } from '../http/provider-calls.ts'
+import { readJson } from '../oauth/read-json.ts'
 import { HOSTS } from './hosts.ts'
 import type { SignedInUser } from './id-token.ts'
-
-const NAME_CHARACTERS_MAX = 255
 
 const mailbox = z.object({
   emailAddress: z
@@ -42,12 +41,6 @@ export async function findUser(
   return { subject: parsed.data.sub, name: parsed.data.name ?? null }
 }
 
-/** A name in a form that the header of a message may have; null if nothing is left of it. */
-export function presentableName(name: string | null): string | null {
-  const line = name?.replaceAll(/\p{Cc}+/gu, ' ').trim() ?? ''
-  return line === '' ? null : [...line].slice(0, NAME_CHARACTERS_MAX).join('')
-}
-
 function get(
   calls: ProviderCalls,
   host: string,
@@ -72,12 +65,4 @@ function failureOf(answer: ProviderAnswer): ProviderFailure {
   if (answer.status === 401)
     return new ProviderFailure('access_refused', 'Google refuses its new access token.')
   return gmailFailure(answer, Date.now())
-}
-
-function readJson({ content }: ProviderAnswer): unknown {
-  try {
-    return JSON.parse(content.toString())
-  } catch {
-    return null
-  }
 }

@@ -1,4 +1,4 @@
-import type { Halves } from '../sign-in.ts'
+import type { Asked, Halves } from '../sign-in.ts'
 
 const API = 'https://www.googleapis.com/auth/'
 const EVERYTHING_OF_MAIL = 'https://mail.google.com/'
@@ -17,7 +17,7 @@ const WITHIN_MODIFY = new Set(
   ['readonly', 'metadata', 'labels', 'insert', 'compose', 'send'].map(name => `${API}gmail.${name}`),
 )
 
-export function scopesFor(scopesOfApp: readonly string[] | null, { calendar, contacts }: Halves): string[] {
+export function scopesFor(scopesOfApp: readonly string[] | null, { calendar, contacts }: Asked): string[] {
   const ofData = scopesOfApp ?? [
     MODIFY,
     SETTINGS,

@@ -26,7 +26,10 @@ async function open(): Promise<SignInArrangement> {
   const standIns = new Map(Object.entries(server.hosts).map(([host, origin]) => [host, new URL(origin)]))
   return {
     signIn: googleSignIn({ calls, standIns }),
-    client: { clientId: 'sandbox', clientSecret: new Secret('sandbox-secret') },
+    client: {
+      clientId: 'sandbox',
+      credential: { type: 'secret', secret: new Secret('sandbox-secret') },
+    },
     redirectUri: 'http://127.0.0.1:8025/connect/callback/google',
     email: EMAIL,
     identityScopes: ['openid', 'email', 'profile'],
@@ -92,7 +95,7 @@ describe('scopes', () => {
   })
 
   test('come from the app if it names some, and identify the user', () => {
-    expect(scopesFor(null, { calendar: false, contacts: true })).toEqual([
+    expect(scopesFor(null, { calendar: false, contacts: true, shared: false })).toEqual([
       'openid',
       'email',
       'profile',
@@ -100,12 +103,9 @@ describe('scopes', () => {
       `${API}gmail.settings.basic`,
       `${API}contacts`,
     ])
-    expect(scopesFor(['https://mail.google.com/', 'openid'], { calendar: true, contacts: true })).toEqual([
-      'openid',
-      'email',
-      'profile',
-      'https://mail.google.com/',
-    ])
+    expect(
+      scopesFor(['https://mail.google.com/', 'openid'], { calendar: true, contacts: true, shared: false }),
+    ).toEqual(['openid', 'email', 'profile', 'https://mail.google.com/'])
   })
 
   test('are read under their long names', () => {

@@ -1,11 +1,13 @@
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderCalls } from '../http/provider-calls.ts'
-import type { AuthorizeRequest, Grant, SignIn, SignInClient, Tokens } from '../sign-in.ts'
+import type { AuthorizeRequest, Grant, SignIn, SignInClient } from '../sign-in.ts'
+import { presentableName } from '../oauth/presentable-name.ts'
+import { type TokenAnswer, tokensOf } from '../oauth/token-answer.ts'
 import { HOSTS } from './hosts.ts'
 import { IdTokens, ISSUER, type SignedInUser } from './id-token.ts'
-import { findAddress, findUser, presentableName } from './identify.ts'
+import { findAddress, findUser } from './identify.ts'
 import { grantsMail, halvesOf, OPENID, PROFILE, readsMail, scopesFor } from './scopes.ts'
-import { requestRevocation, requestTokens, type TokenAnswer } from './token-endpoint.ts'
+import { requestRevocation, requestTokens } from './token-endpoint.ts'
 
 export interface GoogleSignInOptions {
   calls: ProviderCalls
@@ -65,13 +67,15 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
   }
 
   return {
-    provider: 'google',
-    issuer: ISSUER,
+    place: { provider: 'google', cloud: null },
+    isIssuer: async iss => iss === ISSUER,
     scopesFor,
     readsMail,
+    sharesMailboxes: () => false,
     halvesOf,
 
     authorizeUrl: request => authorizeUrl(standIns?.get(HOSTS.pages) ?? new URL(ISSUER), request),
+    approvalUrl: () => null,
 
     async exchange({ client, redirectUri, code, codeVerifier, nonce, scopes }, signal) {
       const answer = await requestTokens(
@@ -92,16 +96,16 @@ export function googleSignIn({ calls, standIns }: GoogleSignInOptions): SignIn {
       return { ...tokensOf(answer), ...who, refreshToken }
     },
 
-    async adopt(client, refreshToken, scopesOfApp, signal) {
+    async adopt(client, refreshToken, scopesOfApp, asked, signal) {
       const answer = await requestTokens(calls, refreshForm(client, refreshToken.reveal()), signal)
       if (answer.scopes === null)
         throw new ProviderFailure('rejected', 'Google does not report what the refresh token allows.')
-      const scopes = scopesFor(scopesOfApp, { calendar: false, contacts: false })
+      const scopes = scopesFor(scopesOfApp, asked)
       const who = await identify(answer, { client, nonce: null, scopes, isDenied: false }, signal)
       return { ...tokensOf(answer), ...who, refreshToken: answer.refreshToken ?? refreshToken }
     },
 
-    refresh: async (client, refreshToken, signal) =>
+    refresh: async (client, refreshToken, _, signal) =>
       tokensOf(await requestTokens(calls, refreshForm(client, refreshToken.reveal()), signal)),
 
     revoke: (refreshToken, signal) => requestRevocation(calls, refreshToken, signal),
@@ -129,14 +133,14 @@ function authorizeUrl(origin: URL, request: AuthorizeRequest): string {
   return url.href
 }
 
-function tokensOf({ accessToken, expiresInSeconds, refreshToken }: TokenAnswer): Tokens {
-  return { accessToken, expiresInSeconds, refreshToken }
-}
-
 function refreshForm(client: SignInClient, refreshToken: string): Record<string, string> {
   return { grant_type: 'refresh_token', refresh_token: refreshToken, ...credentials(client) }
 }
 
-function credentials({ clientId, clientSecret }: SignInClient): Record<string, string> {
-  return { client_id: clientId, client_secret: clientSecret.reveal() }
+function credentials({ clientId, credential }: SignInClient): Record<string, string> {
+  if (credential.type !== 'secret')
+    throw new ProviderFailure('misconfigured', 'Google takes no certificate of an OAuth app.', {
+      reason: 'invalid_client',
+    })
+  return { client_id: clientId, client_secret: credential.secret.reveal() }
 }

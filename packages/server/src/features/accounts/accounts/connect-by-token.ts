@@ -18,6 +18,9 @@ import type { AccountKeys } from '../../../accounts/secrets.ts'
 /** The time that all calls to the provider may take together. */
 const SECONDS_MAX = 50
 
+/** Mail is required; the grant shows what else there is. */
+const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
+
 /** Dependencies of connecting accounts by OAuth besides the database. */
 export interface OAuthServices {
   accountKeys: AccountKeys
@@ -41,12 +44,12 @@ export async function connectByToken(
   await requireNamedApps(db, choosing)
   const client = await openChosenApp({ clients, db }, provider, choosing)
   if (typeof client === 'string') refuse(client)
-  const signIn = signIns[provider] ?? refuse('provider_not_configured')
+  const signIn = signIns.at(client) ?? refuse('provider_not_configured')
   const { bodyStorage } = await findTenantSettings(db, tenantId)
   await requireStorage({ before: bodyStorage, after: settings?.bodyStorage, field: 'settings.bodyStorage' })
   const signal = AbortSignal.timeout(SECONDS_MAX * 1_000)
   const grant = await signIn
-    .adopt(client, new Secret(input.refreshToken), client.scopes, signal)
+    .adopt(client, new Secret(input.refreshToken), client.scopes, MAIL_ALONE, signal)
     .catch((error: unknown) => refuseFailure(error, 'grant'))
   requireHalves(grant, settings)
   return context.change(async unit => {

@@ -131,18 +131,19 @@ async function requireRoom(
 async function prepare(parts: FlowParts, session: SessionRow, asked: string): Promise<Ready | ConnectError> {
   const { db, clients, signIns } = parts
   const provider = session.providers.find(one => one === asked)
-  const signIn = provider && signIns[provider]
-  if (!provider || !signIn) return 'provider_not_configured'
+  if (!provider || !signIns.offers(provider)) return 'provider_not_configured'
   const { accountId, isReconnect, tenantId } = session
   const account = isReconnect && accountId !== null ? await findAccount(db, tenantId, accountId) : null
   if (isReconnect && !account) return 'account_mismatch'
   const client = await openChosenApp({ clients, db }, provider, { ...session, account })
   if (typeof client === 'string') return client
+  const signIn = signIns.at(client)
+  if (!signIn) return 'provider_not_configured'
   const halves = await findHalves(parts, session, provider)
   return {
     signIn,
     client,
-    scopes: signIn.scopesFor(client.scopes, halves),
+    scopes: signIn.scopesFor(client.scopes, { ...halves, shared: false }),
     reauthEmail: account?.email ?? null,
   }
 }

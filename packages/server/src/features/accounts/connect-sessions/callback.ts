@@ -86,15 +86,17 @@ async function redeem(
   const { provider, tenantId } = attempt
   const client = await parts.clients.find(parts.db, tenantId, attempt)
   if (typeof client === 'string') refuse(client)
-  const signIn = parts.signIns[provider] ?? refuse('provider_not_configured')
-  // RFC 9207: the answer comes from another provider than the flow was sent to.
-  if (code === null || (iss !== null && iss !== signIn.issuer)) refuse('token_exchange_failed')
+  const signIn = parts.signIns.at(attempt) ?? refuse('provider_not_configured')
+  if (code === null) refuse('token_exchange_failed')
   const { codeVerifier, nonce } = exchangeSecrets(browser, attempt.id)
   const redirectUri = callbackUrl(parts.baseUrl(), provider)
+  const { exchangeSeconds = EXCHANGE_SECONDS } = parts
+  const signal = AbortSignal.timeout(exchangeSeconds * 1000)
   try {
+    // RFC 9207: the answer comes from another provider than the flow was sent to.
+    if (iss !== null && !(await signIn.isIssuer(iss, signal))) refuse('token_exchange_failed')
     const exchange = { client, redirectUri, code, codeVerifier, nonce, scopes: attempt.scopes }
-    const { exchangeSeconds = EXCHANGE_SECONDS } = parts
-    const grant = await signIn.exchange(exchange, AbortSignal.timeout(exchangeSeconds * 1000))
+    const grant = await signIn.exchange(exchange, signal)
     return { client, grant, asked: signIn.halvesOf(attempt.scopes) }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error

@@ -119,7 +119,8 @@ async function findConfigured(
 ): Promise<OAuthProvider[]> {
   const found: OAuthProvider[] = []
   for (const provider of candidates) {
-    if (signIns[provider] && (await chooseApp(services, provider, choosing))) found.push(provider)
+    const app = signIns.offers(provider) ? await chooseApp(services, provider, choosing) : null
+    if (app && signIns.at(app)) found.push(provider)
   }
   return found
 }

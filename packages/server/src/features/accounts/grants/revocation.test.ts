@@ -12,8 +12,12 @@ const at = useRefreshTokens()
 
 async function isGrantAlive(refreshToken: string): Promise<boolean> {
   await using calls = callsTo(at.sandbox)
+  const client = {
+    clientId: CLIENT.clientId,
+    credential: { type: 'secret' as const, secret: CLIENT.clientSecret },
+  }
   const { refresh } = googleSignIn({ calls, standIns: null })
-  return await refresh(CLIENT, new Secret(refreshToken), AbortSignal.timeout(20_000)).then(
+  return await refresh(client, new Secret(refreshToken), [], AbortSignal.timeout(20_000)).then(
     () => true,
     () => false,
   )

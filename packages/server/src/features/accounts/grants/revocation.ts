@@ -96,7 +96,9 @@ export function revocationHandler(db: Db, keys: EndingKeys, signIns: SignIns): J
         revocation.refresh_token,
         contextOf(revocation.tenant_id, revocationId),
       )
-      await signIns[revocation.provider]?.revoke(new Secret(token.toString()), signal)
+      // A provider that can revoke has one cloud only.
+      const place = { provider: revocation.provider, cloud: null }
+      await signIns.at(place)?.revoke(new Secret(token.toString()), signal)
     }
     await db.deleteFrom('grant_revocation').where('id', '=', revocationId).execute()
   })

@@ -40,7 +40,7 @@ export async function chooseApp(
   const named = appIds[provider]
   if (named !== undefined) return { provider, cloud, appId: named }
   if (account?.oauth_app_id != null) return { provider, cloud, appId: account.oauth_app_id }
-  if (account && clients.hasOperators(provider)) return { provider, cloud, appId: null }
+  if (account && clients.hasOperators({ provider, cloud })) return { provider, cloud, appId: null }
   const chosen = await clients.findDefault(db, tenantId, { provider, cloud })
   return chosen && { provider, cloud, ...chosen }
 }
@@ -69,7 +69,8 @@ export async function requireNamedApps(
   }
 }
 
-function cloudOf(provider: OAuthProvider, named: Account['cloud']): Account['cloud'] {
+/** The cloud of a sign-in at the provider: the named one, or its default. */
+export function cloudOf(provider: OAuthProvider, named: Account['cloud']): Account['cloud'] {
   const { defaultCloud } = signInAbilitiesOf(provider)
   return defaultCloud && (named ?? defaultCloud)
 }

@@ -1,7 +1,7 @@
 import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
-import type { SignIns } from '../../../providers/sign-in.ts'
+import type { SignInPlace, SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
 
 /** Fields of an app that a request gives. */
@@ -24,7 +24,7 @@ export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic
   if ((defaultCloud === null && app.cloud !== undefined) || (!takesCertificates && hasCertificate))
     refuse('not_microsoft')
   if (app.gmailPush && !publishesToTopics) refuse('gmail_push_unsupported')
-  if (app.scopes) requireMailScope(app.provider, app.scopes, signIns)
+  if (app.scopes) requireMailScope({ provider: app.provider, cloud: defaultCloud }, app.scopes, signIns)
   if (app.gmailPush && !base.isPublic) {
     refuse('push_unavailable', undefined, {
       message: `${name} can push only to a public https address. Ask the operator to set the base URL to one.`,
@@ -36,13 +36,13 @@ export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic
 export function requireCredential(app: GivenApp, signIns: SignIns): void {
   const hasCertificate = app.certificate !== undefined && app.privateKey !== undefined
   if (app.clientSecret === undefined && !hasCertificate) refuse('credential_missing')
-  if (!signIns[app.provider]) {
+  if (!signIns.offers(app.provider)) {
     refuse('provider_unsupported', undefined, { message: 'Apps of this provider are not offered yet.' })
   }
 }
 
-function requireMailScope(provider: OAuthProvider, scopes: readonly string[], signIns: SignIns): void {
-  if (signIns[provider]?.readsMail(scopes) !== false) return
+function requireMailScope(place: SignInPlace, scopes: readonly string[], signIns: SignIns): void {
+  if (signIns.at(place)?.readsMail(scopes) !== false) return
   const message = 'must have a scope that reads mail'
   refuse('invalid_input', { issues: [{ path: ['scopes'], message }] })
 }

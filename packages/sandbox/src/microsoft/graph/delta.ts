@@ -1,0 +1,196 @@
+import { changesAfter, type FolderChange } from '../mailbox/change-log.ts'
+import type { Folder } from '../mailbox/folder.ts'
+import { placeIn } from '../mailbox/messages.ts'
+import type { Message } from '../mailbox/message.ts'
+import { deltaLink, type DeltaState, gone, startOf, stateOf } from './delta-tokens.ts'
+import { badRequest } from './errors.ts'
+import { messageFilter } from './message-filter.ts'
+import { presentMessage, presentSparse, type View, viewOf } from './message-shape.ts'
+import { requireFolder } from './messages.ts'
+import { type GraphAnswer, type GraphMethod, type MethodCall, ok, READ } from './method.ts'
+import type { Filter } from './odata/filter.ts'
+import { contextOf } from './odata/paging.ts'
+
+const PAGE_DEFAULT = 10
+const PAGE_MAX = 1_000
+
+/** Messages that a query with a filter goes through at most. It ends there as if there were no more. */
+export const FILTERED_MAX = 5_000
+
+/** The delta query of a folder's messages. */
+export const deltaMethods: readonly GraphMethod[] = (
+  [
+    'mailFolders/{folder}/messages/delta',
+    'mailFolders/{parent}/childFolders/{folder}/messages/delta',
+  ] as const
+).map(path => ({
+  http: 'GET',
+  path,
+  scopes: READ,
+  needs: 'messageDelta',
+  options: ['select', 'expand', 'filter', 'orderby', 'skiptoken', 'deltatoken'],
+  run: delta,
+}))
+
+/** A round of a query: its folder, and all that the query was begun with. */
+interface Round {
+  readonly call: MethodCall
+  readonly folder: Folder
+  readonly state: Omit<DeltaState, 'made'>
+  readonly view: View
+  readonly filter: Filter<Message> | null
+  readonly size: number
+}
+
+function delta(call: MethodCall): GraphAnswer {
+  const { mailbox, params, query, prefer, url } = call
+  const folder = requireFolder(call, params['folder'])
+  if (folder.search) throw badRequest('Search folders have no delta.', 'ErrorInvalidRequest')
+  requireNewestFirst(query.options.get('orderby'))
+  const start = startOf(query, folder.id, prefer)
+  const state = stateOf(mailbox, url, query, start) ?? {
+    ...start,
+    since: mailbox.lastChange,
+    walk: { at: Number.MAX_SAFE_INTEGER, number: Number.MAX_SAFE_INTEGER, told: 0 },
+  }
+  const round: Round = {
+    call,
+    folder,
+    state,
+    view: viewOf({ ...query, options: optionsOf(state) }, prefer),
+    filter: filterOf(state.filter),
+    size: Math.min(prefer.pageSize ?? PAGE_DEFAULT, PAGE_MAX),
+  }
+  const { value, link } = state.walk ? walkPage(round, state.walk) : changesPage(round)
+  return ok({
+    '@odata.context': contextOf(url, 'Collection(message)'),
+    ...link,
+    value: repeated(call, value),
+  })
+}
+
+const optionsOf = ({ select, expand }: Pick<DeltaState, 'select' | 'expand'>) =>
+  new Map([
+    ...(select === null ? [] : [['select', select] as const]),
+    ...(expand === null ? [] : [['expand', expand] as const]),
+  ])
+
+/** Only this order is served, which is that of a first round anyway. */
+function requireNewestFirst(order: string | undefined): void {
+  if (order !== undefined && !/^receivedDateTime\s+desc$/i.test(order.trim()))
+    throw badRequest('Delta queries can be ordered by receivedDateTime desc only.', 'ErrorInvalidRequest')
+}
+
+/** Only a limit of the time of receipt is served. */
+function filterOf(text: string | null): Filter<Message> | null {
+  if (text === null) return null
+  if (!/^\s*receivedDateTime\s+(?:ge|gt)\s+\S+\s*$/i.test(text))
+    throw badRequest(
+      "Delta queries can be filtered by 'receivedDateTime ge' or 'gt' only.",
+      'ErrorInvalidRequest',
+    )
+  return messageFilter(text)
+}
+
+interface DeltaPage {
+  readonly value: readonly object[]
+  readonly link: Record<string, string>
+}
+
+/** A page of the first round, which goes through the folder from its newest message. */
+function walkPage(
+  { call, folder, state, view, filter, size }: Round,
+  walk: NonNullable<DeltaState['walk']>,
+): DeltaPage {
+  const { mailbox, url } = call
+  const found: Message[] = []
+  const told = () => walk.told + found.length
+  const isFull = () => found.length === size || (filter !== null && told() >= FILTERED_MAX)
+  let at = placeIn(folder.ordered, { receivedAt: walk.at, number: walk.number })
+  if (folder.ordered[at]?.number === walk.number) at += 1
+  for (; at < folder.ordered.length && !isFull(); at += 1) {
+    const message = folder.ordered[at] as Message
+    // Older messages do not fit a limit of the time of receipt either.
+    if (filter && !filter.test(message)) break
+    found.push(message)
+  }
+  const next = folder.ordered[at]
+  const isDone = next === undefined || (filter !== null && (!filter.test(next) || told() >= FILTERED_MAX))
+  const last = found.at(-1)
+  const link = isDone
+    ? deltaLink(mailbox, url, 'delta', { ...state, walk: null })
+    : deltaLink(mailbox, url, 'next', {
+        ...state,
+        walk: { at: last?.receivedAt ?? walk.at, number: last?.number ?? walk.number, told: told() },
+      })
+  return { value: found.map(message => presentItem(message, view)), link }
+}
+
+/** A page of a later round: the messages that changed, by the time of their last change. */
+function changesPage({ call, folder, state, view, filter, size }: Round): DeltaPage {
+  const { mailbox, url } = call
+  const changes = changesAfter(folder.log, state.since)
+  if (changes === null) throw gone(url, state)
+  const folded = foldedBy(changes, view).filter(
+    ({ last, first }) =>
+      (filter === null || filter.test(last.message)) &&
+      isAsked(state.changeType, last) &&
+      // A message that came and went since the last round was never reported.
+      !(last.kind === 'left' && first.kind === 'arrived' && !first.moved),
+  )
+  const page = folded.slice(0, size)
+  const isDone = page.length === folded.length
+  const since = isDone ? mailbox.lastChange : (page.at(-1)?.last.number ?? state.since)
+  const link = deltaLink(mailbox, url, isDone ? 'delta' : 'next', { ...state, since })
+  return { value: page.map(change => presentChange(call, change, view)), link }
+}
+
+/** The changes of one message since a moment. */
+interface Folded {
+  readonly first: FolderChange
+  readonly last: FolderChange
+  /** Names of the properties that changed; null if the message came or left. */
+  readonly fields: ReadonlySet<string> | null
+}
+
+/** The changes of each message as one, in the order of the last ones. */
+function foldedBy(changes: readonly FolderChange[], view: View): Folded[] {
+  const folded = new Map<string, Folded>()
+  for (const change of changes) {
+    const key = view.immutableIds ? change.message.immutableId : change.id
+    const before = folded.get(key)
+    folded.delete(key)
+    const fields =
+      change.kind === 'changed' && before?.fields !== null
+        ? new Set([...(before?.fields ?? []), ...change.fields])
+        : null
+    folded.set(key, { first: before?.first ?? change, last: change, fields })
+  }
+  return [...folded.values()]
+}
+
+function isAsked(changeType: string | null, { kind }: FolderChange): boolean {
+  if (changeType === null) return true
+  return changeType.toLowerCase() === { arrived: 'created', changed: 'updated', left: 'deleted' }[kind]
+}
+
+function presentChange({ graph }: MethodCall, { last, fields }: Folded, view: View): object {
+  if (last.kind === 'left')
+    return {
+      '@odata.type': '#microsoft.graph.message',
+      '@removed': { reason: 'deleted' },
+      id: view.immutableIds ? last.message.immutableId : last.id,
+    }
+  const isSparse = fields?.size === 1 && fields.has('isRead') && graph.random.float() < graph.settings.sparse
+  return isSparse ? typed(presentSparse(last.message, view)) : presentItem(last.message, view)
+}
+
+const presentItem = (message: Message, view: View): object => typed(presentMessage(message, view))
+
+const typed = (item: object): object => ({ '@odata.type': '#microsoft.graph.message', ...item })
+
+/** The items, some of them twice if the settings of the sandbox say so. */
+function repeated({ graph }: MethodCall, items: readonly object[]): readonly object[] {
+  const { repeats } = graph.settings
+  return repeats === 0 ? items : [...items, ...items.filter(() => graph.random.float() < repeats)]
+}

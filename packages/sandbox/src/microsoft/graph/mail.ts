@@ -1,0 +1,80 @@
+import type { Ground } from '../../world/ground.ts'
+import { InvalidInput, parseInput } from '../../world/invalid-input.ts'
+import type { Mail } from '../../world/post-office.ts'
+import type { ExpireInput } from '../../world/provider.ts'
+import type { User } from '../../world/users.ts'
+import { fillMailbox } from '../mailbox/fill.ts'
+import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
+import { addMessage } from '../mailbox/messages.ts'
+import { newMailbox } from '../mailbox/new-mailbox.ts'
+import type { GraphCaller } from './authenticate.ts'
+import { expireLinks } from './delta-tokens.ts'
+import type { GraphParts } from './parts.ts'
+import { serveMail } from './serve.ts'
+import { DEFAULT_GRAPH_SETTINGS, type GraphSettings, GraphSettingsSchema } from './settings.ts'
+
+/** The mail of all users of Microsoft as Exchange keeps it and Graph serves it. */
+export interface GraphMail {
+  /** Makes a mailbox with this number of messages. */
+  addUser(user: User, messages: number): void
+  /** The mailbox of a user. Throws `InvalidInput` if there is none. */
+  mailboxOf(user: User): Mailbox
+  receive(user: User, mail: Mail): { id: string }
+  /** Answers a call of an app whose token was checked. `path` is below the owner's /v1.0/users/{id}/. */
+  serve(caller: GraphCaller, owner: User, path: string, request: Request): Promise<Response>
+  /** Makes delta links too old. */
+  expire(input: Pick<ExpireInput, 'user' | 'at'>): void
+  /** Changes how the API behaves; returns the settings. Throws `InvalidInput` for settings that are wrong. */
+  configure(settings: unknown): GraphSettings
+}
+
+export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>): GraphMail {
+  const { clock, post } = ground
+  const random = ground.random.stream('graph')
+  const settings = { ...DEFAULT_GRAPH_SETTINGS }
+  const mailboxes = new Map<string, Mailbox>()
+  const mailboxOf = (user: User): Mailbox => {
+    const mailbox = mailboxes.get(user.email)
+    if (!mailbox) throw new InvalidInput(`${user.email} has no mailbox.`)
+    return mailbox
+  }
+  const parts: GraphParts = { settings, clock, random, post, mailboxOf }
+  return {
+    mailboxOf,
+    addUser(user, messages) {
+      const mailbox = newMailbox(user.email, user.name, clock.now)
+      mailboxes.set(user.email, mailbox)
+      fillMailbox(mailbox, messages, ground.random.stream(`mail of ${user.email}`))
+      mailbox.logsArrival = () =>
+        settings.arrivals === 'told' || (settings.arrivals === 'random' && random.integer(2) === 0)
+    },
+    receive(user, { message }) {
+      const mailbox = mailboxOf(user)
+      const folder = wellKnownFolder(mailbox, 'inbox')
+      return { id: addMessage(mailbox, { folder, raw: Buffer.from(message) }).immutableId }
+    },
+    serve(caller, owner, path, request) {
+      const { client, cloud, scopes, roles, user } = caller
+      // An app that acts for itself has the permissions of the mailbox's owner.
+      const acting = user ? { user, scopes } : { user: owner, scopes: roles }
+      return serveMail(parts, {
+        request,
+        url: urlAt(cloud.graphHost, request),
+        path,
+        caller: { ...acting, clientId: client.clientId },
+        owner,
+        abilities: cloud.has,
+      })
+    },
+    expire({ user, at }) {
+      for (const mailbox of user ? [mailboxOf(user)] : mailboxes.values()) expireLinks(mailbox, at)
+    },
+    configure: given => ({ ...Object.assign(settings, parseInput(GraphSettingsSchema, given)) }),
+  }
+}
+
+/** The URL of a request at the host that the sandbox plays. */
+function urlAt(host: string, request: Request): URL {
+  const url = new URL(request.url)
+  return new URL(`https://${host}${url.pathname}${url.search}`)
+}

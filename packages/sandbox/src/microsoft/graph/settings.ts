@@ -1,0 +1,15 @@
+import { z } from 'zod'
+
+/** What `PATCH /graph` of the control API changes. */
+export const GraphSettingsSchema = z.strictObject({
+  /** Whether the delta of a folder reports messages that were moved there. */
+  arrivals: z.enum(['told', 'lost', 'random']).optional(),
+  /** How likely a delta reports an item twice in one page, from 0 to 1. */
+  repeats: z.number().min(0).max(1).optional(),
+  /** How likely a delta reports a message of which only `isRead` changed by a few of its properties, from 0 to 1. */
+  sparse: z.number().min(0).max(1).optional(),
+})
+
+export type GraphSettings = Required<z.output<typeof GraphSettingsSchema>>
+
+export const DEFAULT_GRAPH_SETTINGS: GraphSettings = { arrivals: 'told', repeats: 0, sparse: 0 }

@@ -1,0 +1,66 @@
+import type { Random } from '../../world/random.ts'
+
+export const CHANGE_TYPES = ['created', 'updated', 'deleted'] as const
+export type ChangeType = (typeof CHANGE_TYPES)[number]
+
+export interface Subscription {
+  readonly id: string
+  /** Address of the user whose mailbox it watches, and who made it. */
+  readonly email: string
+  /** Graph's ids of the same user, of the tenant and of the app. */
+  readonly creatorId: string
+  readonly tenantId: string
+  readonly appId: string
+  /** As the client wrote it. */
+  readonly resource: string
+  /** The folder that it watches; null: the whole mailbox. */
+  readonly folderId: string | null
+  readonly changeTypes: ReadonlySet<ChangeType>
+  notificationUrl: string
+  readonly lifecycleUrl: string | null
+  readonly clientState: string | null
+  /** Whether its notices name messages by the ids that last. */
+  readonly isImmutable: boolean
+  /** Milliseconds since 1970, by the sandbox's clock. */
+  expiresAt: number
+  /** Sends no notices until it is reauthorized or renewed. */
+  isPaused: boolean
+}
+
+/** Subscriptions that a mailbox may have over all apps. */
+const SUBSCRIPTIONS_MAX = 1_000
+
+/** The subscriptions of all apps. What has expired is not found. */
+export interface SubscriptionStore {
+  /** Returns null if the mailbox has as many as it may. */
+  add(made: Omit<Subscription, 'id' | 'isPaused'>): Subscription | null
+  find(id: string): Subscription | null
+  list(): Subscription[]
+  remove(id: string): void
+}
+
+export function openSubscriptionStore(now: () => number, random: Random): SubscriptionStore {
+  const byId = new Map<string, Subscription>()
+  const list = (): Subscription[] => {
+    for (const { id, expiresAt } of byId.values()) if (expiresAt <= now()) byId.delete(id)
+    return [...byId.values()]
+  }
+  return {
+    add(made) {
+      if (list().filter(({ email }) => email === made.email).length >= SUBSCRIPTIONS_MAX) return null
+      const subscription = { ...made, id: uuid(random), isPaused: false }
+      byId.set(subscription.id, subscription)
+      return subscription
+    },
+    find: id => list().find(subscription => subscription.id === id.toLowerCase()) ?? null,
+    list,
+    remove: id => void byId.delete(id),
+  }
+}
+
+/** An id in the form of a random UUID (RFC 9562 section 5.4). */
+export function uuid(random: Random): string {
+  const digits = random.hex(32)
+  const variant = ['8', '9', 'a', 'b'][random.integer(4)] ?? '8'
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20)}`
+}

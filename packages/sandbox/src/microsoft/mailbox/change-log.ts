@@ -1,0 +1,50 @@
+import type { Message } from './message.ts'
+
+/**
+ * A change of a folder: a message came into it (new, or from another folder), changed in it, or left it (deleted, or
+ * to another folder).
+ */
+export interface FolderChange {
+  /** Number in the mailbox, which grows with each change. */
+  readonly number: number
+  readonly kind: 'arrived' | 'changed' | 'left'
+  readonly message: Message
+  /** The id that the message had in this folder without the preference for immutable ids. */
+  readonly id: string
+  /** Whether the message was moved: it came from another folder, or is in another one now. */
+  readonly moved: boolean
+  /** Names of the changed properties as Graph has them; empty unless the kind is `changed`. */
+  readonly fields: readonly string[]
+}
+
+/** The changes of a folder, oldest first. */
+export interface ChangeLog {
+  readonly changes: FolderChange[]
+  /** Changes up to this number are forgotten. */
+  floor: number
+}
+
+/** A log forgets its oldest changes beyond twice this number. */
+const CHANGES_KEPT = 100_000
+
+export const newChangeLog = (): ChangeLog => ({ changes: [], floor: 0 })
+
+export function recordChange(log: ChangeLog, change: FolderChange): void {
+  log.changes.push(change)
+  if (log.changes.length <= 2 * CHANGES_KEPT) return
+  const forgotten = log.changes.splice(0, log.changes.length - CHANGES_KEPT)
+  log.floor = forgotten.at(-1)?.number ?? log.floor
+}
+
+/** The changes after a number, oldest first; null if the log has forgotten some of them. */
+export function changesAfter(log: ChangeLog, number: number): FolderChange[] | null {
+  if (number < log.floor) return null
+  let low = 0
+  let high = log.changes.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((log.changes[middle] as FolderChange).number <= number) low = middle + 1
+    else high = middle
+  }
+  return log.changes.slice(low)
+}

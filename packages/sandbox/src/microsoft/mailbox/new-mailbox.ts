@@ -1,0 +1,27 @@
+import { addDefaultFolders } from './default-folders.ts'
+import { storeOf } from './ids.ts'
+import type { Mailbox } from './mailbox.ts'
+
+/** An empty mailbox with the folders that Exchange makes. */
+export function newMailbox(email: string, name: string, now: () => number): Mailbox {
+  const mailbox: Mailbox = {
+    email,
+    name,
+    now,
+    store: storeOf(email),
+    byId: new Map(),
+    ordered: [],
+    byInternetId: new Map(),
+    folders: new Map(),
+    wellKnown: new Map(),
+    hierarchyLog: [],
+    categories: new Map(),
+    listeners: new Set(),
+    expiredLinks: { next: 0, delta: 0 },
+    made: 0,
+    lastChange: 0,
+    logsArrival: () => true,
+  }
+  addDefaultFolders(mailbox)
+  return mailbox
+}

@@ -1,0 +1,54 @@
+import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { exportJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
+import { makeCertificate } from './certificate.ts'
+
+const KEY_BITS = 2048
+
+/** the keys with which a provider signs ID tokens and what it pushes. */
+export interface SigningKeys {
+  /** Signs claims with the current key (RS256). */
+  sign(claims: JWTPayload): Promise<string>
+  /** Public keys that verify what was signed, the current one first. */
+  published(): PublishedKey[]
+  /** Signs with a new key from now on; the one before it stays published. */
+  rotate(): Promise<void>
+}
+
+export interface PublishedKey {
+  readonly keyId: string
+  readonly jwk: JWK
+  /** X.509 certificate in PEM. */
+  readonly pem: string
+}
+
+type SigningKey = PublishedKey & { privateKey: KeyObject }
+
+export async function openSigningKeys(): Promise<SigningKeys> {
+  let keys = [await makeKey()]
+  return {
+    async sign(claims) {
+      const [current] = keys
+      if (!current) throw new Error('there is no signing key')
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', kid: current.keyId, typ: 'JWT' })
+        .sign(current.privateKey)
+    },
+    published: () => keys.map(({ keyId, jwk, pem }) => ({ keyId, jwk, pem })),
+    async rotate() {
+      keys = [await makeKey(), ...keys.slice(0, 1)]
+    },
+  }
+}
+
+async function makeKey(): Promise<SigningKey> {
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: KEY_BITS })
+  const jwk = await exportJWK(publicKey)
+  const keyId = crypto.randomUUID().replaceAll('-', '')
+  return {
+    keyId,
+    jwk: { ...jwk, alg: 'RS256', use: 'sig', kid: keyId },
+    pem: makeCertificate('keys.sandbox.test', publicKey, privateKey),
+    privateKey,
+  }
+}

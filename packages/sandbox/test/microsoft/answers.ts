@@ -1,0 +1,18 @@
+import type {
+  FileAttachment,
+  ItemAttachment,
+  MailFolder,
+  MailSearchFolder,
+  Message,
+  OutlookCategory,
+} from '@microsoft/microsoft-graph-types'
+
+/** The answers of the API, in the types that Microsoft publishes. */
+export interface Answers {
+  category: OutlookCategory
+  fileAttachment: FileAttachment
+  itemAttachment: ItemAttachment
+  folder: MailFolder
+  message: Message
+  searchFolder: MailSearchFolder
+}

@@ -1,0 +1,53 @@
+import type { AccessTokens } from '../access-tokens.ts'
+import type { ConnectedAccount, Offering } from '../connected-account.ts'
+import type { ProviderCalls } from '../http/provider-calls.ts'
+import type { CloudRow } from '../microsoft/clouds.ts'
+import { openGraphApi } from './client.ts'
+import { graphContent } from './content.ts'
+import type { MailboxQuota } from './governor.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { graphMail } from './mail.ts'
+import { graphSearch } from './search.ts'
+import { emptySeenState } from './seen-state.ts'
+import { POLLED } from './subscription.ts'
+
+const POLL_SECONDS = 30
+
+export interface GraphAccountOptions {
+  calls: ProviderCalls
+  tokens: AccessTokens
+  quota: MailboxQuota
+  cloud: CloudRow
+  /** The id of the user, or the address of a shared mailbox. */
+  mailboxId: string
+  /** Ends all requests under way. */
+  signal: AbortSignal
+  /** Whether the source of each message is to be kept. */
+  takesSources?: boolean
+  /** Interval of looking at the mailbox. */
+  pollSeconds?: number
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+/** A mailbox of Microsoft Graph. It holds no connection of its own, so any number of callers may use it side by side. */
+export function graphAccount(
+  options: GraphAccountOptions,
+): ConnectedAccount & Offering<'mail' | 'content' | 'search'> {
+  const { calls, tokens, quota, cloud, mailboxId, signal, now = Date.now } = options
+  const closing = new AbortController()
+  const connection: GraphConnection = {
+    api: openGraphApi({ calls, tokens, quota, cloud, mailboxId, now }),
+    signal: AbortSignal.any([signal, closing.signal]),
+    takesSources: options.takesSources ?? false,
+    subscribing: POLLED,
+    seen: emptySeenState(),
+    delegate: null,
+  }
+  return {
+    mail: graphMail(connection, options.pollSeconds ?? POLL_SECONDS),
+    content: graphContent(connection),
+    search: graphSearch(connection),
+    [Symbol.asyncDispose]: async () => closing.abort(),
+  }
+}

@@ -1,0 +1,110 @@
+import type {
+  ArrivedStep,
+  Cursor,
+  FollowOptions,
+  GoneStep,
+  PageStep,
+  RemoteMessage,
+  StatesStep,
+} from '../mail.ts'
+import { BATCH_PARTS_MAX } from './api.ts'
+import { type FolderCursor, isSince } from './cursor.ts'
+import type { DeltaPage } from './delta.ts'
+import { fetchMessages } from './fetch.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { flagsOf, hasAllFlags } from './message.ts'
+import type { MessageState } from './resources.ts'
+
+/** Known messages of one page that are fetched whole, since anything about them may have changed. */
+const FETCHED_AGAIN_MAX = 500
+/** Messages in one step. */
+const STEP_MESSAGES_MAX = 100
+const UNFOUND_MAX = 100
+
+/**
+ * The steps of one page of changes. A page of few messages is fetched whole and is one step. Otherwise the places and flags
+ * come first, which the page names, and then the messages that the index lacks, drafts, and those that were named in
+ * part.
+ * @param next the cursor behind the page
+ */
+export async function* recordChanges(
+  connection: GraphConnection,
+  source: string,
+  page: Pick<DeltaPage, 'items' | 'removed'>,
+  { cursor, next, options }: { cursor: FolderCursor; next: FolderCursor; options: FollowOptions },
+): AsyncGenerator<PageStep & { cursor: Cursor }, void, void> {
+  const since = options.since?.getTime() ?? null
+  const items = page.items.filter(
+    ({ id, receivedDateTime }) => !options.skip.has(id) && isSince(receivedDateTime, since),
+  )
+  const ask = { signal: options.signal, urgency: 'prompt' as const }
+  if (items.length <= BATCH_PARTS_MAX) {
+    const fetched = await fetchMessages(
+      connection,
+      items.map(({ id }) => id),
+      ask,
+    )
+    const gone = [...page.removed, ...fetched.gone]
+    const steps = [...goneStep(gone), ...arrivedStep('new', fetched, since)]
+    yield { type: 'page', steps, cursor: withUnfound(next, fetched.gone, connection.api.now()) }
+    return
+  }
+  const known = toStates(items, source)
+  yield { type: 'page', steps: [...goneStep(page.removed), ...known], cursor }
+  const wanted = await wantedOf(items, options)
+  let done = next
+  for (let at = 0; at < wanted.length; at += STEP_MESSAGES_MAX) {
+    const fetched = await fetchMessages(connection, wanted.slice(at, at + STEP_MESSAGES_MAX), ask)
+    done = withUnfound(done, fetched.gone, connection.api.now())
+    const steps = [...goneStep(fetched.gone), ...arrivedStep('new', fetched, since)]
+    yield { type: 'page', steps, cursor: { ...cursor, unfound: done.unfound, unfoundAt: done.unfoundAt } }
+  }
+  yield { type: 'page', steps: [], cursor: done }
+}
+
+/** Messages that the index lacks come first. The others are fetched again only if they are few. */
+async function wantedOf(items: readonly MessageState[], options: FollowOptions): Promise<string[]> {
+  const ids = items.map(({ id }) => id)
+  const lacking = await options.lacking(ids)
+  const missing = new Set(lacking)
+  const others = items.filter(({ id }) => !missing.has(id))
+  const mustFetch = others.filter(item => item.isDraft === true || !hasAllFlags(item))
+  const again = others.filter(item => !mustFetch.includes(item)).slice(0, FETCHED_AGAIN_MAX)
+  return [...lacking, ...[...mustFetch, ...again].map(({ id }) => id)]
+}
+
+/** The states of messages of which all flags are named. */
+export function toStates(items: readonly MessageState[], source: string): StatesStep[] {
+  const changes = items.filter(hasAllFlags).map(item => ({
+    key: item.id,
+    flags: flagsOf(item),
+    mailboxKeys: [item.parentFolderId ?? source],
+  }))
+  return changes.length === 0 ? [] : [{ type: 'states', changes }]
+}
+
+export function goneStep(keys: readonly string[]): GoneStep[] {
+  return keys.length === 0 ? [] : [{ type: 'gone', keys: [...keys], certainty: 'hint' }]
+}
+
+/** Messages oldest first, as they came. */
+export function arrivedStep(
+  origin: ArrivedStep['origin'],
+  { messages, unreadable }: Pick<ArrivedStep, 'messages' | 'unreadable'>,
+  since: number | null,
+): ArrivedStep[] {
+  const wanted = messages.filter(({ receivedAt }) => isSince(receivedAt.getTime(), since))
+  if (wanted.length === 0 && unreadable.length === 0) return []
+  return [{ type: 'arrived', origin, messages: oldestFirst(wanted), unreadable, remaining: 0 }]
+}
+
+function oldestFirst(messages: readonly RemoteMessage[]): RemoteMessage[] {
+  return messages.toSorted((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime())
+}
+
+/** Graph names a message in a change before every one of its servers has it, so those are asked for once more. */
+function withUnfound(cursor: FolderCursor, ids: readonly string[], now: number): FolderCursor {
+  if (ids.length === 0) return cursor
+  const unfound = [...new Set([...cursor.unfound, ...ids])].slice(-UNFOUND_MAX)
+  return { ...cursor, unfound, unfoundAt: now }
+}

@@ -1,0 +1,96 @@
+import type { FollowOptions, SourceStep } from '../mail.ts'
+import { goneStep, recordChanges } from './changes.ts'
+import { type FolderCursor, type FolderState, freshCursor, readCursor, walkAgain } from './cursor.ts'
+import { type DeltaPage, readOn } from './delta.ts'
+import { LinkExpired } from './failure.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { isSameState, look } from './quiet-look.ts'
+import { compareWithoutDelta } from './without-delta.ts'
+
+/** A link is stored again after this time, although it brought nothing. */
+const STORED_MS_MAX = 6 * 3_600_000
+/** Pages of one round. The next pass goes on from there. */
+const PAGES_MAX = 2_000
+
+const UNKNOWN: FolderState = { total: null, unread: null, modifiedAt: null }
+
+/** `MailProvider.compare`: the changes of a folder since its link. They have new mail as well. */
+export async function* compareFolder(
+  connection: GraphConnection,
+  source: string,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep, void, void> {
+  const { api, seen } = connection
+  const now = api.now()
+  // The state from before the changes are asked for: what happens meanwhile is noticed at the next look.
+  if (!seen.hasLooked) await look(connection, { signal: options.signal })
+  const state = seen.folders.get(source) ?? UNKNOWN
+  const cursor = readCursor(options.cursor)
+  if (cursor === null) {
+    seen.compared.set(source, state)
+    yield { type: 'reset', keys: 'void', cursor: freshCursor(options.since, state, now) }
+    return
+  }
+  if (cursor.stage === 'due') {
+    seen.compared.set(source, state)
+    yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state } }
+    return
+  }
+  if (!api.cloud.has.messageDelta) yield* compareWithoutDelta(connection, source, { cursor, state, options })
+  else if (cursor.link !== null) yield* compareByLink(connection, source, { cursor, state, options })
+  seen.compared.set(source, state)
+  seen.askedAt.set(source, now)
+}
+
+async function* compareByLink(
+  connection: GraphConnection,
+  source: string,
+  { cursor: begun, state, options }: { cursor: FolderCursor; state: FolderState; options: FollowOptions },
+): AsyncGenerator<SourceStep, void, void> {
+  const { api, seen } = connection
+  const told = new Set<string>()
+  let cursor = begun
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const page = await readPage(connection, cursor.link!, options)
+    if (page === null) {
+      yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state } }
+      return
+    }
+    for (const { id } of page.items) told.add(id)
+    for (const id of page.removed) told.add(id)
+    if (!page.isLast) {
+      const next = { ...cursor, link: page.link }
+      yield* recordChanges(connection, source, page, { cursor, next, options })
+      cursor = next
+      continue
+    }
+    // A message whose arrival is never told may be among the newest modifications.
+    const untold = seen.recent.filter(
+      ({ id, folderId, modifiedAt }) =>
+        folderId === source && !told.has(id) && (begun.modifiedAt === null || modifiedAt > begun.modifiedAt),
+    )
+    const lacking = untold.length === 0 ? [] : await options.lacking(untold.map(({ id }) => id))
+    const last = { ...page, items: [...page.items, ...lacking.map(id => ({ id }))] }
+    const next = { ...cursor, ...state, link: page.link, askedAt: api.now() }
+    const isQuiet = last.items.length === 0 && last.removed.length === 0
+    const mustStore =
+      !isSameState(begun, state) || api.now() - begun.askedAt > STORED_MS_MAX || cursor !== begun
+    if (!isQuiet) yield* recordChanges(connection, source, last, { cursor, next, options })
+    else if (mustStore) yield { type: 'page', steps: goneStep([]), cursor: next }
+    return
+  }
+}
+
+/** Null if Graph no longer knows the link. */
+async function readPage(
+  connection: GraphConnection,
+  link: string,
+  { signal }: FollowOptions,
+): Promise<DeltaPage | null> {
+  try {
+    return await readOn(connection, link, { signal })
+  } catch (error) {
+    if (error instanceof LinkExpired) return null
+    throw error
+  }
+}

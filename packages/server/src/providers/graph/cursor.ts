@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import type { Cursor } from '../mail.ts'
+
+const ms = z.int().nullable()
+
+/** Progress of listing the messages of a folder by the time of their arrival, newest first. */
+const positionSchema = z.object({
+  /** Messages of this second and before are still to be listed, in milliseconds since 1970; null: nothing was listed. */
+  until: ms,
+  /** Ids of this second that were listed. */
+  at: z.array(z.string()),
+  /** The link to the next page if more messages arrived in one second than a page has; otherwise null. */
+  link: z.string().nullable(),
+})
+export type ListPosition = z.infer<typeof positionSchema>
+
+const schema = z.object({
+  version: z.literal(1),
+  /**
+   * `newest`: the newest messages are brought first. `due`: then everything is to be walked through. `walk`: this is under
+   * way. `follow`: changes are followed.
+   */
+  stage: z.enum(['newest', 'due', 'walk', 'follow']),
+  /** The link of the delta: everything before it is recorded, or will be found by the walk. */
+  link: z.string().nullable(),
+  /** The link with which the walk goes on; null begins it. */
+  walk: z.string().nullable(),
+  /** Position of a walk without a delta. */
+  sweep: positionSchema.nullable(),
+  /** The listing of older messages that is still to come; null if there is none. */
+  listing: positionSchema
+    .extend({ since: ms, isWidened: z.boolean(), listed: z.int(), total: z.int().nullable() })
+    .nullable(),
+  /** The start of the window that was or is listed, in milliseconds since 1970; null for all messages. */
+  listedSince: ms,
+  /** Messages and unread messages in the folder, and the newest modification, when changes were last asked for. */
+  total: z.int().nullable(),
+  unread: z.int().nullable(),
+  modifiedAt: ms,
+  /** The time at which changes were last asked for, and at which the folder was last walked through. */
+  askedAt: z.int(),
+  walkedAt: ms,
+  /** Messages that the provider named, but did not have yet. */
+  unfound: z.array(z.string()),
+  unfoundAt: ms,
+})
+
+/** The state of following a folder. */
+export type FolderCursor = z.infer<typeof schema>
+
+/** The facts of a folder by which a change is noticed. */
+export interface FolderState {
+  total: number | null
+  unread: number | null
+  modifiedAt: number | null
+}
+
+/** Messages from which on a folder is read from its newest messages, before it is walked through. */
+const NEWEST_FIRST_MIN = 2_500
+
+export const FIRST_POSITION: ListPosition = { until: null, at: [], link: null }
+
+/** Null if there is none, or none that this version can read: the folder is then read from the beginning. */
+export function readCursor(cursor: Cursor | null): FolderCursor | null {
+  return cursor === null ? null : (schema.safeParse(cursor).data ?? null)
+}
+
+export function freshCursor(since: Date | null, state: FolderState, now: number): FolderCursor {
+  const from = since?.getTime() ?? null
+  return {
+    version: 1,
+    // A small folder is walked through in no time; of a large one, the newest messages are to be there before.
+    stage: (state.total ?? 0) > NEWEST_FIRST_MIN ? 'newest' : 'walk',
+    link: null,
+    walk: null,
+    sweep: null,
+    listing: { ...FIRST_POSITION, since: from, isWidened: false, listed: 0, total: null },
+    listedSince: from,
+    ...state,
+    askedAt: now,
+    walkedAt: null,
+    unfound: [],
+    unfoundAt: null,
+  }
+}
+
+/** The cursor of a folder whose changes since the link are not known. */
+export function walkAgain(cursor: FolderCursor): FolderCursor {
+  return { ...cursor, stage: 'walk', link: null, walk: null, sweep: null }
+}
+
+/** Whether the window of a cursor reaches back that far. */
+export function reachesBack({ listedSince }: FolderCursor, since: Date | null): boolean {
+  return listedSince === null || (since !== null && listedSince <= since.getTime())
+}
+
+export function isComplete(cursor: FolderCursor, since: Date | null): boolean {
+  return cursor.stage === 'follow' && cursor.listing === null && reachesBack(cursor, since)
+}
+
+export function narrowCursor(cursor: FolderCursor, since: Date): FolderCursor {
+  const at = since.getTime()
+  return cursor.listedSince !== null && cursor.listedSince >= at ? cursor : { ...cursor, listedSince: at }
+}
+
+/** The oldest arrival that the walk brings: what is older is listed afterwards, or is outside of the window. */
+export function walkedSince({ listing, listedSince }: FolderCursor, since: Date | null): number | null {
+  const bounds = [
+    listedSince,
+    since?.getTime() ?? null,
+    listing === null ? null : (listing.until ?? Number.POSITIVE_INFINITY),
+  ]
+  const known = bounds.filter(bound => bound !== null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+/** Graph gives times in whole seconds, so a message of the second of a bound is within it. */
+export function isSince(at: number | null | undefined, bound: number | null): boolean {
+  if (bound === null || bound === Number.POSITIVE_INFINITY) return bound === null
+  return at === null || at === undefined || at >= Math.floor(bound / 1_000) * 1_000
+}

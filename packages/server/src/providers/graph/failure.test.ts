@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { graphFailure, LinkExpired } from './failure.ts'
+
+const answer = (status: number, code = '', headers: Record<string, string> = {}) => ({
+  status,
+  headers,
+  content: Buffer.from(code === '' ? 'no JSON' : JSON.stringify({ error: { code, message: 'Text.' } })),
+})
+
+test.each([
+  [429, '', 'throttled'],
+  [429, 'ApplicationThrottled', 'throttled'],
+  [503, 'ErrorServerBusy', 'throttled'],
+  [509, '', 'throttled'],
+  [503, 'ServiceUnavailable', 'unavailable'],
+  [500, 'InternalServerError', 'unavailable'],
+  [504, '', 'unavailable'],
+  [200, '', 'unavailable'],
+  [302, '', 'unavailable'],
+  [404, 'ErrorItemNotFound', 'not_found'],
+  [404, 'errorItemNotFound', 'not_found'],
+  [404, 'MailboxNotEnabledForRESTAPI', 'mailbox_gone'],
+  [404, 'Request_ResourceNotFound', 'mailbox_gone'],
+  [404, 'ErrorNonExistentMailbox', 'mailbox_gone'],
+  [403, 'ErrorAccessDenied', 'forbidden'],
+  [409, 'ErrorFolderExists', 'conflict'],
+  [412, 'ErrorIrresolvableConflict', 'conflict'],
+  [400, 'RequestBroker--ParseUri', 'rejected'],
+  [413, '', 'rejected'],
+  [501, 'NotImplemented', 'unsupported'],
+])('takes %i %s for %s', (status, code, kind) => {
+  expect(graphFailure(answer(status, code), 0).kind).toBe(kind)
+})
+
+test.each([
+  [410, 'SyncStateNotFound'],
+  [410, 'resyncRequired'],
+  [410, ''],
+  [400, 'SyncStateInvalid'],
+])('takes %i %s for a link that has expired', (status, code) => {
+  expect(graphFailure(answer(status, code), 0)).toBeInstanceOf(LinkExpired)
+})
+
+test('names the code and the pause, and leaves the outcome of a failed write open', () => {
+  const failure = graphFailure(answer(503, 'ServiceUnavailable', { 'retry-after': '9' }), 0, true)
+  expect(failure).toMatchObject({ retryAfterSeconds: 9, isBeforeAcceptance: false })
+  expect(failure.message).toBe('Microsoft Graph answered 503: ServiceUnavailable: Text.')
+  expect(graphFailure(answer(409, 'X'), 0, true).isBeforeAcceptance).toBe(true)
+})

@@ -1,0 +1,97 @@
+import { isOfAccount, ProviderFailure } from '../failure.ts'
+import type { RemoteMessage, UnreadableMessage } from '../mail.ts'
+import {
+  type AskOptions,
+  BATCH_PARTS_MAX,
+  type GraphApi,
+  type GraphRequest,
+  type PartOutcome,
+  segment,
+} from './api.ts'
+import { isHidden } from './folders.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { MESSAGE_QUERY, toRemoteMessage } from './message.ts'
+import { type GraphMessage, messageSchema } from './resources.ts'
+
+/** Header fields may be long. */
+const MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+
+export interface Fetched {
+  messages: RemoteMessage[]
+  /** Ids that the provider does not have, or has where the user does not see them. */
+  gone: string[]
+  unreadable: UnreadableMessage[]
+}
+
+/** Fetches messages whole, as the index shows them. Throws failures that no message causes. */
+export async function fetchMessages(
+  connection: GraphConnection,
+  ids: readonly string[],
+  options: AskOptions,
+): Promise<Fetched> {
+  const fetched: Fetched = { messages: [], gone: [], unreadable: [] }
+  for (let at = 0; at < ids.length; at += BATCH_PARTS_MAX) {
+    const asked = ids.slice(at, at + BATCH_PARTS_MAX)
+    const outcomes = await askTwice(connection.api, asked.map(requestOfMessage), options)
+    for (const [index, { value, failure }] of outcomes.entries()) {
+      const key = asked[index]!
+      if (failure?.kind === 'not_found') fetched.gone.push(key)
+      else if (failure && !isOfPart(failure)) throw failure
+      else if (value?.id !== key)
+        fetched.unreadable.push({
+          key,
+          reason: failure?.message ?? 'Microsoft Graph answered with another message',
+        })
+      else await sort(connection, value, fetched, options)
+    }
+  }
+  return fetched
+}
+
+async function sort(
+  connection: GraphConnection,
+  message: GraphMessage,
+  fetched: Fetched,
+  options: AskOptions,
+): Promise<void> {
+  const { parentFolderId } = message
+  if (!parentFolderId)
+    fetched.unreadable.push({ key: message.id, reason: 'Microsoft Graph named no folder of the message' })
+  else if (await isHidden(connection, parentFolderId, options)) fetched.gone.push(message.id)
+  else fetched.messages.push(toRemoteMessage(message))
+}
+
+function requestOfMessage(id: string): GraphRequest<GraphMessage> {
+  return {
+    path: `messages/${segment(id)}`,
+    query: MESSAGE_QUERY,
+    schema: messageSchema,
+    accepts: [200],
+    answerBytesMax: MESSAGE_BYTES_MAX,
+  }
+}
+
+/**
+ * Repeats requests once that failed for no reason of their own. If a request fails alone, while Graph answers others, its
+ * message is unreadable; if all fail, nothing can be read now, and the failure is thrown.
+ */
+export async function askTwice<T>(
+  api: GraphApi,
+  requests: ReadonlyArray<GraphRequest<T>>,
+  options: AskOptions,
+): Promise<Array<PartOutcome<T>>> {
+  const outcomes = await api.askAll(requests, options)
+  for (const [index, { failure }] of outcomes.entries()) {
+    if (failure?.kind !== 'unavailable') continue
+    const [again] = await api.askAll([requests[index]!], options)
+    outcomes[index] = again!
+  }
+  const [first] = outcomes
+  if (first?.failure && outcomes.every(({ failure }) => failure?.kind === 'unavailable')) throw first.failure
+  return outcomes
+}
+
+/** Whether a part of a batch failed because of its own request: others may succeed. */
+export function isOfPart(failure: ProviderFailure): boolean {
+  return failure.kind !== 'throttled' && failure.kind !== 'scope_missing' && !isOfAccount(failure)
+}

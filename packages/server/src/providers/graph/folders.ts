@@ -1,0 +1,177 @@
+import { cleanLine } from '../../kit/mime/text.ts'
+import type { MailboxRole } from '../mailbox-role.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { RemoteMailbox } from '../mail.ts'
+import { type AskOptions, BATCH_PARTS_MAX, type GraphApi, type GraphRequest, segment } from './api.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { type Folder, folderSchema, foldersSchema } from './resources.ts'
+
+/** Names under which Graph knows these folders in every language (learn.microsoft.com/graph/api/resources/mailfolder). */
+const WELL_KNOWN: ReadonlyArray<readonly [name: string, role: MailboxRole]> = [
+  ['inbox', 'inbox'],
+  ['sentitems', 'sent'],
+  ['drafts', 'drafts'],
+  ['deleteditems', 'trash'],
+  ['junkemail', 'junk'],
+  ['archive', 'archive'],
+]
+
+/** Folders beyond that are left out. */
+const FOLDERS_MAX = 10_000
+const FOLDERS_PER_PAGE = 250
+const PAGES_MAX = 100
+const DEPTH_MAX = 300
+const NAME_LENGTH_MAX = 1_000
+const PATH_LENGTH_MAX = 10_000
+const HIDDEN_MAX = 1_000
+const FIELDS = 'id,displayName,parentFolderId,childFolderCount,totalItemCount,unreadItemCount,isHidden'
+
+/** Roles by the id of their folder. Throws `ProviderFailure`. */
+export async function askRoles(
+  api: GraphApi,
+  options: AskOptions,
+): Promise<ReadonlyMap<string, MailboxRole>> {
+  const outcomes = await api.askAll(
+    WELL_KNOWN.map(([name]) => requestOfFolder(name)),
+    options,
+  )
+  const roles = new Map<string, MailboxRole>()
+  for (const [index, { value, failure }] of outcomes.entries()) {
+    // A mailbox need not have each of them.
+    if (failure && failure.kind !== 'not_found') throw failure
+    if (value) roles.set(value.id, WELL_KNOWN[index]![1])
+  }
+  return roles
+}
+
+export function requestOfFolder(id: string): GraphRequest<Folder> {
+  return {
+    path: `mailFolders/${segment(id)}`,
+    query: { $select: FIELDS },
+    schema: folderSchema,
+    accepts: [200],
+  }
+}
+
+/** All folders of the user, parents before children: one call, and one more for each folder that has children. */
+export async function askFolders(api: GraphApi, options: AskOptions): Promise<Folder[]> {
+  const folders: Folder[] = []
+  const known = new Set<string>()
+  let level = await askChildren(api, [null], options)
+  for (let depth = 0; level.length > 0 && folders.length <= FOLDERS_MAX && depth < DEPTH_MAX; depth += 1) {
+    const fresh = level.filter(folder => isOfUser(folder) && !known.has(folder.id))
+    for (const folder of fresh) known.add(folder.id)
+    folders.push(...fresh)
+    const parents = fresh.filter(({ childFolderCount }) => childFolderCount > 0).map(({ id }) => id)
+    level = await askChildren(api, parents, options)
+  }
+  return folders
+}
+
+function isOfUser(folder: Folder): boolean {
+  return folder.isHidden !== true && !/mailSearchFolder$/i.test(folder['@odata.type'] ?? '')
+}
+
+/** @param parents their ids; null for the top */
+async function askChildren(
+  api: GraphApi,
+  parents: ReadonlyArray<string | null>,
+  options: AskOptions,
+): Promise<Folder[]> {
+  const found: Folder[] = []
+  for (let at = 0; at < parents.length && found.length <= FOLDERS_MAX; at += BATCH_PARTS_MAX) {
+    const outcomes = await api.askAll(parents.slice(at, at + BATCH_PARTS_MAX).map(requestOfChildren), options)
+    for (const { value, failure } of outcomes) {
+      // It was deleted since it was listed.
+      if (failure?.kind === 'not_found') continue
+      if (failure) throw failure
+      found.push(...value.value)
+      let link = value['@odata.nextLink']
+      for (let pages = 1; link !== undefined && pages < PAGES_MAX; pages += 1) {
+        const page = await api.follow(link, foldersSchema, options)
+        found.push(...page.value)
+        link = page['@odata.nextLink']
+      }
+    }
+  }
+  return found
+}
+
+function requestOfChildren(parent: string | null): GraphRequest<{
+  value: Folder[]
+  '@odata.nextLink'?: string | undefined
+}> {
+  return {
+    path: parent === null ? 'mailFolders' : `mailFolders/${segment(parent)}/childFolders`,
+    query: { $select: FIELDS, $top: FOLDERS_PER_PAGE },
+    schema: foldersSchema,
+    accepts: [200],
+  }
+}
+
+/** The mailboxes that folders stand for. Those beyond a limit, or with a name that is too long, are left out. */
+export function toMailboxes(
+  folders: readonly Folder[],
+  roles: ReadonlyMap<string, MailboxRole>,
+  stateOf: (id: string) => RemoteMailbox['state'],
+): { mailboxes: RemoteMailbox[]; leftOut: number } {
+  const paths = new Map<string, string>()
+  const mailboxes: RemoteMailbox[] = []
+  for (const folder of folders) {
+    const { id, parentFolderId } = folder
+    const name = cleanLine(folder.displayName, NAME_LENGTH_MAX) || id
+    const parentPath = parentFolderId ? paths.get(parentFolderId) : undefined
+    const path = parentPath === undefined ? name : `${parentPath}/${name}`
+    if (path.length > PATH_LENGTH_MAX || mailboxes.length >= FOLDERS_MAX) continue
+    paths.set(id, path)
+    mailboxes.push({
+      key: id,
+      providerId: id,
+      name,
+      path,
+      parentKey: parentPath === undefined ? null : parentFolderId!,
+      role: roles.get(id) ?? 'custom',
+      kind: 'folder',
+      totalCount: folder.totalItemCount ?? null,
+      unreadCount: folder.unreadItemCount ?? null,
+      source: id,
+      state: stateOf(id),
+    })
+  }
+  return { mailboxes, leftOut: folders.length - mailboxes.length }
+}
+
+/**
+ * Whether a folder that the last list lacks is none of the user's, such as the one of messages that can still be
+ * recovered. A message in it is as good as deleted. A folder that was made since then is one of the user's.
+ */
+export async function isHidden(
+  { api, seen }: GraphConnection,
+  folderId: string,
+  options: AskOptions,
+): Promise<boolean> {
+  if (!seen.hasLooked || seen.folders.has(folderId)) return false
+  if (seen.hidden.has(folderId)) return true
+  let id = folderId
+  for (let depth = 0; depth < DEPTH_MAX && !seen.folders.has(id); depth += 1) {
+    let folder
+    try {
+      folder = (await api.ask(requestOfFolder(id), options)).value
+    } catch (error) {
+      if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
+      // It is gone itself, with the messages in it.
+      return hide(seen.hidden, folderId)
+    }
+    if (!isOfUser(folder)) return hide(seen.hidden, folderId)
+    const parent = folder.parentFolderId
+    if (!parent || seen.roots.has(parent)) return false
+    id = parent
+  }
+  return !seen.folders.has(id)
+}
+
+function hide(hidden: Set<string>, folderId: string): true {
+  if (hidden.size >= HIDDEN_MAX) hidden.clear()
+  hidden.add(folderId)
+  return true
+}

@@ -1,0 +1,90 @@
+import type { Asked, Halves } from '../sign-in.ts'
+import type { CloudRow } from './clouds.ts'
+
+/** Scopes of the sign-in itself, which have no host (learn.microsoft.com/entra/identity-platform/scopes-oidc). */
+const OF_SIGN_IN = ['openid', 'email', 'profile', 'offline_access']
+/** Lets the address be read. */
+const USER = 'User.Read'
+const MAIL = ['Mail.ReadWrite', 'Mail.Send']
+const SHARED_MAIL = ['Mail.ReadWrite.Shared', 'Mail.Send.Shared']
+const CALENDARS = ['Calendars.ReadWrite', 'Calendars.Read']
+const CONTACTS = ['Contacts.ReadWrite', 'Contacts.Read']
+/** Scopes that include others. */
+const WITHIN: Readonly<Record<string, readonly string[]>> = {
+  'mail.readwrite': ['mail.read', 'mail.readbasic'],
+  'mail.readwrite.shared': ['mail.read.shared', 'mail.readwrite', 'mail.read', 'mail.readbasic'],
+  'mail.send.shared': ['mail.send'],
+  'mail.read.shared': ['mail.read', 'mail.readbasic'],
+  'mail.read': ['mail.readbasic'],
+}
+
+/** The names that are written here, by their lower-case forms: answers vary the case. */
+const KNOWN = new Map(
+  [...OF_SIGN_IN, USER, ...MAIL, ...SHARED_MAIL, ...CALENDARS, ...CONTACTS].map(name => [
+    name.toLowerCase(),
+    name,
+  ]),
+)
+
+/** The name of a scope of Graph without its host, in lower case; null for a scope of another interface. */
+function nameOf(scope: string, { graph }: CloudRow): string | null {
+  const lower = scope.toLowerCase()
+  const host = `https://${graph}/`
+  if (lower.startsWith(host)) return lower.slice(host.length)
+  return lower.includes('://') ? null : lower
+}
+
+/** A scope as it is asked for and stored: with the Graph host of its cloud, unless it is a scope of the sign-in. */
+function fullName(scope: string, row: CloudRow): string {
+  const name = nameOf(scope, row)
+  if (name === null) return scope
+  const known = KNOWN.get(name)
+  if (known !== undefined && OF_SIGN_IN.includes(known)) return known
+  const written = known ?? scope.slice(scope.lastIndexOf('/') + 1)
+  return `https://${row.graph}/${written}`
+}
+
+/** The scopes to request. Calendars and contacts are not read yet, so no scope of theirs is among the default ones. */
+export function scopesFor(row: CloudRow, scopesOfApp: readonly string[] | null, { shared }: Asked): string[] {
+  const ofData = scopesOfApp ?? [...MAIL, ...(shared ? SHARED_MAIL : [])]
+  return [...new Set([...OF_SIGN_IN, USER, ...ofData].map(scope => fullName(scope, row)))]
+}
+
+/** Reads the `scope` of an answer. */
+export function parseScopes(row: CloudRow, text: string): string[] {
+  const names = text.split(' ').filter(name => name !== '')
+  return [...new Set(names.map(name => fullName(name, row)))]
+}
+
+/** The scopes of a refresh: those that were granted. Answers never list `offline_access`. */
+export function scopesOfRefresh(granted: readonly string[]): string[] {
+  return [...new Set([...granted, 'openid', 'profile', 'offline_access'])]
+}
+
+export function readsMail(row: CloudRow, scopes: readonly string[]): boolean {
+  return covers(row, scopes, 'mail.read')
+}
+
+/** Whether mailboxes of others can be read and changed. */
+export function sharesMailboxes(row: CloudRow, scopes: readonly string[]): boolean {
+  return covers(row, scopes, 'mail.readwrite.shared')
+}
+
+export function halvesOf(row: CloudRow, scopes: readonly string[]): Halves {
+  const hasAny = (names: readonly string[]) => names.some(name => covers(row, scopes, name.toLowerCase()))
+  return { calendar: hasAny(CALENDARS), contacts: hasAny(CONTACTS) }
+}
+
+/** Whether mail can be read, and all requested scopes of mail were granted. Shared mailboxes may be left out. */
+export function grantsMail(row: CloudRow, asked: readonly string[], granted: readonly string[]): boolean {
+  const names = asked.map(scope => nameOf(scope, row) ?? '')
+  const needed = names.filter(name => name.startsWith('mail.') && !name.endsWith('.shared'))
+  return readsMail(row, granted) && needed.every(name => covers(row, granted, name))
+}
+
+function covers(row: CloudRow, granted: readonly string[], wanted: string): boolean {
+  return granted.some(scope => {
+    const name = nameOf(scope, row)
+    return name !== null && (name === wanted || (WITHIN[name]?.includes(wanted) ?? false))
+  })
+}
