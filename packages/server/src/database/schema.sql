@@ -377,6 +377,19 @@ create table grant_revocation (
 );
 CREATE INDEX grant_revocation_expires ON public.grant_revocation USING btree (expires_at);
 
+create table graph_subscription (
+  account_id uuid not null,
+  subscription_id text not null,
+  nonce text not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  event text,
+  constraint graph_subscription_pkey PRIMARY KEY (account_id),
+  constraint graph_subscription_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint graph_subscription_event_check CHECK ((event = ANY (ARRAY['reauthorize'::text, 'removed'::text, 'missed'::text])))
+);
+
 create table idempotency_key (
   tenant_id uuid not null,
   key text not null,
