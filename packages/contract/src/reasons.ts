@@ -66,7 +66,8 @@ export const reasons = {
     not_imap_account: 'The account is not an IMAP account. Its servers are those of its provider.',
     not_microsoft: 'This option exists for Microsoft only. Leave it out.',
     not_testable: 'An app that users sign in with cannot be tested. Connect an account with it instead.',
-    oauth_app_mismatch: 'The OAuth app belongs to another provider. Name one of the right provider.',
+    oauth_app_mismatch:
+      'The OAuth app belongs to another provider or cloud. Name one of the right provider and cloud.',
     oauth_app_secret_unreadable: 'The stored secret of the OAuth app cannot be read. Store it again.',
     oauth_servers_fixed: 'The servers of an account with OAuth are fixed. Leave them out.',
     org_connection_account:

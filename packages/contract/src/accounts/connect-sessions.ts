@@ -121,14 +121,18 @@ export const oauthAuthorizationInput = z.strictObject({
 export type OAuthAuthorizationInput = z.infer<typeof oauthAuthorizationInput>
 
 const REFUSED_FLOWS = [
+  'cloud_required',
   'honeypot_needs_click_tracking',
   'not_microsoft',
   'oauth_app_mismatch',
+  'org_connection_account',
   'plan_limit_storage',
+  'plan_module_unavailable',
   'provider_not_allowed',
   'provider_not_configured',
   'provider_unsupported',
   'redirect_uri_not_allowed',
+  'shared_mailbox_account',
   'storage_unavailable',
   'unknown_account',
   'unknown_oauth_app',

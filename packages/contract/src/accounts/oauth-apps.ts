@@ -87,8 +87,11 @@ export const oauthApps = {
       'Nothing is tried: a wrong secret shows at the first sign-in. Microsoft is not offered yet: such an app is ' +
       'refused with `provider_unsupported`.',
     refuses: [
+      'credential_conflict',
+      'credential_mismatch',
       'credential_missing',
       'gmail_push_unsupported',
+      'invalid_certificate',
       'not_microsoft',
       'provider_unsupported',
       'push_unavailable',
@@ -124,10 +127,20 @@ export const oauthApps = {
     audit: 'oauth_app.update',
     summary: 'Change an OAuth app.',
     description:
-      'Only the fields that are present change. A new secret takes effect at once, and accounts that could not be ' +
-      'reached for want of a valid one are tried again. New `scopes` count from the next sign-in of each user. ' +
+      'Only the fields that are present change; a certificate and its key are given together. A new secret or ' +
+      'certificate takes effect at once, and accounts that could not be reached for want of a valid one are tried ' +
+      'again. New `scopes` count from the next sign-in of each user. ' +
       '`gmailPush: null` ends pushes.',
-    refuses: ['gmail_push_unsupported', 'not_microsoft', 'oauth_app_not_found', 'push_unavailable'],
+    refuses: [
+      'credential_conflict',
+      'credential_mismatch',
+      'credential_missing',
+      'gmail_push_unsupported',
+      'invalid_certificate',
+      'not_microsoft',
+      'oauth_app_not_found',
+      'push_unavailable',
+    ],
     params: appPath,
     body: z.strictObject({
       name: name.optional(),

@@ -210,6 +210,16 @@ test('has another id after a move without the preference, and the same one with 
   expect((await graph.ask(eva, 'GET', `mailFolders/archive/messages/${message.id}`)).status).toBe(200)
 })
 
+test('has ids of messages that differ in case only', async () => {
+  const eva = graph.addUser('eva@office.test', 300)
+  for (const headers of [{}, IMMUTABLE]) {
+    const { data } = await graph.ask(eva, 'GET', 'messages?$top=1000&$select=id', undefined, headers)
+    const ids: string[] = data.value.map(({ id }: { id: string }) => id)
+    expect(new Set(ids).size).toBe(303)
+    expect(new Set(ids.map(id => id.toLowerCase())).size).toBeLessThan(303)
+  }
+})
+
 test('keeps the bytes of a message, and shows its body as HTML or as the client prefers', async () => {
   const eva = graph.addUser('eva@office.test')
   const message = Buffer.from(

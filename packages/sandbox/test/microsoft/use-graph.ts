@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { listen, type Listening } from '../../src/hosting/listen.ts'
 import { CLOUDS, cloudOf } from '../../src/microsoft/clouds.ts'
 import { serveBatch } from '../../src/microsoft/graph/batch.ts'
+import { errorResponse, GraphRefusal } from '../../src/microsoft/graph/errors.ts'
 import { type GraphMail, openGraphMail } from '../../src/microsoft/graph/mail.ts'
 import type { Mailbox } from '../../src/microsoft/mailbox/mailbox.ts'
 import { type Clock, openClock } from '../../src/world/clock.ts'
@@ -55,13 +56,21 @@ export function useGraph(): TestGraph {
     const user = users.get(email)
     if (!user) return Response.json({ error: { code: 'InvalidAuthenticationToken' } }, { status: 401 })
     const { pathname } = new URL(request.url)
-    if (pathname === '/v1.0/$batch') return serveBatch(request, serve, { clock, random: openRandom(1) })
+    if (pathname === '/v1.0/$batch') return batch(request)
     const [, owner = '', path = ''] = /^\/v1\.0\/(me|users\/[^/]+)\/(.*)$/.exec(pathname) ?? []
     const client = { clientId: 'app' } as Parameters<GraphMail['serve']>[0]['client']
     const tenant = {} as Parameters<GraphMail['serve']>[0]['tenant']
     const cloud = cloudOf(user)
     const whose = owner === 'me' ? user : (users.get(decodeURIComponent(owner.slice(6))) ?? user)
     return mail.serve({ user, client, tenant, cloud, scopes, roles: [] }, whose, path, request)
+  }
+  const batch = async (request: Request): Promise<Response> => {
+    try {
+      return Response.json(await serveBatch(request, serve, openRandom(1)))
+    } catch (error) {
+      if (!(error instanceof GraphRefusal)) throw error
+      return errorResponse(error, { at: clock.now(), requestId: 'batch', clientRequestId: null })
+    }
   }
   const origin = () => `http://127.0.0.1:${listening?.port}`
   const used: TestGraph = {

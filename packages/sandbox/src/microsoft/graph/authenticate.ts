@@ -5,7 +5,7 @@ import type { MicrosoftGround } from '../ground.ts'
 import { graphIdOf } from '../ids.ts'
 import type { Client } from '../sign-in/clients.ts'
 import type { Tenant } from '../tenants.ts'
-import { graphError } from './graph-error.ts'
+import { GraphRefusal } from './errors.ts'
 
 /** User, app and permissions of the access token of a call to Graph. */
 export interface GraphCaller {
@@ -23,26 +23,26 @@ export interface GraphCaller {
 const GRAPH_ID = '00000003-0000-0000-c000-000000000000'
 
 /**
- * Finds who calls Graph of a cloud by the access token of `Authorization`, and notes it in the call log. Otherwise
- * returns the 401 that Graph answers.
+ * Finds who calls Graph of a cloud by the access token of `Authorization`, and notes it in the call log. Throws the
+ * 401 that Graph answers otherwise.
  */
 export function authenticate(
   { grants }: Pick<MicrosoftGround, 'grants'>,
   cloud: Cloud,
   request: Request,
   call: Call,
-): GraphCaller | Response {
+): GraphCaller {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
-  if (token === undefined) return invalidToken(cloud, 'Access token is empty.')
+  if (token === undefined) throw invalidToken(cloud, 'Access token is empty.')
   const found = grants.findAccessToken(token)
   if (!found)
-    return invalidToken(
+    throw invalidToken(
       cloud,
       grants.wasAccessToken(token)
         ? 'Lifetime validation failed, the token is expired.'
         : 'IDX14100: JWT is not well formed, there are no dots (.).',
     )
-  if (found.cloud !== cloud) return invalidToken(cloud, 'Access token validation failure. Invalid audience.')
+  if (found.cloud !== cloud) throw invalidToken(cloud, 'Access token validation failure. Invalid audience.')
   const { user, client, tenant, scopes, roles } = found
   call.user = user?.email ?? null
   call.clientId = client.clientId
@@ -50,53 +50,33 @@ export function authenticate(
 }
 
 /** The answer to a token that is missing, unknown, expired or of another cloud. */
-export const invalidToken = (cloud: Cloud, message: string): Response =>
-  graphError({
-    status: 401,
-    code: 'InvalidAuthenticationToken',
-    message,
-    headers: {
-      'www-authenticate': `Bearer realm="", authorization_uri="https://${cloud.loginHost}/common/oauth2/authorize", client_id="${GRAPH_ID}"`,
-    },
-  })
-
-/** The 403 of Exchange to a call that a permission is missing for. */
-export const accessDenied = (): Response =>
-  graphError({
-    status: 403,
-    code: 'ErrorAccessDenied',
-    message: 'Access is denied. Check credentials and try again.',
+export const invalidToken = ({ loginHost }: Cloud, message: string): GraphRefusal =>
+  new GraphRefusal(401, 'InvalidAuthenticationToken', message, {
+    'www-authenticate': `Bearer realm="", authorization_uri="https://${loginHost}/common/oauth2/authorize", client_id="${GRAPH_ID}"`,
   })
 
 /**
- * Finds the user of a mailbox by `me`, an id or an address, for a caller who has one of the permissions there.
- * Otherwise returns what Exchange answers. `oneOf` are permissions for the own mailbox, such as `Mail.ReadWrite`;
- * another user's needs one of them with `.Shared`, and that the caller is a delegate.
+ * Finds the owner of a mailbox by `me`, an id or an address: the caller's own, one that the caller is a delegate of, or
+ * for an app that acts for itself each of the tenant. Throws what Exchange answers otherwise. Permissions are the
+ * method's matter.
  */
-export function requireMailbox(
+export function requireOwner(
   { users, tenants }: Pick<MicrosoftGround, 'users' | 'tenants'>,
   caller: GraphCaller,
   name: string,
-  oneOf: readonly string[],
-): User | Response {
-  const { user, scopes, roles, tenant } = caller
-  if (name === 'me') {
-    if (!user) return meNeedsUser()
-    return oneOf.some(permission => scopes.includes(permission)) ? user : accessDenied()
-  }
+): User {
+  const { user, tenant } = caller
+  if (name === 'me') return requireCallingUser(caller)
   const owner = findUser(users, caller, name)
-  if (user && owner === user) return requireMailbox({ users, tenants }, caller, 'me', oneOf)
-  const isAllowed = user
-    ? oneOf.some(permission => scopes.includes(`${permission}.Shared`))
-    : oneOf.some(permission => roles.includes(permission))
-  if (!isAllowed) return accessDenied()
+  if (user && owner === user) return user
   if (!owner || tenants.of(owner) !== tenant)
-    return graphError({
-      status: 404,
-      code: 'ErrorInvalidUser',
-      message: `The requested user '${name}' is invalid.`,
-    })
-  if (owner.suspended || (user && !owner.delegates.includes(user.email))) return notInStore()
+    throw new GraphRefusal(404, 'ErrorInvalidUser', `The requested user '${name}' is invalid.`)
+  if (owner.suspended || (user && !owner.delegates.includes(user.email)))
+    throw new GraphRefusal(
+      404,
+      'ErrorItemNotFound',
+      'The specified object was not found in the store., Default folder Root not found.',
+    )
   return owner
 }
 
@@ -110,17 +90,8 @@ export function findUser(
   return found?.cloud === cloud.name ? found : null
 }
 
-export const meNeedsUser = (): Response =>
-  graphError({
-    status: 400,
-    code: 'BadRequest',
-    message: '/me request is only valid with delegated authentication flow.',
-  })
-
-/** The answer to a mailbox of others that the caller may not open. */
-const notInStore = (): Response =>
-  graphError({
-    status: 404,
-    code: 'ErrorItemNotFound',
-    message: 'The specified object was not found in the store., Default folder Root not found.',
-  })
+/** The user who calls. Throws what Graph answers to `/me` of an app that acts for itself. */
+export function requireCallingUser({ user }: GraphCaller): User {
+  if (user) return user
+  throw new GraphRefusal(400, 'BadRequest', '/me request is only valid with delegated authentication flow.')
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Random } from '../../world/random.ts'
-import { type AnswerSource, badRequest, errorIdsOf, errorResponse, GraphRefusal } from './errors.ts'
+import { badRequest, GraphRefusal } from './errors.ts'
 
 const PARTS_MAX = 20
 /** Parts that do not wait for others run at the same time, up to this number. */
@@ -32,22 +32,9 @@ export type ServePart = (request: Request) => Promise<Response>
 
 /**
  * Answers a JSON batch: up to 20 calls in one, each with its own answer, in any order. A part waits for those that it
- * names in `dependsOn`, and is not run if one of them failed.
+ * names in `dependsOn`, and is not run if one of them failed. Throws `GraphRefusal` for a batch that is wrong.
  */
-export async function serveBatch(
-  request: Request,
-  servePart: ServePart,
-  source: AnswerSource,
-): Promise<Response> {
-  try {
-    return Response.json({ responses: await runBatch(request, servePart, source.random) })
-  } catch (error) {
-    if (!(error instanceof GraphRefusal)) throw error
-    return errorResponse(error, errorIdsOf(source, request))
-  }
-}
-
-async function runBatch(request: Request, servePart: ServePart, random: Random): Promise<PartAnswer[]> {
+export async function serveBatch(request: Request, servePart: ServePart, random: Random): Promise<object> {
   const parts = partsIn(await request.text())
   const answers = new Map<string, Promise<PartAnswer>>()
   const running = new Set<Promise<unknown>>()
@@ -56,7 +43,7 @@ async function runBatch(request: Request, servePart: ServePart, random: Random):
     answers.set(part.id, answerAfter(part, request, waited, servePart, running))
   }
   const responses = await Promise.all(answers.values())
-  return shuffled(responses, random)
+  return { responses: shuffled(responses, random) }
 }
 
 async function answerAfter(

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { type Mailbox, nextNumber } from '../mailbox/mailbox.ts'
 import { badRequest, syncStateNotFound } from './errors.ts'
+import type { MethodCall } from './method.ts'
 import type { Preferences } from './prefer.ts'
 import type { Query } from './odata/query.ts'
 
 /** State of a delta query, which its links carry. Clients may not look into it. */
 const StateSchema = z.strictObject({
-  /** What the query follows: the id of a folder, or the folders of the mailbox. */
+  /** Object of the query: the id of a folder, or the folders of the mailbox. */
   of: z.string(),
   /** Options with which the query began, which hold for all of its rounds. */
   select: z.string().nullable(),
@@ -18,14 +19,18 @@ const StateSchema = z.strictObject({
   since: z.int().min(0),
   /** The item that was told last in the first round, which goes through all of them; null in later rounds. */
   walk: z.strictObject({ at: z.int(), number: z.int(), told: z.int() }).nullable(),
+  /** Number of the query in its mailbox. */
+  query: z.int(),
+  /** Counts the links of the query. */
+  generation: z.int(),
   /** Number of the link in its mailbox. */
   made: z.int(),
 })
 
 export type DeltaState = z.output<typeof StateSchema>
 
-/** What a client gives to begin a query, or to go on. */
-export type DeltaStart = Omit<DeltaState, 'since' | 'walk' | 'made'>
+/** Options of a query that begins or goes on. */
+export type DeltaStart = Omit<DeltaState, 'since' | 'walk' | 'query' | 'generation' | 'made'>
 
 /** Makes the links of a mailbox too old: those within a round, those between two, or both. */
 export function expireLinks(mailbox: Mailbox, at: 'next' | 'delta' | null): void {
@@ -43,13 +48,26 @@ export function deltaLink(
   state: Omit<DeltaState, 'made'>,
 ): Record<string, string> {
   const link = new URL(url.origin + url.pathname)
-  const text = JSON.stringify({ ...state, made: nextNumber(mailbox) })
+  const generation = state.generation + 1
+  const text = JSON.stringify({ ...state, generation, made: nextNumber(mailbox) })
+  noteGeneration(mailbox, state.query, generation)
   link.searchParams.set(kind === 'next' ? '$skiptoken' : '$deltatoken', sealed(text))
   return { [`@odata.${kind}Link`]: link.href }
 }
 
-/** What a query begins with. */
-export const startOf = ({ options, parameters }: Query, of: string, prefer: Preferences): DeltaStart => ({
+/** A mailbox forgets its oldest queries beyond this number: their links work until they are made to expire. */
+const QUERIES_MAX = 10_000
+
+function noteGeneration({ generations }: Mailbox, query: number, generation: number): void {
+  const highest = Math.max(generation, generations.get(query) ?? 0)
+  generations.delete(query)
+  generations.set(query, highest)
+  const [oldest] = generations.keys()
+  if (generations.size > QUERIES_MAX && oldest !== undefined) generations.delete(oldest)
+}
+
+/** The options with which a query begins. */
+const startOf = ({ options, parameters }: Query, of: string, prefer: Preferences): DeltaStart => ({
   of,
   select: options.get('select') ?? null,
   expand: options.get('expand') ?? null,
@@ -59,34 +77,42 @@ export const startOf = ({ options, parameters }: Query, of: string, prefer: Pref
 })
 
 /**
- * The state that a link carries; null if the query begins. Refuses a link that is of another query, that was changed,
- * or has expired.
+ * The state that a link carries, or that of a query that begins. Refuses a link that is of another query, that was
+ * changed, or has expired: on demand, or because so many newer ones were made that only those are kept.
  */
-export function stateOf(mailbox: Mailbox, url: URL, query: Query, start: DeltaStart): DeltaState | null {
+export function stateOf(
+  { mailbox, graph, query, prefer }: Pick<MethodCall, 'mailbox' | 'graph' | 'query' | 'prefer'>,
+  of: string,
+): Omit<DeltaState, 'made'> {
+  const start = startOf(query, of, prefer)
   const kind = query.options.has('skiptoken') ? 'next' : 'delta'
   const token = query.options.get(kind === 'next' ? 'skiptoken' : 'deltatoken')
-  if (token === undefined) return null
+  if (token === undefined) {
+    const walk = { at: Number.MAX_SAFE_INTEGER, number: Number.MAX_SAFE_INTEGER, told: 0 }
+    return { ...start, since: mailbox.lastChange, walk, query: nextNumber(mailbox), generation: 0 }
+  }
   const state = unsealed(token)
-  const isOther =
-    state === null ||
-    state.of !== start.of ||
-    state.immutable !== start.immutable ||
-    (['select', 'expand', 'filter', 'changeType'] as const).some(
-      name => start[name] !== null && start[name] !== state[name],
-    )
-  if (isOther)
+  if (state === null || isOther(state, start))
     throw badRequest('The sync state is invalid: it is not one of this request.', 'ErrorInvalidSyncStateData')
-  if (state.made <= mailbox.expiredLinks[kind]) throw gone(url, state)
+  const kept = graph.settings.generationsKept
+  const isOld = kept !== null && state.generation <= highestOf(mailbox, state) - kept
+  if (isOld || state.made <= mailbox.expiredLinks[kind]) throw gone(mailbox, state)
   return state
 }
 
-/** The refusal of a link that has expired, with the address at which the query begins again. */
-export function gone(url: URL, { select, filter }: Pick<DeltaState, 'select' | 'filter'>): Error {
-  const fresh = new URL(url.origin + url.pathname)
-  if (select !== null) fresh.searchParams.set('$select', select)
-  if (filter !== null) fresh.searchParams.set('$filter', filter)
-  return syncStateNotFound(fresh.href)
-}
+const isOther = (state: DeltaState, start: DeltaStart): boolean =>
+  state.of !== start.of ||
+  state.immutable !== start.immutable ||
+  (['select', 'expand', 'filter', 'changeType'] as const).some(
+    name => start[name] !== null && start[name] !== state[name],
+  )
+
+const highestOf = (mailbox: Mailbox, { query, generation }: Omit<DeltaState, 'made'>): number =>
+  mailbox.generations.get(query) ?? generation
+
+/** The refusal of a link that has expired. */
+export const gone = (mailbox: Mailbox, state: Omit<DeltaState, 'made'>): Error =>
+  syncStateNotFound(state.generation, highestOf(mailbox, state))
 
 const SEAL_LENGTH = 8
 

@@ -2,7 +2,7 @@ import { changesAfter, type FolderChange } from '../mailbox/change-log.ts'
 import type { Folder } from '../mailbox/folder.ts'
 import { placeIn } from '../mailbox/messages.ts'
 import type { Message } from '../mailbox/message.ts'
-import { deltaLink, type DeltaState, gone, startOf, stateOf } from './delta-tokens.ts'
+import { deltaLink, type DeltaState, gone, stateOf } from './delta-tokens.ts'
 import { badRequest } from './errors.ts'
 import { messageFilter } from './message-filter.ts'
 import { presentMessage, presentSparse, type View, viewOf } from './message-shape.ts'
@@ -43,16 +43,11 @@ interface Round {
 }
 
 function delta(call: MethodCall): GraphAnswer {
-  const { mailbox, params, query, prefer, url } = call
+  const { params, query, prefer, url } = call
   const folder = requireFolder(call, params['folder'])
   if (folder.search) throw badRequest('Search folders have no delta.', 'ErrorInvalidRequest')
   requireNewestFirst(query.options.get('orderby'))
-  const start = startOf(query, folder.id, prefer)
-  const state = stateOf(mailbox, url, query, start) ?? {
-    ...start,
-    since: mailbox.lastChange,
-    walk: { at: Number.MAX_SAFE_INTEGER, number: Number.MAX_SAFE_INTEGER, told: 0 },
-  }
+  const state = stateOf(call, folder.id)
   const round: Round = {
     call,
     folder,
@@ -130,7 +125,7 @@ function walkPage(
 function changesPage({ call, folder, state, view, filter, size }: Round): DeltaPage {
   const { mailbox, url } = call
   const changes = changesAfter(folder.log, state.since)
-  if (changes === null) throw gone(url, state)
+  if (changes === null) throw gone(mailbox, state)
   const folded = foldedBy(changes, view).filter(
     ({ last, first }) =>
       (filter === null || filter.test(last.message)) &&
@@ -189,7 +184,7 @@ const presentItem = (message: Message, view: View): object => typed(presentMessa
 
 const typed = (item: object): object => ({ '@odata.type': '#microsoft.graph.message', ...item })
 
-/** The items, some of them twice if the settings of the sandbox say so. */
+/** The items, some of them twice by the settings of the sandbox. */
 function repeated({ graph }: MethodCall, items: readonly object[]): readonly object[] {
   const { repeats } = graph.settings
   return repeats === 0 ? items : [...items, ...items.filter(() => graph.random.float() < repeats)]

@@ -1,7 +1,3 @@
-import type { Clock } from '../../world/clock.ts'
-import type { Random } from '../../world/random.ts'
-import { guid } from '../ids.ts'
-
 /** An error that Graph answers. */
 export class GraphRefusal extends Error {
   readonly status: number
@@ -35,26 +31,13 @@ export const accessDenied = (): GraphRefusal =>
 export const unknownSegment = (segment: string): GraphRefusal =>
   badRequest(`Resource not found for the segment '${segment}'.`)
 
-export const syncStateNotFound = (freshUrl: string): GraphRefusal =>
+/** A delta link that has expired. The highest generation is that of the newest link of its query. */
+export const syncStateNotFound = (generation: number, highest: number): GraphRefusal =>
   new GraphRefusal(
     410,
     'SyncStateNotFound',
-    'The sync state generation is not found; the client must synchronize again.',
-    { location: freshUrl },
+    `The sync state generation is not found; generation=${generation};[highest=${highest}][${highest}].`,
   )
-
-/** Time and random numbers of the sandbox, from which the ids of answers come. */
-export interface AnswerSource {
-  readonly clock: Pick<Clock, 'now'>
-  readonly random: Random
-}
-
-/** The ids of the answer to a request. */
-export const errorIdsOf = ({ clock, random }: AnswerSource, { headers }: Request): ErrorIds => ({
-  at: clock.now(),
-  requestId: guid(random),
-  clientRequestId: headers.get('client-request-id'),
-})
 
 export interface ErrorIds {
   /** Milliseconds since 1970. */
@@ -73,6 +56,6 @@ export function errorResponse(refusal: GraphRefusal, { at, requestId, clientRequ
   const body = { error: { code: refusal.code, message: refusal.message, innerError } }
   return new Response(JSON.stringify(body), {
     status: refusal.status,
-    headers: { 'content-type': 'application/json', 'request-id': requestId, ...refusal.headers },
+    headers: { 'content-type': 'application/json', ...refusal.headers },
   })
 }

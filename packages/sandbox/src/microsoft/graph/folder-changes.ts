@@ -81,7 +81,7 @@ function move(call: MethodCall): GraphAnswer {
   const other = findChild(parent, folder.displayName)
   if (other && other !== folder) throw folderExists()
   changeFolder(mailbox, folder, { parent })
-  return created(presentFolder(mailbox, folder, WHOLE_FOLDER))
+  return ok(presentFolder(mailbox, folder, WHOLE_FOLDER))
 }
 
 function copy(call: MethodCall): GraphAnswer {
@@ -91,7 +91,7 @@ function copy(call: MethodCall): GraphAnswer {
   if ([...foldersBelow(folder)].includes(parent))
     throw badRequest('A folder cannot be copied below itself.', 'ErrorMoveCopyFailed')
   if (findChild(parent, folder.displayName)) throw folderExists()
-  return created(presentFolder(mailbox, copyInto(call, folder, parent), WHOLE_FOLDER))
+  return ok(presentFolder(mailbox, copyInto(call, folder, parent), WHOLE_FOLDER))
 }
 
 function copyInto(call: MethodCall, from: Folder, parent: Folder): Folder {

@@ -1,6 +1,6 @@
 import { type Folder, foldersBelow } from '../mailbox/folder.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
-import { deltaLink, type DeltaState, startOf, stateOf } from './delta-tokens.ts'
+import { deltaLink, type DeltaState, stateOf } from './delta-tokens.ts'
 import { folderViewOf, type FolderView, presentFolder, rootOf } from './folder-shape.ts'
 import { type GraphAnswer, type GraphMethod, type MethodCall, ok, READ } from './method.ts'
 import { contextOf } from './odata/paging.ts'
@@ -22,12 +22,7 @@ export const folderDeltaMethods: readonly GraphMethod[] = [
 
 function delta(call: MethodCall): GraphAnswer {
   const { mailbox, query, prefer, url } = call
-  const start = startOf(query, 'mailFolders', prefer)
-  const state = stateOf(mailbox, url, query, start) ?? {
-    ...start,
-    since: mailbox.lastChange,
-    walk: { at: 0, number: 0, told: 0 },
-  }
+  const state = stateOf(call, 'mailFolders')
   const options = new Map(state.select === null ? [] : [['select', state.select] as const])
   const view = folderViewOf({ ...query, options })
   const size = Math.min(prefer.pageSize ?? PAGE_DEFAULT, PAGE_MAX)
@@ -51,7 +46,7 @@ interface DeltaPage {
   readonly link: Record<string, string>
 }
 
-/** A page of the first round, in the order in which the folders were made. */
+/** A page of the first round, in which the folders that were made last come first. */
 function walkPage(
   { mailbox, url }: MethodCall,
   state: Omit<DeltaState, 'made'>,
@@ -59,8 +54,8 @@ function walkPage(
   size: number,
 ): DeltaPage {
   const left = shownFolders(mailbox)
-    .filter(({ number }) => number > walk.number)
-    .toSorted((a, b) => a.number - b.number)
+    .filter(({ number }) => number < walk.number)
+    .toSorted((a, b) => b.number - a.number)
   const page = left.slice(0, size)
   const last = page.at(-1)
   const link =
@@ -72,14 +67,10 @@ function walkPage(
 
 /** A page of a later round: the folders that changed, by the time of their last change. */
 function changesPage({ mailbox, url }: MethodCall, state: Omit<DeltaState, 'made'>, size: number): DeltaPage {
-  const folded = new Map<Folder, Change & { number: number }>()
-  for (const change of mailbox.hierarchyLog) {
-    if (change.number <= state.since) continue
-    folded.delete(change.folder)
-    folded.set(change.folder, change)
-  }
   const shown = new Set(shownFolders(mailbox))
-  const changes = [...folded.values()].filter(({ kind, folder }) => kind === 'removed' || shown.has(folder))
+  const changes = [...mailbox.hierarchyLog.values()].filter(
+    ({ number, kind, folder }) => number > state.since && (kind === 'removed' || shown.has(folder)),
+  )
   const page = changes.slice(0, size)
   const isDone = page.length === changes.length
   const since = isDone ? mailbox.lastChange : (page.at(-1)?.number ?? state.since)

@@ -1,17 +1,21 @@
+import type { HostApp } from '../../hosting/host-app.ts'
 import type { Ground } from '../../world/ground.ts'
 import { InvalidInput, parseInput } from '../../world/invalid-input.ts'
 import type { Mail } from '../../world/post-office.ts'
 import type { ExpireInput } from '../../world/provider.ts'
 import type { User } from '../../world/users.ts'
+import type { Cloud } from '../clouds.ts'
 import { fillMailbox } from '../mailbox/fill.ts'
-import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
-import { addMessage } from '../mailbox/messages.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
 import { newMailbox } from '../mailbox/new-mailbox.ts'
+import { receive } from '../sending/receive.ts'
 import type { GraphCaller } from './authenticate.ts'
 import { expireLinks } from './delta-tokens.ts'
 import type { GraphParts } from './parts.ts'
 import { serveMail } from './serve.ts'
 import { DEFAULT_GRAPH_SETTINGS, type GraphSettings, GraphSettingsSchema } from './settings.ts'
+import { uploadHost } from './upload-sessions.ts'
+import { openWriting, type WritingSettings, WritingSettingsSchema } from './writing.ts'
 
 /** The mail of all users of Microsoft as Exchange keeps it and Graph serves it. */
 export interface GraphMail {
@@ -25,7 +29,10 @@ export interface GraphMail {
   /** Makes delta links too old. */
   expire(input: Pick<ExpireInput, 'user' | 'at'>): void
   /** Changes how the API behaves; returns the settings. Throws `InvalidInput` for settings that are wrong. */
-  configure(settings: unknown): GraphSettings
+  configure(settings: unknown): GraphSettings & WritingSettings
+  /** Answers the host of the upload sessions of a cloud. */
+  uploadHost(cloud: Cloud): HostApp
+  close(): void
 }
 
 export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>): GraphMail {
@@ -38,7 +45,8 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
     if (!mailbox) throw new InvalidInput(`${user.email} has no mailbox.`)
     return mailbox
   }
-  const parts: GraphParts = { settings, clock, random, post, mailboxOf }
+  const writing = openWriting(ground)
+  const parts: GraphParts = { settings, writing, clock, random, post, mailboxOf }
   return {
     mailboxOf,
     addUser(user, messages) {
@@ -48,11 +56,7 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
       mailbox.logsArrival = () =>
         settings.arrivals === 'told' || (settings.arrivals === 'random' && random.integer(2) === 0)
     },
-    receive(user, { message }) {
-      const mailbox = mailboxOf(user)
-      const folder = wellKnownFolder(mailbox, 'inbox')
-      return { id: addMessage(mailbox, { folder, raw: Buffer.from(message) }).immutableId }
-    },
+    receive: (user, mail) => ({ id: receive(mailboxOf(user), mail).immutableId }),
     serve(caller, owner, path, request) {
       const { client, cloud, scopes, roles, user } = caller
       // An app that acts for itself has the permissions of the mailbox's owner.
@@ -69,7 +73,15 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
     expire({ user, at }) {
       for (const mailbox of user ? [mailboxOf(user)] : mailboxes.values()) expireLinks(mailbox, at)
     },
-    configure: given => ({ ...Object.assign(settings, parseInput(GraphSettingsSchema, given)) }),
+    configure(given) {
+      const own = Object.keys(WritingSettingsSchema.shape)
+      const both = GraphSettingsSchema.extend(WritingSettingsSchema.partial().shape)
+      for (const [name, value] of Object.entries(parseInput(both, given)))
+        Object.assign(own.includes(name) ? writing.settings : settings, { [name]: value })
+      return { ...settings, ...writing.settings }
+    },
+    uploadHost: cloud => uploadHost(writing, cloud, clock.now),
+    close: () => writing.close(),
   }
 }
 

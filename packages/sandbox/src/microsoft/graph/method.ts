@@ -4,7 +4,7 @@ import type { Option, Query } from './odata/query.ts'
 import type { GraphParts } from './parts.ts'
 import type { Preferences } from './prefer.ts'
 
-/** What some clouds lack. */
+/** A feature that some clouds lack. */
 export type Ability =
   | 'uploadSessions'
   | 'permanentDelete'
@@ -40,7 +40,7 @@ export interface MethodCall {
   caller: MailCaller
   /** Owner of the mailbox. */
   owner: User
-  /** What the cloud has. */
+  /** Features of the cloud. */
   abilities: Readonly<Record<Ability, boolean>>
   /** Parts of the path, such as `folder`. */
   params: Record<string, string>

@@ -5,6 +5,7 @@ import { folderChangeMethods } from './folder-changes.ts'
 import { folderMethods } from './folders.ts'
 import { messageMethods } from './messages.ts'
 import type { GraphMethod } from './method.ts'
+import { writeMethods } from './write-methods.ts'
 
 /** Every method of mail that this Graph has. */
 export const METHODS: readonly GraphMethod[] = [
@@ -14,6 +15,7 @@ export const METHODS: readonly GraphMethod[] = [
   ...messageMethods,
   ...deltaMethods,
   ...categoryMethods,
+  ...writeMethods,
 ]
 
 export interface Match {

@@ -4,6 +4,7 @@ import type { Random } from '../../world/random.ts'
 import type { User } from '../../world/users.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { GraphSettings } from './settings.ts'
+import type { Writing } from './writing.ts'
 
 /** Parts of Graph's mail that its methods use, besides the mailbox of the call. */
 export interface GraphParts {
@@ -11,5 +12,6 @@ export interface GraphParts {
   readonly clock: Clock
   readonly random: Random
   readonly post: PostOffice
+  readonly writing: Writing
   mailboxOf(user: User): Mailbox
 }

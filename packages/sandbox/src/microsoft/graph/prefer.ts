@@ -24,7 +24,7 @@ export function preferencesOf(headers: Headers): Preferences {
   }
 }
 
-/** The header by which an answer says what it did of the preferences. */
+/** The header that names the preferences which an answer follows. */
 export function preferencesApplied({
   immutableIds,
   pageSize,

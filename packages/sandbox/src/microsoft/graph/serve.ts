@@ -1,8 +1,9 @@
 import type { User } from '../../world/users.ts'
+import { guid } from '../ids.ts'
 import {
   accessDenied,
   badRequest,
-  errorIdsOf,
+  type ErrorIds,
   errorResponse,
   GraphRefusal,
   unknownSegment,
@@ -12,6 +13,7 @@ import { parseQuery } from './odata/query.ts'
 import type { GraphParts } from './parts.ts'
 import { preferencesApplied, preferencesOf } from './prefer.ts'
 import { findMethod } from './methods.ts'
+import { runThrottled } from './throttle.ts'
 
 /** Bytes of a request that writes. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024
@@ -31,33 +33,45 @@ export interface MailRequest {
 
 /** Answers a call of a method of mail. */
 export async function serveMail(graph: GraphParts, mail: MailRequest): Promise<Response> {
-  const ids = errorIdsOf(graph, mail.request)
+  const ids = {
+    at: graph.clock.now(),
+    requestId: guid(graph.random),
+    clientRequestId: mail.request.headers.get('client-request-id'),
+  }
+  const { throttle, settings } = graph.writing
+  const place = { app: mail.caller.clientId, mailbox: mail.owner.email }
   try {
-    const { method, params } = methodOf(mail)
-    requireScope(mail, method)
-    const bytes = Buffer.from(await mail.request.arrayBuffer())
-    if (bytes.length > BODY_BYTES_MAX)
-      throw new GraphRefusal(413, 'RequestEntityTooLarge', 'The request body is too large.')
-    const prefer = preferencesOf(mail.request.headers)
-    const call: MethodCall = {
-      graph,
-      mailbox: graph.mailboxOf(mail.owner),
-      caller: mail.caller,
-      owner: mail.owner,
-      abilities: mail.abilities,
-      params,
-      url: mail.url,
-      query: parseQuery(mail.url.searchParams, method.options ?? []),
-      prefer,
-      headers: mail.request.headers,
-      bytes,
-      json: () => objectIn(bytes),
-    }
-    return responseOf(await method.run(call), { ...preferencesApplied(prefer), 'request-id': ids.requestId })
+    return await runThrottled(throttle, settings, place, () => runMethod(graph, mail, ids))
   } catch (error) {
     if (!(error instanceof GraphRefusal)) throw error
-    return errorResponse(error, ids)
+    const response = errorResponse(error, ids)
+    response.headers.set('request-id', ids.requestId)
+    return response
   }
+}
+
+async function runMethod(graph: GraphParts, mail: MailRequest, ids: ErrorIds): Promise<Response> {
+  const { method, params } = methodOf(mail)
+  requireScope(mail, method)
+  const bytes = Buffer.from(await mail.request.arrayBuffer())
+  if (bytes.length > BODY_BYTES_MAX)
+    throw new GraphRefusal(413, 'RequestEntityTooLarge', 'The request body is too large.')
+  const prefer = preferencesOf(mail.request.headers)
+  const call: MethodCall = {
+    graph,
+    mailbox: graph.mailboxOf(mail.owner),
+    caller: mail.caller,
+    owner: mail.owner,
+    abilities: mail.abilities,
+    params,
+    url: mail.url,
+    query: parseQuery(mail.url.searchParams, method.options ?? []),
+    prefer,
+    headers: mail.request.headers,
+    bytes,
+    json: () => objectIn(bytes),
+  }
+  return responseOf(await method.run(call), { ...preferencesApplied(prefer), 'request-id': ids.requestId })
 }
 
 function methodOf({ request, path, abilities }: MailRequest): {

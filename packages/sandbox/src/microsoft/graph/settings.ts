@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What `PATCH /graph` of the control API changes. */
+/** Settings of `PATCH /graph` of the control API. */
 export const GraphSettingsSchema = z.strictObject({
   /** Whether the delta of a folder reports messages that were moved there. */
   arrivals: z.enum(['told', 'lost', 'random']).optional(),
@@ -8,8 +8,15 @@ export const GraphSettingsSchema = z.strictObject({
   repeats: z.number().min(0).max(1).optional(),
   /** How likely a delta reports a message of which only `isRead` changed by a few of its properties, from 0 to 1. */
   sparse: z.number().min(0).max(1).optional(),
+  /** Number of the newest links of a delta query that work; null, the default: all until they are made to expire. */
+  generationsKept: z.int().min(1).max(1_000).nullable().optional(),
 })
 
 export type GraphSettings = Required<z.output<typeof GraphSettingsSchema>>
 
-export const DEFAULT_GRAPH_SETTINGS: GraphSettings = { arrivals: 'told', repeats: 0, sparse: 0 }
+export const DEFAULT_GRAPH_SETTINGS: GraphSettings = {
+  arrivals: 'told',
+  repeats: 0,
+  sparse: 0,
+  generationsKept: null,
+}

@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Random } from '../../world/random.ts'
+import { GraphRefusal } from './errors.ts'
 
 export const ThrottleSchema = z.strictObject({
   /** Whether the limits are kept. */
@@ -34,6 +36,34 @@ export interface Throttled {
   readonly message: string
   /** Null: the answer does not say. */
   readonly retryAfterSeconds: number | null
+}
+
+/** The answer to a call that was refused for coming too often. */
+export const refuseThrottled = ({ message, retryAfterSeconds }: Throttled): GraphRefusal =>
+  new GraphRefusal(
+    429,
+    'ApplicationThrottled',
+    message,
+    retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) },
+  )
+
+/** Lets a call in, or throws Graph's refusal, and gives its place free when the work is done. */
+export async function runThrottled<T>(
+  throttle: Throttle,
+  settings: Pick<ThrottleSettings, 'callMilliseconds'>,
+  { app, mailbox }: { app: string; mailbox: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const entered = throttle.enter(app, mailbox)
+  if (typeof entered !== 'function') throw refuseThrottled(entered)
+  const until = performance.now() + settings.callMilliseconds
+  try {
+    return await work()
+  } finally {
+    const left = until - performance.now()
+    if (left > 0) await pause(left, undefined, { ref: false })
+    entered()
+  }
 }
 
 /** What the calls of apps to mailboxes have used of the limits. */

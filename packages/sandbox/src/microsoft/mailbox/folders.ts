@@ -1,6 +1,6 @@
 import { type Folder, foldersBelow, type SearchFolder } from './folder.ts'
 import { folderId } from './ids.ts'
-import { type Mailbox, nextChange, nextNumber, putFolder } from './mailbox.ts'
+import { type Mailbox, nextNumber, putFolder, recordHierarchy } from './mailbox.ts'
 import { removeMessage } from './messages.ts'
 
 export interface NewFolder {
@@ -31,7 +31,7 @@ export function changeFolder(
   }
   // Everybody else sees a folder whose fields are read-only.
   Object.assign(folder as object, changes)
-  mailbox.hierarchyLog.push({ number: nextChange(mailbox), kind: 'changed', folder })
+  recordHierarchy(mailbox, 'changed', folder)
 }
 
 /** Deletes a folder for good, with all below it and their messages. */
@@ -40,7 +40,7 @@ export function removeFolder(mailbox: Mailbox, folder: Folder): void {
     for (const message of below.ordered.toReversed()) removeMessage(mailbox, message)
     below.parent?.children.delete(below)
     mailbox.folders.delete(below.id)
-    mailbox.hierarchyLog.push({ number: nextChange(mailbox), kind: 'removed', folder: below })
+    recordHierarchy(mailbox, 'removed', below)
   }
 }
 

@@ -2,6 +2,9 @@ import { type ChangeLog, type FolderChange, newChangeLog } from './change-log.ts
 import type { Folder, HierarchyChange, WellKnownName } from './folder.ts'
 import type { Message } from './message.ts'
 
+/** Folders, with those that were deleted, of which changes are kept. */
+const HIERARCHY_MAX = 100_000
+
 /** Called after each change of a message, with the folder in which it changed. */
 export type MailboxListener = (folder: Folder, change: FolderChange) => void
 
@@ -26,11 +29,14 @@ export interface Mailbox {
   readonly byInternetId: Map<string, Set<Message>>
   readonly folders: Map<string, Folder>
   readonly wellKnown: Map<WellKnownName, Folder>
-  readonly hierarchyLog: HierarchyChange[]
+  /** The last change of each folder, oldest first. */
+  readonly hierarchyLog: Map<Folder, HierarchyChange>
   readonly categories: Map<string, Category>
   readonly listeners: Set<MailboxListener>
   /** Delta links up to these numbers have expired: those within a round, and those between two. */
   readonly expiredLinks: { next: number; delta: number }
+  /** The newest link of each delta query, by the query's number. */
+  readonly generations: Map<number, number>
   /** Counts everything that was ever made here, so that no id comes twice. */
   made: number
   /** Number of the last change of a message or a folder. */
@@ -77,6 +83,15 @@ export function putFolder(
   mailbox.folders.set(made.id, made)
   if (made.wellKnownName !== null) mailbox.wellKnown.set(made.wellKnownName, made)
   made.parent?.children.add(made)
-  mailbox.hierarchyLog.push({ number: nextChange(mailbox), kind: 'changed', folder: made })
+  recordHierarchy(mailbox, 'changed', made)
   return made
+}
+
+/** Notes that a folder was made, changed or removed. Of each folder only the last change is kept. */
+export function recordHierarchy(mailbox: Mailbox, kind: HierarchyChange['kind'], folder: Folder): void {
+  const { hierarchyLog } = mailbox
+  hierarchyLog.delete(folder)
+  hierarchyLog.set(folder, { number: nextChange(mailbox), kind, folder })
+  const [oldest] = hierarchyLog.keys()
+  if (hierarchyLog.size > HIERARCHY_MAX && oldest) hierarchyLog.delete(oldest)
 }

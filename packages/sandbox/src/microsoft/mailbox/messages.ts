@@ -12,7 +12,7 @@ type Writable = { -readonly [Name in keyof Message]: Message[Name] }
 
 export interface NewMessage {
   folder: Folder
-  /** The message as MIME. What `fields` does not give is read from it. */
+  /** The message as MIME, from which all is read that `fields` does not give. */
   raw: Buffer
   fields?: Partial<MessageFields>
   /** A body and attachments that MIME cannot carry as they are; by default those of `raw`. */

@@ -46,6 +46,8 @@ export interface AccessToken {
 export interface Grants {
   /** Permissions that the user, or an administrator for all users of the tenant, allowed a client. */
   allowed(user: User, tenant: Tenant, client: Client): string[]
+  /** Whether the user, or an administrator, allowed a client anything, if only to sign in. */
+  knows(user: User, tenant: Tenant, client: Client): boolean
   allow(user: User, client: Client, permissions: readonly string[]): void
   /** An administrator allows a client for all users of the tenant, and application permissions. */
   allowForAll(tenant: Tenant, client: Client, permissions: readonly string[], roles: readonly string[]): void
@@ -83,6 +85,8 @@ export function openGrants(clock: Clock, random: Random): Grants {
         ...(approvals.get(approvalKey(tenant, client))?.permissions ?? []),
       ]),
     ],
+    knows: (user, tenant, client) =>
+      consents.has(consentKey(user, client)) || approvals.has(approvalKey(tenant, client)),
     allow(user, client, permissions) {
       const key = consentKey(user, client)
       consents.set(key, new Set([...(consents.get(key) ?? []), ...permissions]))

@@ -2,7 +2,7 @@ import type { Db } from '../../database/pool.ts'
 import type { KeyRing } from '../../kit/key-ring.ts'
 import { SealError } from '../../kit/seal.ts'
 import { type OperatorsApp, type OperatorsApps, operatorsApps } from '../../providers/operators-apps.ts'
-import type { OAuthProvider, SignInClient, SignInPlace } from '../../providers/sign-in.ts'
+import type { ClientCredential, OAuthProvider, SignInClient, SignInPlace } from '../../providers/sign-in.ts'
 import { type AppSecrets, openAppSecrets } from './secrets.ts'
 import { type AppRow, findApp, findOldestApp } from './store.ts'
 
@@ -72,11 +72,15 @@ function clientOf(app: OperatorsApp | undefined): OAuthClient | 'provider_not_co
   return { provider, cloud, appId: null, clientId, credential, scopes: null }
 }
 
-/** The app with its secret, or that it cannot be read. */
+/** The app with its secret or private key, or that it cannot be read. */
 export function openClient(secrets: AppSecrets, app: AppRow): OAuthClient | 'oauth_app_secret_unreadable' {
-  const { id: appId, provider, cloud, clientId, scopes } = app
+  const { id: appId, provider, cloud, clientId, certificate, scopes } = app
   try {
-    const credential = { type: 'secret' as const, secret: secrets.open(app, app.secret) }
+    const secret = secrets.open(app, app.secret)
+    const credential: ClientCredential =
+      certificate === null
+        ? { type: 'secret', secret }
+        : { type: 'certificate', certificate, privateKey: secret }
     return { provider, cloud, appId, clientId, credential, scopes }
   } catch (error) {
     if (error instanceof SealError) return 'oauth_app_secret_unreadable'

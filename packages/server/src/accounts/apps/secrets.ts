@@ -11,7 +11,7 @@ interface OwnApp {
   tenantId: string
 }
 
-/** Client secrets at rest: sealed with a key of the installation, which the key ring wraps. */
+/** Client secrets and private keys of apps at rest: sealed with a key of the installation, which the key ring wraps. */
 export interface AppSecrets {
   seal(app: OwnApp, secret: Secret): Buffer
   /** Throws `SealError` if it does not open: the row was changed, or belongs to another installation. */

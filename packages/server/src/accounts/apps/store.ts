@@ -14,8 +14,10 @@ export interface AppRow {
   name: string
   clientId: string
   credentialType: OAuthApp['credentialType']
-  /** Sealed; see `AppSecrets`. */
+  /** Sealed; see `AppSecrets`. The client secret, or the private key of the certificate. */
   secret: Buffer
+  /** In PEM; null if the app has a client secret. */
+  certificate: string | null
   scopes: string[] | null
   gmailPush: GmailPush | null
   createdAt: Date
@@ -30,7 +32,7 @@ export interface CountedApp extends AppRow {
 /** The columns of `AppRow`. */
 export const appColumns = sql.raw(
   `oauth_app.id, oauth_app.tenant_id as "tenantId", oauth_app.provider, oauth_app.cloud, name, client_id as "clientId",
-   credential_type as "credentialType", secret, scopes,
+   credential_type as "credentialType", secret, certificate, scopes,
    case when push_topic is not null then json_build_object('topic', push_topic, 'subscription', push_subscription,
      'serviceAccount', push_service_account) end as "gmailPush",
    oauth_app.created_at as "createdAt", oauth_app.updated_at as "updatedAt"`,

@@ -55,7 +55,7 @@ export function describeListing(name: string, setUp: () => Promise<FollowedArran
         listed
           .map(({ key, flags, mailboxKeys }) => ({ key, flags, mailboxKeys: mailboxKeys.toSorted() }))
           .toSorted((a, b) => byKey(a.key, b.key)),
-      ).toEqual(expected)
+      ).toEqual(expected.toSorted((a, b) => byKey(a.key, b.key)))
     })
 
     test('leaves out messages from before the window, to the millisecond if times are that exact', async () => {
@@ -70,7 +70,7 @@ export function describeListing(name: string, setUp: () => Promise<FollowedArran
       const index = openIndex(arranged.inbox)
       await index.follow(mail)
       const listed = await listAll(mail, { source: arranged.inbox, cursor: index.cursor }, since)
-      expect(listed.map(({ key }) => key).toSorted()).toEqual(keys.slice(2))
+      expect(listed.map(({ key }) => key).toSorted(byKey)).toEqual(keys.slice(2).toSorted(byKey))
     })
   })
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../kit/secret.ts'
 import { ProviderFailure } from '../failure.ts'
-import type { CodeExchange, SignIn, SignInClient } from '../sign-in.ts'
+import type { CodeExchange, Halves, SignIn, SignInClient } from '../sign-in.ts'
 
 /** A provider with a person who signs in to one mailbox, and an OAuth app. */
 export interface SignInArrangement extends AsyncDisposable {
@@ -12,11 +12,14 @@ export interface SignInArrangement extends AsyncDisposable {
   email: string
   /** The scopes that identify the user. */
   identityScopes: readonly string[]
-  calendarScope: string
+  /** Null: calendars are not asked for. */
+  calendarScope: string | null
   /** Signs in at the URL as the person, and grants the requested scopes except these. Returns the redirect's URL. */
   answer(authorizeUrl: string, without?: readonly string[]): Promise<URL>
   /** A refresh token that was obtained elsewhere. */
   grantElsewhere(scopes: readonly string[]): Promise<Secret>
+  /** Ends the grant of a refresh token. */
+  end(refreshToken: Secret): Promise<void>
   /** Makes the token endpoint or the first call fail once. */
   failOnce(at: 'tokens' | 'mailbox', how: 'throttled' | 'down' | 'torn' | 'unauthorized'): Promise<void>
 }
@@ -55,10 +58,18 @@ export async function beginSignIn(
   return { client, redirectUri, code, codeVerifier, nonce, scopes, answered, state }
 }
 
+/** How providers differ. */
+export interface SignInTraits {
+  /** What a grant of everything that is asked for gives access to. */
+  halves: Halves
+  /** Whether a grant that does not name the user is taken. */
+  takesNameless: boolean
+}
+
 /** Contract of every adapter by which users sign in. */
-export function describeSignIn(open: () => Promise<SignInArrangement>): void {
+export function describeSignIn(open: () => Promise<SignInArrangement>, traits: SignInTraits): void {
   describe('sign-in', () => {
-    test('gives a grant of the mailbox, which can be refreshed until it is revoked', async () => {
+    test('gives a grant of the mailbox, which can be refreshed until it ends', async () => {
       await using arranged = await open()
       const { signIn, client, redirectUri, email } = arranged
       const begun = await beginSignIn(arranged)
@@ -68,14 +79,14 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       expect(grant.identity.email).toBe(email)
       expect(grant.identity.subject).toMatch(new RegExp(`^${signIn.place.provider}:.+`))
       expect(grant.identity.displayName).not.toBeNull()
-      expect(grant.halves).toEqual(BOTH)
+      expect(grant.halves).toEqual(traits.halves)
       expect(signIn.readsMail(grant.scopes)).toBe(true)
 
       const tokens = await signIn.refresh(client, grant.refreshToken, grant.scopes, never)
       expect(tokens.accessToken.reveal()).not.toBe(grant.accessToken.reveal())
       expect(tokens.expiresInSeconds).toBeGreaterThan(0)
       const latest = tokens.refreshToken ?? grant.refreshToken
-      await signIn.revoke(latest, never)
+      await arranged.end(latest)
       await expect(signIn.refresh(client, latest, grant.scopes, never)).rejects.toMatchObject({
         kind: 'grant_refused',
       })
@@ -94,19 +105,18 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       expect(adopted.halves).toEqual(NEITHER)
     })
 
-    test('accepts an empty answer about the user, and knows only the mailbox', async () => {
+    test('knows only the mailbox of a grant that does not name the user, or refuses it', async () => {
       await using arranged = await open()
       const { signIn, client, email } = arranged
       const mailOnly = signIn
         .scopesFor(null, MAIL_ALONE)
         .filter(scope => !arranged.identityScopes.includes(scope))
-      const adopted = await signIn.adopt(
-        client,
-        await arranged.grantElsewhere(mailOnly),
-        null,
-        MAIL_ALONE,
-        never,
-      )
+      const adopting = signIn.adopt(client, await arranged.grantElsewhere(mailOnly), null, MAIL_ALONE, never)
+      if (!traits.takesNameless) {
+        await expect(adopting).rejects.toMatchObject({ kind: 'scope_missing' })
+        return
+      }
+      const adopted = await adopting
       expect(adopted.identity).toEqual({ subject: null, email, displayName: null })
     })
 
@@ -136,11 +146,13 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
     test('returns which permissions the user left out, and refuses a grant without mail', async () => {
       await using arranged = await open()
       const { signIn, client } = arranged
-      const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])
-      expect((await signIn.exchange(withoutCalendar, never)).halves).toEqual({
-        calendar: false,
-        contacts: true,
-      })
+      if (arranged.calendarScope !== null) {
+        const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])
+        expect((await signIn.exchange(withoutCalendar, never)).halves).toEqual({
+          calendar: false,
+          contacts: true,
+        })
+      }
       const mail = signIn.scopesFor(null, MAIL_ALONE).filter(scope => signIn.readsMail([scope]))
       await expect(signIn.exchange(await beginSignIn(arranged, mail), never)).rejects.toMatchObject({
         kind: 'scope_missing',
@@ -174,7 +186,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>): void {
       const { signIn, client } = arranged
       const grant = await signIn.exchange(await beginSignIn(arranged), never)
       const printed = JSON.stringify(grant) + String(grant.accessToken)
-      await signIn.revoke(grant.refreshToken, never)
+      await arranged.end(grant.refreshToken)
       const failure: unknown = await signIn
         .refresh(client, grant.refreshToken, grant.scopes, never)
         .catch((error: unknown) => error)

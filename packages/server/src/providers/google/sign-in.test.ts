@@ -24,8 +24,9 @@ async function open(): Promise<SignInArrangement> {
   await server.reset()
   const calls = callsTo(server)
   const standIns = new Map(Object.entries(server.hosts).map(([host, origin]) => [host, new URL(origin)]))
+  const signIn = googleSignIn({ calls, standIns })
   return {
-    signIn: googleSignIn({ calls, standIns }),
+    signIn,
     client: {
       clientId: 'sandbox',
       credential: { type: 'secret', secret: new Secret('sandbox-secret') },
@@ -40,13 +41,14 @@ async function open(): Promise<SignInArrangement> {
       return new URL((await server.authorize(url, EMAIL, { scopes })).redirectUrl)
     },
     grantElsewhere: async scopes => new Secret((await server.grant(EMAIL, scopes)).refreshToken),
+    end: token => signIn.revoke(token, AbortSignal.timeout(20_000)),
     failOnce: async (at, how) =>
       void (await server.addFault({ ...FAULTS[how], host: HOST_OF[at], count: 1 })),
     [Symbol.asyncDispose]: () => calls[Symbol.asyncDispose](),
   }
 }
 
-describeSignIn(open)
+describeSignIn(open, { halves: { calendar: true, contacts: true }, takesNameless: true })
 
 test('asks for consent, offline access and nothing that was granted elsewhere, and binds the code to a verifier', () => {
   const { authorizeUrl } = googleSignIn({ calls: callsTo({ hosts: {} }), standIns: null })

@@ -8,7 +8,7 @@ import type {
   StatesStep,
 } from '../mail.ts'
 import { BATCH_PARTS_MAX } from './api.ts'
-import { type FolderCursor, isSince } from './cursor.ts'
+import { type FolderCursor, followedSince, isSince } from './cursor.ts'
 import type { DeltaPage } from './delta.ts'
 import { fetchMessages } from './fetch.ts'
 import type { GraphConnection } from './graph-connection.ts'
@@ -33,7 +33,7 @@ export async function* recordChanges(
   page: Pick<DeltaPage, 'items' | 'removed'>,
   { cursor, next, options }: { cursor: FolderCursor; next: FolderCursor; options: FollowOptions },
 ): AsyncGenerator<PageStep & { cursor: Cursor }, void, void> {
-  const since = options.since?.getTime() ?? null
+  const since = followedSince(cursor, options.since)
   const items = page.items.filter(
     ({ id, receivedDateTime }) => !options.skip.has(id) && isSince(receivedDateTime, since),
   )

@@ -1,6 +1,6 @@
 import type { FollowOptions, SourceStep } from '../mail.ts'
 import { goneStep, recordChanges } from './changes.ts'
-import { type FolderCursor, type FolderState, freshCursor, readCursor, walkAgain } from './cursor.ts'
+import { type FolderCursor, type FolderState, freshCursor, isSince, readCursor, walkAgain } from './cursor.ts'
 import { type DeltaPage, readOn } from './delta.ts'
 import { LinkExpired } from './failure.ts'
 import type { GraphConnection } from './graph-connection.ts'
@@ -12,7 +12,7 @@ const STORED_MS_MAX = 6 * 3_600_000
 /** Pages of one round. The next pass goes on from there. */
 const PAGES_MAX = 2_000
 
-const UNKNOWN: FolderState = { total: null, unread: null, modifiedAt: null }
+const UNKNOWN: FolderState = { total: null, unread: null, modifiedAt: null, mark: null }
 
 /** `MailProvider.compare`: the changes of a folder since its link. They have new mail as well. */
 export async function* compareFolder(
@@ -66,8 +66,11 @@ async function* compareByLink(
     }
     // A message whose arrival is never told may be among the newest modifications.
     const untold = seen.recent.filter(
-      ({ id, folderId, modifiedAt }) =>
-        folderId === source && !told.has(id) && (begun.modifiedAt === null || modifiedAt > begun.modifiedAt),
+      ({ id, folderId, receivedAt, modifiedAt }) =>
+        folderId === source &&
+        !told.has(id) &&
+        modifiedAt >= (begun.modifiedAt ?? 0) &&
+        isSince(receivedAt, begun.listedSince),
     )
     const lacking = untold.length === 0 ? [] : await options.lacking(untold.map(({ id }) => id))
     const last = { ...page, items: [...page.items, ...lacking.map(id => ({ id }))] }

@@ -12,7 +12,7 @@ import {
 import { nextPosition } from './list-folder.ts'
 
 const AT = new Date('2024-05-01T10:00:00Z')
-const state = { total: 10, unread: 1, modifiedAt: 5 }
+const state = { total: 10, unread: 1, modifiedAt: 5, mark: 'm' }
 const followed = { ...freshCursor(AT, state, 7), stage: 'follow' as const, link: 'x', listing: null }
 const DAY_MS = 86_400_000
 

@@ -37,6 +37,8 @@ const schema = z.object({
   total: z.int().nullable(),
   unread: z.int().nullable(),
   modifiedAt: ms,
+  /** Stands for the messages of the newest modification, since times are in whole seconds. */
+  mark: z.string().nullable(),
   /** The time at which changes were last asked for, and at which the folder was last walked through. */
   askedAt: z.int(),
   walkedAt: ms,
@@ -53,6 +55,7 @@ export interface FolderState {
   total: number | null
   unread: number | null
   modifiedAt: number | null
+  mark: string | null
 }
 
 /** Messages from which on a folder is read from its newest messages, before it is walked through. */
@@ -112,6 +115,12 @@ export function walkedSince({ listing, listedSince }: FolderCursor, since: Date 
   ]
   const known = bounds.filter(bound => bound !== null)
   return known.length === 0 ? null : Math.max(...known)
+}
+
+/** The oldest arrival whose changes are recorded: what is older was not wanted so far. */
+export function followedSince({ listedSince }: FolderCursor, since: Date | null): number | null {
+  const at = since?.getTime() ?? null
+  return at === null || listedSince === null ? (at ?? listedSince) : Math.max(at, listedSince)
 }
 
 /** Graph gives times in whole seconds, so a message of the second of a bound is within it. */

@@ -12,7 +12,7 @@ const failureOf = (work: Promise<unknown>) =>
 function open(callsMax = 100) {
   const clock = { at: 1_000_000_000 }
   const governor = new GraphGovernor({ callsMax, now: () => clock.at })
-  return { clock, quota: governor.quotaOf('app', 'mailbox', new OwnSlots()), governor }
+  return { clock, quota: governor.quotaOf('app mailbox', new OwnSlots()), governor }
 }
 
 test('has room again ten minutes after calls, and no sooner', async () => {
@@ -54,8 +54,8 @@ test('leaves a part to prompt calls, and the last part to interactive ones', asy
 test('counts each mailbox of each app for itself', async () => {
   const { governor, quota } = open()
   await quota.take(100, 'interactive')
-  await governor.quotaOf('app', 'other', new OwnSlots()).take(100, 'interactive')
-  await governor.quotaOf('another', 'mailbox', new OwnSlots()).take(100, 'interactive')
+  await governor.quotaOf('app other', new OwnSlots()).take(100, 'interactive')
+  await governor.quotaOf('another mailbox', new OwnSlots()).take(100, 'interactive')
 })
 
 test('pauses for the time that Graph names, and otherwise longer each time', async () => {
@@ -95,7 +95,7 @@ test('has three requests under way, one of them never for background work', asyn
 })
 
 test('gives up the wait for a slot with its signal', async () => {
-  const slots = new OwnSlots(1)
+  const slots = new OwnSlots(() => 1)
   const held = await slots.enter('prompt')
   const stop = new AbortController()
   const waiting = failureOf(slots.enter('prompt', stop.signal))

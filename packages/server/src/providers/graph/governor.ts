@@ -55,10 +55,12 @@ export class GraphGovernor {
     this.#options = { callsMax: CALLS_MAX, sharing: null, now: () => performance.now(), ...options }
   }
 
-  /** The quota of an app and a mailbox. Accounts of several tenants may have the same mailbox. */
-  quotaOf(app: string, mailbox: string, slots: MailboxSlots): MailboxQuota {
+  /**
+   * The quota of an app and a mailbox, which the name stands for. Accounts of several tenants may have the same mailbox.
+   */
+  quotaOf(owner: string, slots: MailboxSlots): MailboxQuota {
     const { callsMax, now } = this.#options
-    const name = `graph ${app} ${mailbox}`
+    const name = `graph ${owner}`
     const usage = () => this.#usageOf(name)
     return {
       take: (calls, urgency) => this.#take(usage(), calls, urgency),

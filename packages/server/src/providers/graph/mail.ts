@@ -7,7 +7,7 @@ import { type FolderState, isComplete, narrowCursor, readCursor } from './cursor
 import type { GraphConnection } from './graph-connection.ts'
 import { listPage } from './list-page.ts'
 import { locateMessages } from './locate.ts'
-import { askRecent, isSameState, look, newestOf } from './quiet-look.ts'
+import { askRecent, isModified, isSameState, look, newestOf } from './quiet-look.ts'
 
 /** A whole pass brings nothing that the looks of `watch` do not show, but links that are due. */
 const PASS_FACTOR = 10
@@ -87,7 +87,7 @@ function hasChanged(
   // The state that `look` stored there.
   const state = given as unknown as FolderState
   if (state.total !== cursor.total || state.unread !== cursor.unread) return true
-  if (state.modifiedAt !== null && state.modifiedAt > (cursor.modifiedAt ?? 0)) return true
+  if (isModified(cursor, state)) return true
   const agoMs = api.now() - Math.max(cursor.askedAt, seen.askedAt.get(key) ?? 0)
   return agoMs >= LINK_MS_MAX || agoMs < 0
 }
@@ -143,16 +143,16 @@ function changeOf(before: FolderState, state: FolderState): Notice {
 async function listNoticed(connection: GraphConnection): Promise<readonly string[] | null> {
   const { seen, signal } = connection
   const recent = await askRecent(connection, { signal })
-  const sources = [...newestOf(recent)].flatMap(([id, modifiedAt]) => {
+  const sources = [...newestOf(recent)].flatMap(([id, newest]) => {
     const before = seen.compared.get(id)
-    return before && modifiedAt > (before.modifiedAt ?? 0) ? [id] : []
+    return before && isModified(before, newest) ? [id] : []
   })
   if (sources.length === 0) return null
   const ids = new Set(sources)
   seen.recent = recent.filter(({ folderId }) => seen.folders.has(folderId))
-  for (const [id, modifiedAt] of newestOf(recent)) {
+  for (const [id, newest] of newestOf(recent)) {
     const state = seen.folders.get(id)
-    if (state && ids.has(id)) seen.folders.set(id, { ...state, modifiedAt })
+    if (state && ids.has(id)) seen.folders.set(id, { ...state, ...newest })
   }
   return sources
 }

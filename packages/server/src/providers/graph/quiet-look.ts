@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { RemoteMailbox } from '../mail.ts'
 import type { AskOptions } from './api.ts'
 import type { FolderState } from './cursor.ts'
@@ -8,6 +9,9 @@ import type { RecentMessage } from './seen-state.ts'
 
 /** The newest modifications that a look reads. If there were more since the last look, any folder may have changed. */
 const RECENT = 50
+const MARK_LENGTH = 12
+
+type Newest = Pick<RecentMessage, 'modifiedAt'> & Pick<FolderState, 'mark'>
 
 /**
  * Looks at the whole mailbox: counts of all folders, and the messages that were modified last. Two calls, and one more
@@ -26,13 +30,14 @@ export async function look(
   const newest = newestOf(recent)
   const oldest = recent.at(-1)?.modifiedAt ?? null
   const isCut = recent.length >= RECENT && seen.newestAt !== null && oldest !== null && oldest > seen.newestAt
-  const unlisted = isCut ? oldest : null
+  const unlisted: Newest | null = isCut ? { modifiedAt: oldest, mark: null } : null
   const states = new Map(
     folders.map(({ id, totalItemCount = null, unreadItemCount = null }): [string, FolderState] => {
-      const before = seen.folders.get(id)?.modifiedAt ?? null
+      const { modifiedAt = null, mark = null } = seen.folders.get(id) ?? {}
+      const before = { modifiedAt, mark }
       const now = newest.get(id) ?? unlisted
-      const modifiedAt = before === null || (now !== null && now > before) ? now : before
-      return [id, { total: totalItemCount, unread: unreadItemCount, modifiedAt }]
+      const last = now !== null && isModified(before, now) ? now : before
+      return [id, { total: totalItemCount, unread: unreadItemCount, ...last }]
     }),
   )
   const isOther = states.size !== seen.folders.size || folders.some(({ id }) => !seen.folders.has(id))
@@ -60,7 +65,7 @@ export async function askRecent({ api }: GraphConnection, options: AskOptions): 
     {
       path: 'messages',
       query: {
-        $select: 'id,parentFolderId,lastModifiedDateTime',
+        $select: 'id,parentFolderId,receivedDateTime,lastModifiedDateTime',
         $orderby: 'lastModifiedDateTime desc',
         $top: RECENT,
       },
@@ -69,19 +74,34 @@ export async function askRecent({ api }: GraphConnection, options: AskOptions): 
     },
     options,
   )
-  return value.value.flatMap(({ id, parentFolderId: folderId, lastModifiedDateTime: modifiedAt }) =>
-    folderId && modifiedAt ? [{ id, folderId, modifiedAt }] : [],
+  return value.value.flatMap(({ id, parentFolderId, receivedDateTime = null, lastModifiedDateTime }) =>
+    parentFolderId && lastModifiedDateTime
+      ? [{ id, folderId: parentFolderId, receivedAt: receivedDateTime, modifiedAt: lastModifiedDateTime }]
+      : [],
   )
 }
 
 /** The newest modification in each folder. */
-export function newestOf(recent: readonly RecentMessage[]): Map<string, number> {
-  const newest = new Map<string, number>()
-  for (const { folderId, modifiedAt } of recent)
-    newest.set(folderId, Math.max(modifiedAt, newest.get(folderId) ?? modifiedAt))
+export function newestOf(recent: readonly RecentMessage[]): Map<string, Newest> {
+  const newest = new Map<string, Newest>()
+  for (const [folderId, messages] of Map.groupBy(recent, message => message.folderId)) {
+    const modifiedAt = Math.max(...messages.map(message => message.modifiedAt))
+    const ids = messages.filter(message => message.modifiedAt === modifiedAt).map(({ id }) => id)
+    const mark = hash('sha256', ids.toSorted().join(' '), 'base64url').slice(0, MARK_LENGTH)
+    newest.set(folderId, { modifiedAt, mark })
+  }
   return newest
 }
 
 export function isSameState(one: FolderState, other: FolderState): boolean {
-  return one.total === other.total && one.unread === other.unread && one.modifiedAt === other.modifiedAt
+  return one.total === other.total && one.unread === other.unread && !isModified(one, other)
+}
+
+/** Whether the state shows a newer modification. A folder without one in sight shows none. */
+export function isModified(
+  before: Pick<FolderState, 'modifiedAt' | 'mark'>,
+  { modifiedAt, mark }: Pick<FolderState, 'modifiedAt' | 'mark'>,
+): boolean {
+  if (modifiedAt === null || modifiedAt < (before.modifiedAt ?? 0)) return false
+  return modifiedAt !== before.modifiedAt || mark !== before.mark
 }

@@ -56,11 +56,15 @@ async function* search(
     pages += 1
     yield
   } while (link !== undefined && pages < PAGES_MAX)
-  const sorted = [...found.values()].toSorted(inOrder)
+  const indexed = await findIndexed([...found.values()], query)
+  const sorted = [...found.values()]
+    .map(hit => ({ ...hit, receivedAt: indexed.get(hit.key) ?? hit.receivedAt }))
+    .filter(hit => isWanted(hit, query) && (position === null || inOrder(hit, position) > 0))
+    .toSorted(inOrder)
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
   const isWhole = link === undefined && sorted.length <= limit
-  const hits = await toHits(connection, query, shown)
+  const hits = await toHits(connection, indexed, shown)
   yield
   return { hits, next: isWhole || !last ? null : toPosition(last) }
 }
@@ -126,17 +130,25 @@ function toFound(
     : null
 }
 
+/** The times at which the messages arrived that the index holds. */
+async function findIndexed(
+  hits: readonly Found[],
+  { known }: Pick<SearchQuery, 'known'>,
+): Promise<ReadonlyMap<unknown, Date>> {
+  const indexed = new Map<unknown, Date>()
+  for (const [placeId, there] of Map.groupBy(hits, hit => hit.placeId)) {
+    const keys = there.map(({ key }) => key)
+    for (const [key, receivedAt] of await known(placeId, keys)) indexed.set(key, receivedAt)
+  }
+  return indexed
+}
+
 /** Messages that the index holds need not be fetched. */
 async function toHits(
   connection: GraphConnection,
-  { known }: SearchQuery,
+  indexed: ReadonlyMap<unknown, Date>,
   shown: readonly Found[],
 ): Promise<SearchHit[]> {
-  const indexed = new Set<unknown>()
-  for (const [placeId, hits] of Map.groupBy(shown, hit => hit.placeId)) {
-    const keys = hits.map(({ key }) => key)
-    for (const key of (await known(placeId, keys)).keys()) indexed.add(key)
-  }
   const lacking = shown.filter(({ key }) => !indexed.has(key)).map(({ key }) => key)
   const { messages } = await fetchMessages(connection, lacking, {
     signal: connection.signal,

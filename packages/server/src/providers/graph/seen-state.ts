@@ -5,6 +5,7 @@ import type { FolderState } from './cursor.ts'
 export interface RecentMessage {
   id: string
   folderId: string
+  receivedAt: number | null
   modifiedAt: number
 }
 

@@ -26,12 +26,13 @@ const ORDER: readonly Urgency[] = ['interactive', 'prompt', 'background']
 
 /** Slots of one mailbox in this process. Interactive calls enter first, background work last. */
 export class OwnSlots implements MailboxSlots {
-  readonly #slotsMax: number
+  readonly #countSlots: () => number
   readonly #waiting: Waiting[] = []
   #used = 0
 
-  constructor(slotsMax = SLOTS_MAX) {
-    this.#slotsMax = slotsMax
+  /** @param countSlots the slots that there are now, at least one */
+  constructor(countSlots = () => SLOTS_MAX) {
+    this.#countSlots = countSlots
   }
 
   /** Whether nobody holds or waits for a slot. */
@@ -65,8 +66,9 @@ export class OwnSlots implements MailboxSlots {
   }
 
   #mayEnter(urgency: Urgency): boolean {
-    const free = this.#slotsMax - this.#used
-    return free > (urgency === 'background' ? Math.min(KEPT_FREE, this.#slotsMax - 1) : 0)
+    const slots = this.#countSlots()
+    const kept = urgency === 'background' ? Math.min(KEPT_FREE, slots - 1) : 0
+    return slots - this.#used > kept
   }
 
   #take(): Disposable {
@@ -90,6 +92,32 @@ export class OwnSlots implements MailboxSlots {
       next.enter()
       return
     }
+  }
+}
+
+const MAILBOXES_BEFORE_SWEEP = 1_000
+
+/** The slots of all mailboxes that this process calls. They are looked up with each call, so idle ones are forgotten. */
+export class SlotsOfMailboxes {
+  readonly #countSlots: () => number
+  readonly #slots = new Map<string, OwnSlots>()
+
+  constructor(countSlots: () => number) {
+    this.#countSlots = countSlots
+  }
+
+  of(name: string): MailboxSlots {
+    return { enter: (urgency, signal) => this.#find(name).enter(urgency, signal) }
+  }
+
+  #find(name: string): OwnSlots {
+    const known = this.#slots.get(name)
+    if (known) return known
+    if (this.#slots.size >= MAILBOXES_BEFORE_SWEEP)
+      for (const [other, slots] of this.#slots) if (slots.isIdle) this.#slots.delete(other)
+    const slots = new OwnSlots(this.#countSlots)
+    this.#slots.set(name, slots)
+    return slots
   }
 }
 

@@ -34,7 +34,12 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     signal: AbortSignal,
   ): Promise<Pick<Grant, 'scopes' | 'halves' | 'identity'>> {
     const { client, nonce, isDenied } = expected
-    if (answer.idToken === null) throw new ProviderFailure('rejected', 'Microsoft left out the ID token.')
+    // Without it nobody knows whose mailbox it is: administrators can set addresses freely.
+    if (answer.idToken === null)
+      throw new ProviderFailure(
+        'scope_missing',
+        'The grant does not name its user. It needs openid and profile.',
+      )
     const user = await idTokens.check(answer.idToken, { audience: client.clientId, nonce }, signal)
     // RFC 6749 section 5.1: an answer without `scope` grants the requested scopes.
     const scopes = answer.scopes ?? expected.scopes
@@ -89,9 +94,10 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
         code_verifier: codeVerifier,
         scope: scopes.join(' '),
       }
-      const answer = await tokens.request(client, form, signal)
-      const { refreshToken } = answer
-      if (!refreshToken) throw new ProviderFailure('rejected', 'Microsoft left out the refresh token.')
+      const answer = await tokens.request(client, form, signal).catch(blameUser)
+      const { refreshToken, idToken } = answer
+      if (!refreshToken || idToken === null)
+        throw new ProviderFailure('rejected', 'Microsoft left out the refresh token or the ID token.')
       const who = await identifyUser(answer, { client, nonce, scopes, isDenied: true }, signal)
       return { ...tokensOf(answer), ...who, refreshToken }
     },
@@ -124,6 +130,13 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     // Microsoft has no revocation of a single grant.
     revoke: () => Promise.resolve(),
   }
+}
+
+/** A permission that is missing at the end of a sign-in is one that its user has just left out. */
+function blameUser(error: unknown): never {
+  if (error instanceof ProviderFailure && error.kind === 'scope_missing')
+    throw new ProviderFailure('scope_missing', error.message, { reason: 'scope_denied', cause: error })
+  throw error
 }
 
 function authorizeUrl(url: URL, request: AuthorizeRequest): string {

@@ -2,6 +2,7 @@ import { PUBLIC_PAGE_POLICY, sourceHash } from '../../../pages/public-page.ts'
 import type { PublicAnswer } from '../../../pages/public-route.ts'
 import type { FlowEnd } from '../connect-sessions/flow-parts.ts'
 import type { Refusal } from '../../../calls/refuse.ts'
+import { approvedPage, notApprovedPage, unapprovedPage } from './approval-pages.ts'
 import { invalidReturnPage } from './ended-page.ts'
 import { SCRIPT } from './page-script.ts'
 
@@ -40,8 +41,20 @@ export function redirect(location: string, headers: Readonly<Record<string, stri
 }
 
 /**
- * Sends the browser to the URL at the end of a flow. A return that belongs to no flow gets a page, without the headers.
+ * Sends the browser to the URL at the end of a flow, or shows a page in its place. A return that belongs to no flow gets
+ * its page without the headers.
  */
 export function answerEnd(end: FlowEnd, headers: Readonly<Record<string, string>> = {}): PublicAnswer {
-  return end.outcome === 'returned' ? redirect(end.url, headers) : answerPage(400, invalidReturnPage())
+  switch (end.outcome) {
+    case 'returned':
+      return redirect(end.url, headers)
+    case 'unapproved':
+      return { ...answerPage(200, unapprovedPage(end)), headers }
+    case 'approved':
+      return answerPage(200, approvedPage())
+    case 'not_approved':
+      return answerPage(200, notApprovedPage())
+    case 'invalid':
+      return answerPage(400, invalidReturnPage())
+  }
 }

@@ -6,6 +6,7 @@ import { scopesInWords } from './scope-words.ts'
 const GOOGLE = 'https://www.googleapis.com/auth/'
 const MODIFY = 'read, change and send your email'
 const PERSON = 'see your name and email address'
+const SHARED = 'read, change and send email of mailboxes that others share with you'
 
 test.each<[scopes: string[], words: string[]]>([
   [
@@ -28,6 +29,14 @@ test.each<[scopes: string[], words: string[]]>([
   [
     ['offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send'],
     [MODIFY, PERSON],
+  ],
+  [
+    ['https://graph.microsoft.com/Mail.ReadWrite', 'https://graph.microsoft.com/Mail.ReadWrite.Shared'],
+    [MODIFY, SHARED],
+  ],
+  [
+    ['https://dod-graph.microsoft.us/User.Read', 'https://microsoftgraph.chinacloudapi.cn/Mail.Read'],
+    ['read your email', PERSON],
   ],
   [[`${GOOGLE}drive`], [`${GOOGLE}drive`]],
   [[], []],

@@ -1,4 +1,6 @@
 const GOOGLE = 'https://www.googleapis.com/auth/'
+/** The hosts that scopes of Microsoft's clouds have. */
+const MICROSOFT = /^https:\/\/[a-z-]*graph\.[a-z.]+\/|^https:\/\/microsoftgraph\.[a-z.]+\//
 
 interface Permission {
   scopes: readonly string[]
@@ -19,7 +21,7 @@ const PERMISSIONS: readonly Permission[] = [
     words: 'read, change and send your email',
     allows: ['read', 'send'],
   },
-  { scopes: [`${GOOGLE}gmail.readonly`], words: 'read your email', allows: ['read'] },
+  { scopes: [`${GOOGLE}gmail.readonly`, 'Mail.Read'], words: 'read your email', allows: ['read'] },
   { scopes: [`${GOOGLE}gmail.send`, 'Mail.Send'], words: 'send email as you', allows: ['send'] },
   {
     scopes: [`${GOOGLE}gmail.settings.basic`],
@@ -50,12 +52,18 @@ const PERMISSIONS: readonly Permission[] = [
     words: 'see your name and email address',
     allows: ['person'],
   },
+  {
+    scopes: ['Mail.ReadWrite.Shared', 'Mail.Send.Shared'],
+    words: 'read, change and send email of mailboxes that others share with you',
+    allows: ['shared'],
+  },
   // It lets the service keep the grant, which a person expects anyway.
   { scopes: ['offline_access'], words: '', allows: [] },
 ]
 
 /** The permissions that a provider is asked for, in words. A scope without words is listed by its own name. */
-export function scopesInWords(scopes: readonly string[]): string[] {
+export function scopesInWords(asked: readonly string[]): string[] {
+  const scopes = asked.map(scope => scope.replace(MICROSOFT, ''))
   const listed = new Set<string>()
   const known = PERMISSIONS.filter(({ scopes: ofWords, allows }) => {
     const isNews = ofWords.some(scope => scopes.includes(scope)) && allows.some(one => !listed.has(one))

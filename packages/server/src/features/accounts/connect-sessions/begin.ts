@@ -7,7 +7,7 @@ import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { requireRoomForGrant } from '../accounts/connect-with-grant.ts'
 import { effectiveSettings } from '../../../accounts/settings.ts'
 import { findAccount } from '../../../accounts/store.ts'
-import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+import { abilitiesOf, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import { openChosenApp } from '../oauth-apps/choose-app.ts'
 import type { OAuthClient } from '../../../accounts/apps/clients.ts'
 import { callbackUrl } from '../oauth-apps/present.ts'
@@ -140,10 +140,14 @@ async function prepare(parts: FlowParts, session: SessionRow, asked: string): Pr
   const signIn = signIns.at(client)
   if (!signIn) return 'provider_not_configured'
   const halves = await findHalves(parts, session, provider)
+  const has = abilitiesOf(signInAbilitiesOf(provider).makes)
   return {
     signIn,
     client,
-    scopes: signIn.scopesFor(client.scopes, { ...halves, shared: false }),
+    scopes: signIn.scopesFor(client.scopes, {
+      ...halves,
+      shared: session.wantsShared && has.hasSharedMailboxes,
+    }),
     reauthEmail: account?.email ?? null,
   }
 }

@@ -6,6 +6,7 @@ import type { AccountView } from '../../../accounts/row.ts'
 import { connectWithGrant, reconnectWithGrant, type SignedIn } from '../accounts/connect-with-grant.ts'
 import { callbackUrl } from '../oauth-apps/present.ts'
 import { holdApp } from '../../../accounts/apps/store.ts'
+import { findApproval, findApprovalUrl } from './approval.ts'
 import { type Attempt, claimAttempt, findAttempt } from './attempts.ts'
 import {
   affordableSettings,
@@ -18,7 +19,7 @@ import {
 } from './end.ts'
 import type { FlowEnd, FlowParts } from './flow-parts.ts'
 import { recordEnd } from './record.ts'
-import { authorizationErrorOf, exchangeSecrets, isSameBrowser, readCookie } from './rules.ts'
+import { authorizationErrorOf, exchangeSecrets, isSameBrowser, needsApproval, readCookie } from './rules.ts'
 import { findByToken, lockSession, type SessionRow } from './store.ts'
 
 /** The longest wait for the provider, over all calls. */
@@ -31,6 +32,7 @@ interface Answer {
   state: string
   code: string | null
   error: string | null
+  description: string | null
   iss: string | null
 }
 
@@ -44,6 +46,8 @@ export async function finishCallback(
 ): Promise<FlowEnd> {
   const answer = readAnswer(given.query)
   const cookie = given.cookie === null ? null : readCookie(given.cookie)
+  const approval = await findApproval(parts, given)
+  if (approval) return approval
   if (!answer || !cookie) return INVALID
   const attempt = await findAttempt(parts.db, given.provider, answer.state)
   if (!attempt || !isSameBrowser(cookie.browser, attempt.cookieDigest)) return INVALID
@@ -56,7 +60,14 @@ export async function finishCallback(
     return { outcome: 'returned', url: await failFlow(parts, session, error, { token, caller }) }
   }
   if (session.error === 'session_expired') return fail('session_expired')
-  if (answer.error !== null) return fail(authorizationErrorOf(answer.error))
+  if (answer.error !== null) {
+    const said = { error: answer.error, description: answer.description }
+    const end = await fail(authorizationErrorOf(said))
+    const approvalUrl = needsApproval(said) ? await findApprovalUrl(parts, session, attempt) : null
+    if (end.outcome !== 'returned' || approvalUrl === null) return end
+    const { provider } = attempt
+    return { outcome: 'unapproved', approvalUrl, url: end.url, tenantName: session.tenantName, provider }
+  }
   try {
     const signedIn = await redeem(parts, attempt, answer, browser)
     const account = await connect(parts, session, signedIn, caller)
@@ -70,10 +81,11 @@ export async function finishCallback(
 
 /** Null unless there is one `state`, and nothing is given twice. */
 function readAnswer(query: URLSearchParams): Answer | null {
-  const [state, code, error, iss] = ['state', 'code', 'error', 'iss'].map(name => query.getAll(name))
-  if (!state || !code || !error || !iss) return null
-  if (state.length !== 1 || Math.max(code.length, error.length, iss.length) > 1) return null
-  return { state: state[0] ?? '', code: code[0] ?? null, error: error[0] ?? null, iss: iss[0] ?? null }
+  const names = ['state', 'code', 'error', 'error_description', 'iss']
+  const given = names.map(name => query.getAll(name))
+  if (!query.has('state') || given.some(values => values.length > 1)) return null
+  const [state = '', code = null, error = null, description = null, iss = null] = given.map(([one]) => one)
+  return { state, code, error, description, iss }
 }
 
 /** Redeems the code at the provider that the attempt was begun with, and nowhere else. */

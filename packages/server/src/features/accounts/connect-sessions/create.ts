@@ -10,6 +10,7 @@ import { newId } from '../../../kit/ids.ts'
 import { abilitiesOf, type AccountKind, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
+import { findModule } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 import { planSettings } from '../accounts/rules.ts'
@@ -57,7 +58,8 @@ export async function planSession(
   const appIds = Object.fromEntries(Object.entries(given.appIds).filter(([, id]) => id !== undefined))
   const account =
     given.accountId === undefined ? null : await requireLiveAccount(db, tenantId, given.accountId)
-  await requireNamedApps(db, { tenantId, appIds, microsoftCloud })
+  const choosing = { tenantId, appIds, microsoftCloud, account }
+  await requireNamedApps(db, choosing)
 
   const asked = given.providers && [...new Set(given.providers)]
   const own = account && abilitiesOf(account.provider).signInAt
@@ -65,7 +67,6 @@ export async function planSession(
   const candidates = account ? (own === null ? [] : [own]) : (asked ?? oauthProvider.options)
   if (microsoftCloud !== null && !candidates.some(one => signInAbilitiesOf(one).defaultCloud !== null))
     refuse('not_microsoft')
-  const choosing = { tenantId, appIds, microsoftCloud, account }
   const providers = await findConfigured({ ...services, db }, candidates, choosing)
   if ((asked || account) && providers.length < candidates.length) refuse('provider_not_configured')
   if (Object.keys(appIds).some(provider => !providers.some(one => one === provider)))
@@ -74,6 +75,7 @@ export async function planSession(
   if (providers.length === 0 && !passwordImap) refuse('provider_not_configured')
 
   const settings = account ? {} : await planOwnSettings(db, tenantId, inherited, { given, providers })
+  const wantsShared = account ? false : await planShared(db, tenantId, { given, providers })
   if (!account)
     await requireStorage({
       before: inherited.bodyStorage,
@@ -94,6 +96,7 @@ export async function planSession(
     externalRef: given.externalRef ?? null,
     loginHint: given.loginHint ?? null,
     settings,
+    wantsShared,
     isReconnect: account !== null,
     accountId: account?.id ?? null,
     ttlSeconds: given.ttlSeconds,
@@ -109,7 +112,11 @@ function requireRedirectUri({ redirectUris }: TenantSettings, uri: string | unde
 }
 
 async function requireLiveAccount(db: Db, tenantId: string, id: string): Promise<AccountRow> {
-  return (await findAccount(db, tenantId, id)) ?? refuse('unknown_account', { ids: [id] })
+  const account = (await findAccount(db, tenantId, id)) ?? refuse('unknown_account', { ids: [id] })
+  // Neither has a grant of its own that a user could renew.
+  if (account.auth_method === 'delegate') refuse('shared_mailbox_account')
+  if (account.auth_method === 'org_connection') refuse('org_connection_account')
+  return account
 }
 
 async function findConfigured(
@@ -123,6 +130,19 @@ async function findConfigured(
     if (app && signIns.at(app)) found.push(provider)
   }
   return found
+}
+
+/** Whether users are asked for mailboxes of others. Providers without such mailboxes ignore that. */
+async function planShared(
+  db: Db,
+  tenantId: string,
+  { given, providers }: { given: GivenFlow; providers: readonly OAuthProvider[] },
+): Promise<boolean> {
+  const isAsked =
+    given.settings?.sharedMailboxesEnabled === true &&
+    providers.some(one => abilitiesOf(signInAbilitiesOf(one).makes).hasSharedMailboxes)
+  if (isAsked && !(await findModule(db, tenantId, 'sharedMailboxes'))) refuse('plan_module_unavailable')
+  return isAsked
 }
 
 async function planOwnSettings(

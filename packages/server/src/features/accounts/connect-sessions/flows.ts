@@ -3,9 +3,9 @@ import type { ConnectError, HostedImapInput } from '@waxwing/contract/accounts/c
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import type { FoundServers } from '../../../providers/discovery.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import { findAccount } from '../../../accounts/store.ts'
 import { beginAttempt, type Begun, openShowing, type Showing } from './begin.ts'
 import { finishCallback } from './callback.ts'
+import { findReauthEmail } from './find-reauth-email.ts'
 import { type FlowCaller, commitStep, failFlow, findReturnUrl, recordEndRow } from './end.ts'
 import { connectByForm, findServersFor } from './imap-form.ts'
 import { createLoginWindow } from './login-window.ts'
@@ -132,13 +132,4 @@ async function showFlow({ db }: FlowParts, session: SessionRow): Promise<ShownFl
     loginHint,
     expiresAt,
   }
-}
-
-/** The address of the account that signs in again; null in a new flow, and if the account is gone. */
-export async function findReauthEmail(
-  { db }: Pick<FlowParts, 'db'>,
-  { isReconnect, accountId, tenantId }: SessionRow,
-): Promise<string | null> {
-  if (!isReconnect || accountId === null) return null
-  return (await findAccount(db, tenantId, accountId))?.email ?? null
 }

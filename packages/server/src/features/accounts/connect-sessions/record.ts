@@ -12,11 +12,12 @@ export type NewSession = Omit<
 export async function recordSession(unit: UnitOfWork, session: NewSession): Promise<Date> {
   const { rows } = await sql<{ expiresAt: Date }>`
     insert into connect_session (id, tenant_id, kind, digest, providers, password_imap, microsoft_cloud, app_ids,
-      redirect_uri, return_state, external_ref, login_hint, settings, is_reconnect, account_id, expires_at)
+      redirect_uri, return_state, external_ref, login_hint, settings, wants_shared, is_reconnect, account_id,
+      expires_at)
     values (${session.id}, ${unit.tenantId}, ${session.kind}, ${session.digest}, ${session.providers}::text[],
       ${session.passwordImap}, ${session.microsoftCloud}, ${JSON.stringify(session.appIds)}, ${session.redirectUri},
       ${session.returnState}, ${session.externalRef}, ${session.loginHint}, ${JSON.stringify(session.settings)},
-      ${session.isReconnect}, ${session.accountId}, clock_timestamp() + make_interval(secs => ${session.ttlSeconds}))
+      ${session.wantsShared}, ${session.isReconnect}, ${session.accountId}, clock_timestamp() + make_interval(secs => ${session.ttlSeconds}))
     returning expires_at as "expiresAt"
   `.execute(unit.sql)
   const [row] = rows

@@ -90,13 +90,28 @@ export function connectErrorOf(reason: string): ConnectError | null {
   return CONNECT_ERRORS.find(error => error === reason) ?? null
 }
 
-/** The code for the `error` with which a provider's authorization endpoint answers (RFC 6749 section 4.1.2.1). */
-export function authorizationErrorOf(error: string): ConnectError {
-  return DENIED.has(error) ? 'access_denied' : 'token_exchange_failed'
+/** An error with which a provider's authorization endpoint answers (RFC 6749 section 4.1.2.1). */
+export interface AuthorizationError {
+  error: string
+  description: string | null
 }
 
-/** Microsoft sends `consent_required` and `interaction_required` if an administrator must approve. */
-const DENIED = new Set(['access_denied', 'consent_required', 'interaction_required'])
+/** The code for the error of an authorization endpoint. */
+export function authorizationErrorOf(answer: AuthorizationError): ConnectError {
+  return answer.error === 'access_denied' || needsApproval(answer) ? 'access_denied' : 'token_exchange_failed'
+}
+
+/**
+ * Whether an administrator must approve the app before users can grant it anything. A user who refuses gets
+ * `access_denied` as well, so the description tells them apart.
+ */
+export function needsApproval({ error, description }: AuthorizationError): boolean {
+  return UNAPPROVED.has(error) || UNAPPROVED_CODES.test(description ?? '')
+}
+
+const UNAPPROVED = new Set(['consent_required', 'interaction_required'])
+/** learn.microsoft.com/entra/identity-platform/reference-error-codes */
+const UNAPPROVED_CODES = /AADSTS(?:65001|90094|90095)\b/
 
 /** The HTTP status with which the audit log has the end of a flow. */
 export function statusOf(ending: Ending): number {

@@ -28,6 +28,8 @@ export interface SessionRow {
   loginHint: string | null
   /** The own settings of the account to come. */
   settings: AccountSettingsOverride
+  /** Whether the user is asked for mailboxes of others. */
+  wantsShared: boolean
   isReconnect: boolean
   /** The account that signs in again, or the one that was connected. */
   accountId: string | null
@@ -43,7 +45,7 @@ const columns = sql.raw(`
   connect_session.id, tenant_id as "tenantId", tenant.name as "tenantName", kind, providers,
   password_imap as "passwordImap", microsoft_cloud as "microsoftCloud", app_ids as "appIds",
   redirect_uri as "redirectUri", return_state as "returnState", external_ref as "externalRef",
-  login_hint as "loginHint", connect_session.settings, is_reconnect as "isReconnect", account_id as "accountId", email,
+  login_hint as "loginHint", connect_session.settings, wants_shared as "wantsShared", is_reconnect as "isReconnect", account_id as "accountId", email,
   connect_session.created_at as "createdAt", expires_at as "expiresAt", ended_at as "endedAt",
   -- One that was not completed in time has failed, without anybody doing anything.
   coalesce(error, case when ended_at is null and expires_at <= clock_timestamp() then 'session_expired' end) as error`)

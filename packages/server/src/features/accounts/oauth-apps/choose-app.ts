@@ -24,7 +24,7 @@ export interface NamedApps {
 /** Criteria for the app that a user signs in with. */
 export interface Choosing extends NamedApps {
   /** The account that signs in again. */
-  account: Pick<AccountRow, 'oauth_app_id'> | null
+  account: Pick<AccountRow, 'oauth_app_id' | 'cloud'> | null
 }
 
 /**
@@ -36,7 +36,7 @@ export async function chooseApp(
   provider: OAuthProvider,
   { tenantId, appIds, microsoftCloud, account }: Choosing,
 ): Promise<ClientName | null> {
-  const cloud = cloudOf(provider, microsoftCloud)
+  const cloud = cloudOf(provider, account?.cloud ?? microsoftCloud)
   const named = appIds[provider]
   if (named !== undefined) return { provider, cloud, appId: named }
   if (account?.oauth_app_id != null) return { provider, cloud, appId: account.oauth_app_id }
@@ -57,15 +57,21 @@ export async function openChosenApp(
     : services.clients.find(services.db, choosing.tenantId, name)
 }
 
-/** Refuses named apps that the tenant does not have, and apps of another provider or cloud than they are named for. */
+/**
+ * Refuses named apps that the tenant does not have, and apps of another provider or cloud than they are named for. On a
+ * reconnect that is the cloud of the account, so none but that one may be named.
+ */
 export async function requireNamedApps(
   db: Db,
-  { tenantId, appIds, microsoftCloud }: NamedApps,
+  { tenantId, appIds, microsoftCloud, account }: Choosing,
 ): Promise<void> {
+  if (account?.cloud != null && microsoftCloud !== null && microsoftCloud !== account.cloud)
+    refuse('oauth_app_mismatch')
+  const known = account?.cloud ?? microsoftCloud
   for (const provider of oauthProvider.options) {
     const id = appIds[provider]
-    const cloud = cloudOf(provider, microsoftCloud)
-    if (id !== undefined) await requireNamedApp(db, tenantId, { provider, cloud }, id)
+    const place = { provider, cloud: cloudOf(provider, known) }
+    if (id !== undefined) await requireNamedApp(db, tenantId, { place, isCloudKnown: known !== null }, id)
   }
 }
 
@@ -75,13 +81,14 @@ export function cloudOf(provider: OAuthProvider, named: Account['cloud']): Accou
   return defaultCloud && (named ?? defaultCloud)
 }
 
-/** Refuses an app that the tenant does not have, and one of another provider or cloud than it is named for. */
 async function requireNamedApp(
   db: Db,
   tenantId: string,
-  name: Omit<ClientName, 'appId'>,
+  { place, isCloudKnown }: { place: Omit<ClientName, 'appId'>; isCloudKnown: boolean },
   id: string,
 ): Promise<void> {
   const app = (await findApp(db, tenantId, id)) ?? refuse('unknown_oauth_app')
-  if (!isOf(app, name)) refuse('oauth_app_mismatch')
+  if (isOf(app, place)) return
+  // Nothing else tells users of a sovereign cloud from those of the global one.
+  refuse(app.provider === place.provider && !isCloudKnown ? 'cloud_required' : 'oauth_app_mismatch')
 }

@@ -3,7 +3,6 @@ import { implement } from '@orpc/server'
 import { oauthApps } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { newId } from '../../../kit/ids.ts'
 import { isPublicBase } from '../../../kit/link-base.ts'
-import { Secret } from '../../../kit/secret.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
@@ -11,6 +10,8 @@ import { presentApp } from './present.ts'
 import { type AppChange, recordApp, recordChangedApp, removeApp } from './record.ts'
 import { restartAccountsOf } from './restart.ts'
 import { requireCredential, requireFitting } from './rules.ts'
+import { cloudOf } from './choose-app.ts'
+import { readCredential, storedCredential } from './credential.ts'
 import type { AppSecrets } from '../../../accounts/apps/secrets.ts'
 import { findCountedApp, listApps, lockApp } from '../../../accounts/apps/store.ts'
 
@@ -34,14 +35,15 @@ export function oauthAppOperations({ secrets, signIns, baseUrl, isPlayed }: AppS
     }),
 
     create: on.create.handler(async ({ input: { body }, context }) => {
-      const { provider, name, clientId, clientSecret, scopes = null, gmailPush = null } = body
+      const { provider, name, clientId, scopes = null, gmailPush = null } = body
       requireFitting(body, signIns, base())
-      requireCredential(body, signIns)
+      const credential = requireCredential(body, signIns)
+      const cloud = cloudOf(provider, body.cloud ?? null)
       return context.change(async unit => {
         const id = newId()
-        const secret = secrets.seal({ id, tenantId: unit.tenantId }, new Secret(clientSecret ?? ''))
-        const app = { id, provider, cloud: null, name, clientId, secret, scopes, gmailPush }
-        return presentApp(await recordApp(unit, { ...app, credentialType: 'secret' }), baseUrl())
+        const stored = storedCredential(secrets, { id, tenantId: unit.tenantId }, credential)
+        const app = { id, provider, cloud, name, clientId, scopes, gmailPush, ...stored }
+        return presentApp(await recordApp(unit, app), baseUrl())
       })
     }),
 
@@ -53,18 +55,19 @@ export function oauthAppOperations({ secrets, signIns, baseUrl, isPlayed }: AppS
     update: on.update.handler(async ({ input: { params, body }, context }) =>
       context.change(async unit => {
         const before = (await lockApp(unit, params.appId)) ?? refuse('oauth_app_not_found')
-        requireFitting({ ...body, provider: before.provider }, signIns, base())
-        const { name, clientSecret, scopes, gmailPush } = body
+        requireFitting({ ...body, provider: before.provider, cloud: before.cloud }, signIns, base())
+        const { name, scopes, gmailPush } = body
+        const credential = readCredential(body, new Date())
         const change: AppChange = {
           ...(name !== undefined && { name }),
-          ...(clientSecret !== undefined && { secret: secrets.seal(before, new Secret(clientSecret)) }),
+          ...(credential && { credential: storedCredential(secrets, before, credential) }),
           ...(scopes !== undefined && { scopes }),
           ...(gmailPush !== undefined && { gmailPush }),
         }
         const after = await recordChangedApp(unit, before, change)
         const isPushChanged = !isDeepStrictEqual(after.gmailPush, before.gmailPush)
         const which = isPushChanged ? 'all' : 'misconfigured'
-        if (clientSecret !== undefined || isPushChanged) {
+        if (credential || isPushChanged) {
           for (const accountId of await restartAccountsOf(unit, before.id, which)) unit.wake(accountId)
         }
         return presentApp(after, baseUrl())

@@ -14,10 +14,10 @@ export async function recordApp(unit: UnitOfWork, app: NewApp): Promise<CountedA
   await sql`select from tenant where id = ${unit.tenantId} for no key update`.execute(unit.sql)
   const { topic = null, subscription = null, serviceAccount = null } = app.gmailPush ?? {}
   const { rows } = await sql<AppRow>`
-    insert into oauth_app (id, tenant_id, provider, cloud, name, client_id, credential_type, secret, scopes,
-      push_topic, push_subscription, push_service_account)
+    insert into oauth_app (id, tenant_id, provider, cloud, name, client_id, credential_type, secret, certificate,
+      scopes, push_topic, push_subscription, push_service_account)
     select ${app.id}, ${unit.tenantId}, ${app.provider}, ${app.cloud}, ${app.name}, ${app.clientId},
-      ${app.credentialType}, ${app.secret}, ${app.scopes}::text[], ${topic}, ${subscription}, ${serviceAccount}
+      ${app.credentialType}, ${app.secret}, ${app.certificate}, ${app.scopes}::text[], ${topic}, ${subscription}, ${serviceAccount}
     where (select count(*) from oauth_app where tenant_id = ${unit.tenantId}) < ${APPS_MAX}
     returning ${appColumns}
   `.execute(unit.sql)
@@ -27,10 +27,13 @@ export async function recordApp(unit: UnitOfWork, app: NewApp): Promise<CountedA
   return refuse('invalid_input', { issues: [{ path: [], message }] })
 }
 
+/** The credential of an app as it is stored. */
+export type StoredCredential = Pick<AppRow, 'credentialType' | 'secret' | 'certificate'>
+
 /** Fields of an app that a request changes; absent ones stay. */
 export interface AppChange {
   name?: string
-  secret?: Buffer
+  credential?: StoredCredential
   scopes?: string[] | null
   gmailPush?: GmailPush | null
 }
@@ -41,10 +44,11 @@ export async function recordChangedApp(
   before: CountedApp,
   change: AppChange,
 ): Promise<CountedApp> {
-  const { name, secret, scopes, gmailPush } = { ...before, ...change }
+  const { name, credential = before, scopes, gmailPush } = { ...before, ...change }
   const { topic = null, subscription = null, serviceAccount = null } = gmailPush ?? {}
   const { rows } = await sql<AppRow>`
-    update oauth_app set name = ${name}, secret = ${secret}, scopes = ${scopes}::text[], push_topic = ${topic},
+    update oauth_app set name = ${name}, credential_type = ${credential.credentialType}, secret = ${credential.secret},
+      certificate = ${credential.certificate}, scopes = ${scopes}::text[], push_topic = ${topic},
       push_subscription = ${subscription}, push_service_account = ${serviceAccount}, updated_at = clock_timestamp()
     where tenant_id = ${unit.tenantId} and id = ${before.id}
     returning ${appColumns}

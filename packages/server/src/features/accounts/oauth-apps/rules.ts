@@ -1,16 +1,16 @@
 import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
-import type { SignInPlace, SignIns } from '../../../providers/sign-in.ts'
+import type { ClientCredential, Cloud, SignInPlace, SignIns } from '../../../providers/sign-in.ts'
 import { refuse } from '../../../calls/refuse.ts'
+import { cloudOf } from './choose-app.ts'
+import { type GivenCredential, readCredential } from './credential.ts'
 
 /** Fields of an app that a request gives. */
-export interface GivenApp {
+export interface GivenApp extends GivenCredential {
   provider: OAuthProvider
-  clientSecret?: string | undefined
-  certificate?: string | undefined
-  privateKey?: string | undefined
-  cloud?: string | undefined
+  /** Undefined or null: none is named. */
+  cloud?: Cloud | null | undefined
   scopes?: string[] | null | undefined
   gmailPush?: GmailPush | null | undefined
 }
@@ -21,10 +21,13 @@ export interface GivenApp {
 export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic: boolean }): void {
   const { name, defaultCloud, takesCertificates, publishesToTopics } = signInAbilitiesOf(app.provider)
   const hasCertificate = app.certificate !== undefined || app.privateKey !== undefined
-  if ((defaultCloud === null && app.cloud !== undefined) || (!takesCertificates && hasCertificate))
+  if ((defaultCloud === null && app.cloud != null) || (!takesCertificates && hasCertificate))
     refuse('not_microsoft')
   if (app.gmailPush && !publishesToTopics) refuse('gmail_push_unsupported')
-  if (app.scopes) requireMailScope({ provider: app.provider, cloud: defaultCloud }, app.scopes, signIns)
+  if (app.scopes) {
+    const cloud = cloudOf(app.provider, app.cloud ?? null)
+    requireMailScope({ provider: app.provider, cloud }, app.scopes, signIns)
+  }
   if (app.gmailPush && !base.isPublic) {
     refuse('push_unavailable', undefined, {
       message: `${name} can push only to a public https address. Ask the operator to set the base URL to one.`,
@@ -32,13 +35,13 @@ export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic
   }
 }
 
-/** Refuses an app without a credential, and one of a provider that is not offered. */
-export function requireCredential(app: GivenApp, signIns: SignIns): void {
-  const hasCertificate = app.certificate !== undefined && app.privateKey !== undefined
-  if (app.clientSecret === undefined && !hasCertificate) refuse('credential_missing')
+/** Refuses an app without a good credential, and one of a provider that is not offered. */
+export function requireCredential(app: GivenApp, signIns: SignIns): ClientCredential {
+  const credential = readCredential(app, new Date()) ?? refuse('credential_missing')
   if (!signIns.offers(app.provider)) {
     refuse('provider_unsupported', undefined, { message: 'Apps of this provider are not offered yet.' })
   }
+  return credential
 }
 
 function requireMailScope(place: SignInPlace, scopes: readonly string[], signIns: SignIns): void {

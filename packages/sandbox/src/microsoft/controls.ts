@@ -1,0 +1,59 @@
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { readJson } from '../control/read-json.ts'
+import type { ControlApp } from '../control/routes.ts'
+import { InvalidInput, parseInput } from '../world/invalid-input.ts'
+import { requireUser } from '../world/users.ts'
+import { cloudOf } from './clouds.ts'
+import type { GraphMail } from './graph/mail.ts'
+import type { MicrosoftGround } from './ground.ts'
+import { SeedTenantSchema } from './seed.ts'
+import { CAUSED_CODES } from './sign-in/errors.ts'
+
+const COUNT_MAX = 10_000
+
+const Refusal = z.strictObject({
+  /** Number of an AADSTS code. */
+  code: z.int().refine(code => CAUSED_CODES.includes(code), {
+    message: `must be one of ${CAUSED_CODES.join(', ')}`,
+  }),
+  user: z.string().optional(),
+  clientId: z.string().optional(),
+  /** Number of token requests to refuse; by default 1. */
+  count: z.int().min(1).max(COUNT_MAX).optional(),
+})
+
+const Withdrawal = z.strictObject({ user: z.string(), clientId: z.string() })
+
+/** The routes of the control API that are Microsoft's own. */
+export function microsoftControls(ground: MicrosoftGround, mail: GraphMail): ControlApp {
+  const { users, tenants, clients, grants, refusals, keys } = ground
+  const app: ControlApp = new Hono()
+  app.patch('/graph', async context => context.json(mail.configure((await readJson(context)) ?? {})))
+  app.patch('/tenants', async context =>
+    context.json(tenants.configure(parseInput(SeedTenantSchema, await readJson(context)))),
+  )
+  app.post('/token-refusals', async context => {
+    const { code, user, clientId = null, count = 1 } = parseInput(Refusal, await readJson(context))
+    const email = user === undefined ? null : requireUser(users, user).email
+    refusals.add({ code, user: email, clientId, left: count })
+    return context.body(null, 204)
+  })
+  app.delete('/token-refusals', context => {
+    refusals.clear()
+    return context.body(null, 204)
+  })
+  app.post('/consents/withdraw', async context => {
+    const input = parseInput(Withdrawal, await readJson(context))
+    const user = requireUser(users, input.user)
+    const client = clients.find(cloudOf(user).loginHost, input.clientId)
+    if (!client) throw new InvalidInput(`There is no client ${input.clientId} in ${user.cloud}.`)
+    grants.withdraw(user, tenants.of(user), client)
+    return context.body(null, 204)
+  })
+  app.post('/keys/rotate/microsoft', async context => {
+    await keys.rotate()
+    return context.body(null, 204)
+  })
+  return app
+}
