@@ -8,7 +8,7 @@ import { seedSchema } from './world/seed.ts'
 const DEFAULT_PORT = 8040
 const LOOK_MILLISECONDS = 500
 
-const HELP = `Plays Gmail and Google's sign-in on this machine, for tests and development.
+const HELP = `Plays Gmail, Microsoft 365 mail and their sign-in on this machine, for tests and development.
 
 Usage: waxwing-sandbox [--port 8040] [--host 127.0.0.1] [--seed FILE]
 
@@ -16,7 +16,7 @@ Usage: waxwing-sandbox [--port 8040] [--host 127.0.0.1] [--seed FILE]
                 and SMTP the last. 0 chooses free ones. Default: ${DEFAULT_PORT}
   --host HOST   Address to listen on. The control API answers this machine only.
                 Default: 127.0.0.1
-  --seed FILE   JSON with users, clients and service accounts to begin with
+  --seed FILE   JSON with users, clients, service accounts and tenants to begin with
   --help        Print this
 
 Everything is in memory: a restart begins again.
@@ -113,8 +113,14 @@ function explain(error: unknown): string {
 /** The text that is printed at a start: users, clients, hosts, and how to begin. */
 function welcome({ controlUrl, hosts, smtp, world }: Sandbox): string {
   const users = world.users.list().map(({ email, name }) => `  ${email.padEnd(30)}${name}`)
-  const clients = [...world.providers.values()].flatMap(played => played.clients())
+  const clients = [...world.providers].flatMap(([provider, played]) =>
+    played.clients().map(client => ({ provider, cloud: null, ...client })),
+  )
   const [first] = clients
+  const clientLines = clients.map(
+    ({ provider, cloud, clientId, clientSecret }) =>
+      `  ${`${provider}${cloud === null ? '' : `, ${cloud}`}`.padEnd(30)}${clientId}, ${clientSecret ?? '(certificate)'}`,
+  )
   const hostLines = Object.entries(hosts).map(([host, origin]) => `  ${host.padEnd(30)}${origin}`)
   return `
 The Waxwing sandbox runs. Control API: ${controlUrl}
@@ -122,8 +128,8 @@ The Waxwing sandbox runs. Control API: ${controlUrl}
 Users (no passwords; choose one on the sign-in page)
 ${users.join('\n')}
 
-OAuth clients (id, secret)
-${clients.map(({ clientId, clientSecret }) => `  ${clientId.padEnd(30)}${clientSecret ?? '(certificate)'}`).join('\n')}
+OAuth clients (provider; id, secret)
+${clientLines.join('\n')}
 
 Hosts that it plays
 ${hostLines.join('\n')}

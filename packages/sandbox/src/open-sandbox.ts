@@ -14,9 +14,9 @@ export interface SandboxOptions {
   port?: number
   /** Address to listen on; by default 127.0.0.1. */
   host?: string
-  /** Without it: ada@gmail.test, ben@gmail.test, cleo@corp.test with 200 messages each, and the client `sandbox`. */
+  /** Without it: users of Google and of each cloud of Microsoft with up to 200 messages, and the client `sandbox` of each. */
   seed?: Seed
-  /** The providers to play; by default Google. */
+  /** The providers to play; by default Google and Microsoft. */
   providers?: readonly Provider[]
 }
 

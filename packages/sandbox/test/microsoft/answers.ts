@@ -1,4 +1,5 @@
 import type {
+  EventMessageRequest,
   FileAttachment,
   ItemAttachment,
   MailFolder,
@@ -11,6 +12,7 @@ import type {
 export interface Answers {
   category: OutlookCategory
   fileAttachment: FileAttachment
+  eventMessageRequest: EventMessageRequest
   itemAttachment: ItemAttachment
   folder: MailFolder
   message: Message

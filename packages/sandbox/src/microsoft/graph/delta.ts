@@ -1,7 +1,6 @@
-import { changesAfter, type FolderChange } from '../mailbox/change-log.ts'
-import type { Folder } from '../mailbox/folder.ts'
+import { changesAfter } from '../mailbox/change-log.ts'
 import { placeIn } from '../mailbox/messages.ts'
-import type { Message } from '../mailbox/message.ts'
+import type { Folder, FolderChange, Message } from '../mailbox/message.ts'
 import { deltaLink, type DeltaState, gone, stateOf } from './delta-tokens.ts'
 import { badRequest } from './errors.ts'
 import { messageFilter } from './message-filter.ts'
@@ -182,6 +181,7 @@ function presentChange({ graph }: MethodCall, { last, fields }: Folded, view: Vi
 
 const presentItem = (message: Message, view: View): object => typed(presentMessage(message, view))
 
+/** Items of a delta name their type even if it is that of most. */
 const typed = (item: object): object => ({ '@odata.type': '#microsoft.graph.message', ...item })
 
 /** The items, some of them twice by the settings of the sandbox. */

@@ -1,6 +1,7 @@
 import { headerOf } from '../../mail/headers.ts'
 import { headersOf } from '../../mail/message-headers.ts'
 import { headerEnd } from '../../mail/mime.ts'
+import { isOwnReport } from '../sending/ndr.ts'
 import { contentOf } from '../mailbox/messages.ts'
 import type { Message } from '../mailbox/message.ts'
 import { badRequest } from './errors.ts'
@@ -47,6 +48,9 @@ export function propertyId(text: string): string {
 
 const hexOf = (digits: string): string => `0x${Number.parseInt(digits, 16).toString(16)}`
 
+const headText = (raw: Buffer): string =>
+  raw.subarray(0, headerEnd(raw, 0, raw.length).headersEnd).toString('latin1')
+
 const READ = 1
 const UNSENT = 8
 const HAS_ATTACHMENTS = 16
@@ -55,7 +59,7 @@ const HAS_ATTACHMENTS = 16
 const KEPT: Readonly<Record<string, (message: Message) => string>> = {
   'String 0x1a': message => message.messageClass,
   'String 0x37': message => message.subject,
-  'String 0x7d': ({ raw }) => raw.subarray(0, headerEnd(raw, 0, raw.length).headersEnd).toString('latin1'),
+  'String 0x7d': message => (isOwnReport(message) ? '' : headText(message.raw)),
   'String 0x1035': message => message.internetMessageId,
   'String 0x1039': ({ raw }) => headerOf(headersOf(raw), 'References'),
   'String 0x1042': ({ raw }) => headerOf(headersOf(raw), 'In-Reply-To'),

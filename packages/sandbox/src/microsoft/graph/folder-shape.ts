@@ -1,4 +1,4 @@
-import type { Folder } from '../mailbox/folder.ts'
+import type { Folder } from '../mailbox/message.ts'
 import { folderId } from '../mailbox/ids.ts'
 import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
 import { messagesIn } from './message-list.ts'
@@ -24,7 +24,13 @@ const NAMES = [
   'isHidden',
 ] as const
 const SEARCH_NAMES = ['isSupported', 'includeNestedFolders', 'sourceFolderIds', 'filterQuery'] as const
-const NAVIGATIONS = ['childFolders', 'messages', 'messageRules', 'singleValueExtendedProperties']
+const NAVIGATIONS = [
+  'childFolders',
+  'messages',
+  'messageRules',
+  'singleValueExtendedProperties',
+  'multiValueExtendedProperties',
+]
 
 export function folderViewOf(query: Query): FolderView {
   return {
@@ -92,14 +98,12 @@ const KINDS: Readonly<Record<string, 'text' | 'number' | 'boolean'>> = {
 /** A `$filter` on folders. */
 export function folderFilter(mailbox: Mailbox, text: string): Filter<Folder> {
   const subject: FilterSubject<Folder> = {
-    read(folder, [property = '']) {
-      const found = Object.entries(valuesOf(mailbox, folder)).find(
-        ([name]) => name.toLowerCase() === property.toLowerCase(),
-      )
+    reader([property = '']) {
+      const name = NAMES.find(one => one.toLowerCase() === property.toLowerCase()) ?? 'id'
       // The properties of the table above have no other values.
-      return found?.[1] as Value | undefined
+      return folder => valuesOf(mailbox, folder)[name] as Value
     },
-    list: () => undefined,
+    lister: () => () => [],
     kindOf: ([property = '', ...more]) => (more.length > 0 ? null : (KINDS[property.toLowerCase()] ?? null)),
   }
   return parseFilter(text, subject)

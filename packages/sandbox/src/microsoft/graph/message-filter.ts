@@ -54,8 +54,8 @@ const COLLECTIONS: Readonly<Record<string, (message: Message) => readonly unknow
 const nameOf = (path: readonly string[]): string => path.join('/').toLowerCase()
 
 const SUBJECT: FilterSubject<Message> = {
-  read: (message, path) => VALUES.get(nameOf(path))?.[1](message),
-  list: (message, path) => COLLECTIONS[nameOf(path)]?.(message),
+  reader: path => VALUES.get(nameOf(path))?.[1] ?? (() => null),
+  lister: path => COLLECTIONS[nameOf(path)] ?? (() => []),
   kindOf: path => VALUES.get(nameOf(path))?.[0] ?? (nameOf(path) in COLLECTIONS ? 'collection' : null),
 }
 
@@ -63,4 +63,4 @@ export const messageFilter = (text: string): Filter<Message> => parseFilter(with
 
 export const isSortable = (property: string): boolean => VALUES.has(property) && property !== 'body/content'
 
-export const readForOrder = SUBJECT.read
+export const readerOf = SUBJECT.reader

@@ -1,16 +1,15 @@
-import { type Folder, foldersBelow } from '../mailbox/folder.ts'
+import { foldersBelow } from '../mailbox/folder.ts'
 import { findFolder, type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
-import type { Message } from '../mailbox/message.ts'
+import type { Folder, Message } from '../mailbox/message.ts'
 import { badRequest } from './errors.ts'
-import { isSortable, messageFilter, readForOrder } from './message-filter.ts'
-import { inOrder, parseOrder, requireEfficient } from './odata/order.ts'
+import { isSortable, messageFilter, readerOf } from './message-filter.ts'
+import { inOrder, type Ordering, parseOrder, requireEfficient } from './odata/order.ts'
 import type { Query } from './odata/query.ts'
 import { searchMessages } from './odata/search.ts'
 
 /** The messages that a query asks for, all of them, in its order; by default the newest first. */
 export function messagesOf(mailbox: Mailbox, folder: Folder | null, query: Query): readonly Message[] {
   const { options } = query
-  const all = folder ? messagesIn(mailbox, folder) : mailMessages(mailbox)
   const search = options.get('search')
   if (search !== undefined) {
     for (const other of ['filter', 'orderby'] as const)
@@ -20,18 +19,43 @@ export function messagesOf(mailbox: Mailbox, folder: Folder | null, query: Query
           other === 'filter' ? 'SearchWithFilter' : 'SearchWithOrderBy',
         )
     if (options.has('skip')) throw badRequest("The query parameter '$skip' is not supported with '$search'.")
-    return searchMessages(all, search)
+    return found(mailbox, folder, search)
   }
   const filterText = options.get('filter')
   const filter = filterText === undefined ? null : messageFilter(filterText)
   const order = parseOrder(options.get('orderby'), isSortable)
   requireEfficient(order, filter)
-  const found = filter ? all.filter(message => filter.test(message)) : all
-  return inOrder(found, isOwnOrder(order) ? [] : order, readForOrder)
+  const all = folder ? messagesIn(mailbox, folder) : mailMessages(mailbox, listFor(mailbox, order))
+  const filtered = filter ? all.filter(message => filter.test(message)) : all
+  return inOrder(filtered, isOwnOrder(order) ? [] : order, readerOf)
+}
+
+const SEARCHES_KEPT = 10
+
+/** The messages that a search finds. Its later pages find the same as long as nothing changes. */
+function found(mailbox: Mailbox, folder: Folder | null, search: string): readonly Message[] {
+  const { searches, lastChange } = mailbox
+  const key = `${folder?.id ?? ''} ${search}`
+  const known = searches.get(key)
+  if (known?.lastChange === lastChange) return known.found
+  const all = folder ? messagesIn(mailbox, folder) : mailMessages(mailbox, mailbox.ordered)
+  const hits = searchMessages(all, search)
+  searches.delete(key)
+  searches.set(key, { lastChange, found: hits })
+  const [oldest] = searches.keys()
+  if (searches.size > SEARCHES_KEPT && oldest !== undefined) searches.delete(oldest)
+  return hits
+}
+
+/** A list that is almost in the order that is asked for, and so is quickly put into it. */
+function listFor(mailbox: Mailbox, [first]: readonly Ordering[]): readonly Message[] {
+  if (first?.property !== 'lastmodifieddatetime') return mailbox.ordered
+  const oldestFirst = [...mailbox.byChange]
+  return first.isDescending ? oldestFirst.toReversed() : oldestFirst
 }
 
 /** Whether messages are in this order anyway. */
-const isOwnOrder = (order: ReturnType<typeof parseOrder>): boolean =>
+const isOwnOrder = (order: readonly Ordering[]): boolean =>
   order.length === 1 && order[0]?.property === 'receiveddatetime' && order[0].isDescending
 
 /** The messages of a folder, newest first; of a search folder those that it finds. */
@@ -52,9 +76,9 @@ export function messagesIn(mailbox: Mailbox, folder: Folder): readonly Message[]
 }
 
 /** All messages but those that only recovery can reach. */
-function mailMessages(mailbox: Mailbox): readonly Message[] {
+function mailMessages(mailbox: Mailbox, all: readonly Message[]): readonly Message[] {
   const dumpster = wellKnownFolder(mailbox, 'recoverableitemsdeletions')
-  if ([...foldersBelow(dumpster)].every(({ ordered }) => ordered.length === 0)) return mailbox.ordered
+  if ([...foldersBelow(dumpster)].every(({ ordered }) => ordered.length === 0)) return all
   const hidden = new Set(foldersBelow(dumpster))
-  return mailbox.ordered.filter(({ folder }) => !hidden.has(folder))
+  return all.filter(({ folder }) => !hidden.has(folder))
 }

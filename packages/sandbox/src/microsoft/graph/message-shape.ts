@@ -1,5 +1,5 @@
-import { parseHeaders } from '../../mail/headers.ts'
-import { headerEnd } from '../../mail/mime.ts'
+import { headersOf } from '../../mail/message-headers.ts'
+import { isOwnReport } from '../sending/ndr.ts'
 import { bodyOf, contentOf } from '../mailbox/messages.ts'
 import type { Body, Message, Recipient } from '../mailbox/message.ts'
 import { presentAttachment } from './attachment-shape.ts'
@@ -54,8 +54,7 @@ const PROPERTIES: Readonly<Record<string, (message: Message, view: View) => unkn
   bccRecipients: ({ bccRecipients }) => bccRecipients.map(presentRecipient),
   replyTo: ({ replyTo }) => replyTo.map(presentRecipient),
   flag: ({ flag }) => ({ ...flag.dates, flagStatus: flag.flagStatus }),
-  internetMessageHeaders: ({ raw }) =>
-    parseHeaders(raw.subarray(0, headerEnd(raw, 0, raw.length).headersEnd)),
+  internetMessageHeaders: message => (isOwnReport(message) ? undefined : headersOf(message.raw)),
 }
 
 /** Properties that come only when `$select` names them. */
@@ -92,18 +91,26 @@ export const idOf = (message: Message, { immutableIds }: Pick<View, 'immutableId
 
 export const etagOf = (message: Message): string => `W/"${message.changeKey}"`
 
+/** Types of messages about meetings, by their message class. */
+const MEETINGS: Readonly<Record<string, { type: string; is: string }>> = {
+  'IPM.Schedule.Meeting.Request': { type: 'eventMessageRequest', is: 'meetingRequest' },
+  'IPM.Schedule.Meeting.Canceled': { type: 'eventMessage', is: 'meetingCancelled' },
+  'IPM.Schedule.Meeting.Resp.Pos': { type: 'eventMessageResponse', is: 'meetingAccepted' },
+}
+
 /** A message as Graph answers it. */
 export function presentMessage(message: Message, view: View): Record<string, unknown> {
-  const isRequest = message.messageClass.startsWith('IPM.Schedule.Meeting.Request')
+  const meeting = MEETINGS[message.messageClass]
   const shown: Record<string, unknown> = {
-    ...(isRequest && { '@odata.type': '#microsoft.graph.eventMessageRequest' }),
+    ...(meeting && { '@odata.type': `#microsoft.graph.${meeting.type}` }),
     '@odata.etag': etagOf(message),
   }
   for (const name of view.select ?? DEFAULT_NAMES) {
     const present = PROPERTIES[name]
     if (present) shown[name] = present(message, view)
   }
-  if (isRequest && view.select === null) shown['meetingMessageType'] = 'meetingRequest'
+  if (meeting && view.select === null)
+    Object.assign(shown, { meetingMessageType: meeting.is, isOutOfDate: false })
   for (const expanded of view.expand) {
     const value = presentExpanded(message, expanded)
     if (value !== undefined) shown[expanded.name] = value

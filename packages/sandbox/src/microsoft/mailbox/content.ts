@@ -39,13 +39,11 @@ function importanceOf(headers: Header[]): MessageFields['importance'] {
   return 'normal'
 }
 
-/** Exchange gives reports and meeting requests a class of their own. */
+/** Exchange gives reports a class of their own. */
 function messageClassOf(headers: Header[]): string {
   const { value, parameters } = parseParameters(headerOf(headers, 'Content-Type'))
   if (value === 'multipart/report' && parameters.get('report-type') === 'delivery-status')
     return 'REPORT.IPM.Note.NDR'
-  if (value === 'text/calendar' && parameters.get('method')?.toUpperCase() === 'REQUEST')
-    return 'IPM.Schedule.Meeting.Request'
   return 'IPM.Note'
 }
 

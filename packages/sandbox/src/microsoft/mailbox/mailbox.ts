@@ -1,6 +1,6 @@
-import { type ChangeLog, type FolderChange, newChangeLog } from './change-log.ts'
-import type { Folder, HierarchyChange, WellKnownName } from './folder.ts'
-import type { Message } from './message.ts'
+import { newChangeLog } from './change-log.ts'
+import type { WellKnownName } from './well-known-names.ts'
+import type { ChangeLog, Folder, FolderChange, HierarchyChange, Message } from './message.ts'
 
 /** Folders, with those that were deleted, of which changes are kept. */
 const HIERARCHY_MAX = 100_000
@@ -26,12 +26,16 @@ export interface Mailbox {
   readonly byId: Map<string, Message>
   /** Newest first, by the time of receipt. */
   readonly ordered: Message[]
+  /** In the order of their last changes, the newest last. */
+  readonly byChange: Set<Message>
   readonly byInternetId: Map<string, Set<Message>>
   readonly folders: Map<string, Folder>
   readonly wellKnown: Map<WellKnownName, Folder>
   /** The last change of each folder, oldest first. */
   readonly hierarchyLog: Map<Folder, HierarchyChange>
   readonly categories: Map<string, Category>
+  /** Messages that the latest searches found, by what was searched for. They hold as long as nothing changes. */
+  readonly searches: Map<string, { readonly lastChange: number; readonly found: readonly Message[] }>
   readonly listeners: Set<MailboxListener>
   /** Delta links up to these numbers have expired: those within a round, and those between two. */
   readonly expiredLinks: { next: number; delta: number }

@@ -1,10 +1,18 @@
 import { headersOf, referencesOf } from '../../mail/message-headers.ts'
 import { baseSubject } from '../../mail/headers.ts'
-import { type FolderChange, recordChange } from './change-log.ts'
-import type { Folder } from './folder.ts'
+import { recordChange } from './change-log.ts'
 import { changeKey, conversationId, immutableId, placeId } from './ids.ts'
 import { type Mailbox, nextChange, nextNumber } from './mailbox.ts'
-import type { Attachment, Body, Message, MessageContent, MessageFields } from './message.ts'
+import { meetingClassOf } from './meeting-class.ts'
+import type {
+  Attachment,
+  Body,
+  Folder,
+  FolderChange,
+  Message,
+  MessageContent,
+  MessageFields,
+} from './message.ts'
 import { fieldsOfMime, readContent } from './content.ts'
 
 /** A message that only the functions of this file may write. */
@@ -34,7 +42,13 @@ export function addMessage(
 ): Message {
   const now = mailbox.now()
   const headers = headersOf(raw)
-  const given = { ...defaultFields(now), ...fieldsOfMime(headers), ...fields }
+  const messageClass = meetingClassOf(raw)
+  const given = {
+    ...defaultFields(now),
+    ...fieldsOfMime(headers),
+    ...(messageClass !== null && { messageClass }),
+    ...fields,
+  }
   const number = nextNumber(mailbox)
   const message: Writable = {
     ...given,
@@ -57,6 +71,7 @@ export function addMessage(
   mailbox.byId.set(message.immutableId, message)
   indexInternetId(mailbox, message)
   insert(mailbox.ordered, message)
+  mailbox.byChange.add(message)
   enter(mailbox, message)
   log(mailbox, message, { kind: 'arrived', moved: false, isLogged: true })
   return message
@@ -108,6 +123,7 @@ export function copyMessage(mailbox: Mailbox, message: Message, folder: Folder):
 export function removeMessage(mailbox: Mailbox, message: Message): void {
   leave(mailbox, message)
   take(mailbox.ordered, message)
+  mailbox.byChange.delete(message)
   mailbox.byId.delete(message.immutableId)
   forgetInternetId(mailbox, message)
   log(mailbox, message, { kind: 'left', moved: false, isLogged: true })
@@ -179,6 +195,8 @@ function log(mailbox: Mailbox, message: Message, { kind, moved, isLogged, fields
 function touch(mailbox: Mailbox, message: Writable): void {
   message.changeKey = changeKey(nextNumber(mailbox))
   message.modifiedAt = mailbox.now()
+  mailbox.byChange.delete(message)
+  mailbox.byChange.add(message)
 }
 
 function enter(mailbox: Mailbox, message: Message): void {

@@ -11,6 +11,8 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     store: storeOf(email),
     byId: new Map(),
     ordered: [],
+    byChange: new Set(),
+    searches: new Map(),
     byInternetId: new Map(),
     folders: new Map(),
     wellKnown: new Map(),

@@ -1,8 +1,13 @@
 import { writeWords } from '../../mail/addresses.ts'
 import { dateText } from '../../mail/message-headers.ts'
+import type { Message } from '../mailbox/message.ts'
 
 /** Name and address by which Exchange reports what it could not deliver. */
 const SYSTEM = { name: 'Microsoft Outlook', local: 'MicrosoftExchange329e71ec88ae4615bbc36ab6ce41109e' }
+
+/** Whether a message is a report that Exchange itself made: it came by no transport, and shows no headers of one. */
+export const isOwnReport = ({ messageClass, from }: Pick<Message, 'messageClass' | 'from'>): boolean =>
+  messageClass === 'REPORT.IPM.Note.NDR' && (from?.address.startsWith(`${SYSTEM.local}@`) ?? false)
 
 export interface Undelivered {
   /** Address of the sender, who gets the report. */

@@ -19,7 +19,7 @@ const USED_KEPT = 10_000
 
 /** Checks the assertions by which clients with a certificate prove themselves (RFC 7523 section 2.2). */
 export interface Assertions {
-  /** What is wrong with an assertion; null if it is good, which it is once. */
+  /** Finds the fault of an assertion; null if it is good. */
   check(client: Client, endpoint: Endpoint, assertion: string): Promise<SignInError | null>
 }
 
@@ -41,6 +41,7 @@ export function openAssertions(clock: Clock): Assertions {
         audienceProblem(claims, endpoint) ??
         timeProblem(claims, clock.now())
       if (problem) return problem
+      if (!client.singleUseAssertions) return null
       const id = `${client.clientId} ${claims.jti}`
       if (claims.jti === undefined || used.has(id))
         return signInError(

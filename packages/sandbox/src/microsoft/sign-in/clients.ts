@@ -22,6 +22,8 @@ export interface Client {
   applicationPermissions: readonly string[]
   /** Whether a refresh ends the refresh token that it used. Microsoft's live on; other providers' do not. */
   singleUseRefreshTokens: boolean
+  /** Whether an assertion proves the client once only. Microsoft's own library sends one until it expires. */
+  singleUseAssertions: boolean
 }
 
 const DELEGATED = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Mail.ReadWrite.Shared', 'Mail.Send.Shared']
@@ -51,6 +53,7 @@ export function openClients(): Clients {
         delegatedPermissions: DELEGATED,
         applicationPermissions: [],
         singleUseRefreshTokens: false,
+        singleUseAssertions: false,
         ...given,
         cloud,
       }

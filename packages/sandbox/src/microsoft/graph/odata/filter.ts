@@ -3,12 +3,11 @@ import { type Literal, type Token, tokensOf } from './filter-tokens.ts'
 
 export type Value = string | number | boolean | null
 
-/** Reads a property of an item, such as `from/emailAddress/address`. Times are in milliseconds since 1970. */
+/** Makes functions that read a property of an item, such as `from/emailAddress/address`. Times are in milliseconds since 1970. */
 export interface FilterSubject<Item> {
-  /** `undefined` if there is no such property. */
-  read(item: Item, path: readonly string[]): Value | undefined
-  /** The items of a collection, for `any`; `undefined` if it is none. */
-  list(item: Item, path: readonly string[]): readonly unknown[] | undefined
+  reader(path: readonly string[]): (item: Item) => Value
+  /** Reads the members of a collection, for `any`. */
+  lister(path: readonly string[]): (item: Item) => readonly unknown[]
   /** Kind of the values of a property; null if there is no such property. */
   kindOf(path: readonly string[]): 'text' | 'time' | 'number' | 'boolean' | 'collection' | null
 }
@@ -96,17 +95,18 @@ class Parser<Item> {
 
   #comparison(path: string[]): Test<Item> {
     const kind = this.#kindOf(path)
+    const read = this.#subject.reader(path)
     if (this.#tokens[this.#at]?.kind !== 'word') {
-      if (kind === 'boolean') return item => this.#subject.read(item, path) === true
+      if (kind === 'boolean') return item => read(item) === true
       throw invalid('Syntax error: a comparison is expected')
     }
     const word = this.#tokens[this.#at]?.text ?? ''
-    if (word === 'and' || word === 'or') return item => this.#subject.read(item, path) === true
+    if (word === 'and' || word === 'or') return item => read(item) === true
     const operator = COMPARISONS.find(one => one === word)
     if (operator === undefined) throw invalid(`Syntax error at '${word}'`)
     this.#at += 1
     const value = this.#literal(kind)
-    return item => compare(this.#subject.read(item, path) ?? null, operator, value)
+    return item => compare(read(item), operator, value)
   }
 
   #textFunction(name: string): Test<Item> {
@@ -120,8 +120,9 @@ class Parser<Item> {
     this.#require(',')
     const wanted = String(this.#literal('text')).toLowerCase()
     this.#require(')')
+    const read = this.#subject.reader(of)
     return item => {
-      const text = String(this.#subject.read(item, of) ?? '').toLowerCase()
+      const text = String(read(item) ?? '').toLowerCase()
       if (called === 'contains') return text.includes(wanted)
       return called === 'startswith' ? text.startsWith(wanted) : text.endsWith(wanted)
     }
@@ -138,7 +139,8 @@ class Parser<Item> {
     const test = member.#or()
     this.#at = member.#at
     this.#require(')')
-    return item => (this.#subject.list(item, path) ?? []).some(one => test(one))
+    const list = this.#subject.lister(path)
+    return item => list(item).some(one => test(one))
   }
 
   #kindOf(path: string[]) {
@@ -211,13 +213,16 @@ const folded = (value: Value): Value => (typeof value === 'string' ? value.toLow
 
 /** Members of a collection: texts by the variable alone, objects by paths below it. */
 const memberSubject = (variable: string): FilterSubject<unknown> => ({
-  read(member, [name, ...path]) {
-    if (name !== variable) return undefined
-    let value: unknown = member
-    for (const step of path) value = propertyOf(value, step)
-    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null
-  },
-  list: () => undefined,
+  reader:
+    ([, ...path]) =>
+    member => {
+      let value: unknown = member
+      for (const step of path) value = propertyOf(value, step)
+      return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+        ? value
+        : null
+    },
+  lister: () => () => [],
   kindOf: ([name]) => (name === variable ? 'text' : null),
 })
 

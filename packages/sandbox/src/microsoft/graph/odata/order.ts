@@ -45,23 +45,21 @@ export function requireEfficient(order: readonly Ordering[], filter: Filter<neve
 export function inOrder<Item>(
   items: readonly Item[],
   order: readonly Ordering[],
-  read: (item: Item, path: readonly string[]) => Value | undefined,
+  readerOf: (path: readonly string[]) => (item: Item) => Value,
 ): readonly Item[] {
   if (order.length === 0) return items
-  const keyed = items.map(item => ({ item, keys: order.map(({ path }) => keyOf(read(item, path))) }))
-  return keyed
-    .toSorted((a, b) => {
-      for (const [at, { isDescending }] of order.entries()) {
-        const difference = compareKeys(a.keys[at] ?? '', b.keys[at] ?? '')
-        if (difference !== 0) return isDescending ? -difference : difference
-      }
-      return 0
-    })
-    .map(({ item }) => item)
+  const keys = order.map(({ path, isDescending }) => ({ read: readerOf(path), sign: isDescending ? -1 : 1 }))
+  return items.toSorted((a, b) => {
+    for (const { read, sign } of keys) {
+      const difference = compareKeys(keyOf(read(a)), keyOf(read(b)))
+      if (difference !== 0) return sign * difference
+    }
+    return 0
+  })
 }
 
-const keyOf = (value: Value | undefined): string | number =>
-  typeof value === 'number' ? value : typeof value === 'boolean' ? Number(value) : (value ?? '').toLowerCase()
+const keyOf = (value: Value): string | number =>
+  typeof value === 'string' ? value.toLowerCase() : Number(value)
 
 function compareKeys(a: string | number, b: string | number): number {
   if (a === b) return 0
