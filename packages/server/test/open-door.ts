@@ -21,6 +21,7 @@ import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { assignPlan } from '../src/features/accounts/plans/assign.ts'
 import { NO_LIMITS, type PlanLimits } from '../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../src/features/tenancy/plans/store.ts'
+import type { PushReceiver } from '../src/kit/push-receiver.ts'
 import type { PublicRoute } from '../src/pages/public-route.ts'
 import { refuse } from '../src/calls/refuse.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
@@ -136,6 +137,7 @@ export interface DoorOptions {
   trustProxy?: string[]
   patience?: Patience
   publicRoutes?: readonly PublicRoute[]
+  pushes?: readonly PushReceiver[]
   linksHost?: string
   /** Where it counts; by default for itself. */
   limits?: Limits
@@ -189,6 +191,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     corsOrigins: options.corsOrigins ?? [],
     trustProxy: options.trustProxy ?? [],
     publicRoutes: options.publicRoutes ?? [],
+    pushes: options.pushes ?? [],
     linksHost: options.linksHost ?? null,
     publicWindows: openWindows({ windowsMax: PUBLIC_WINDOWS_MAX }),
     isReady: () => Promise.resolve(true),

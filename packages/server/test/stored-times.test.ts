@@ -14,6 +14,7 @@ const LEFT_ALONE = {
     'account_token.expires_at',
     'api_key.expires_at',
     'gmail_watch.expires_at',
+    'graph_subscription.expires_at',
     'message.received_at',
     'message.sent_at',
     'message_mailbox.received_at',
@@ -31,6 +32,9 @@ const LEFT_ALONE = {
     // `openPushing`: no watch is renewed later than after a day.
     'gmail_watch.begun_at',
     'gmail_watch.renew_at',
+    // `openSubscribing`: no subscription is renewed later than after half of its longest life.
+    'graph_subscription.begun_at',
+    'graph_subscription.renew_at',
   ],
   'it says until or since when something is kept, which is then kept for longer': [
     'connect_attempt.expires_at',

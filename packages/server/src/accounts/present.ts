@@ -20,7 +20,10 @@ export function presentAccount(view: AccountView): Account {
     settingsOverride: view.settings_override,
     runtime: presentRuntime(view),
     imap: view.imap,
-    auth: { method: view.auth_method },
+    auth: {
+      method: view.auth_method,
+      ...(view.delegate_account_id !== null && { delegateAccountId: view.delegate_account_id }),
+    },
     initializedAt: view.initialized_at?.toISOString() ?? null,
     calendarInitializedAt: initializedAt(view, 'calendar'),
     contactsInitializedAt: initializedAt(view, 'contacts'),

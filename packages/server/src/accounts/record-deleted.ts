@@ -22,6 +22,6 @@ export async function recordAccountDeleted(
     .where('id', '=', id)
     .execute()
   if (deleted_at) return
-  await recordStatusOfHalves(unit, id)
+  await recordStatusOfHalves(unit, [id])
   await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
 }

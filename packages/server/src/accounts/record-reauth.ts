@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
+import { announceReauthRequired } from './announce-reauth.ts'
+import { spreadToShared } from './grants/spread.ts'
 import { recordStatusOfHalves } from './halves/status.ts'
 import type { AccountView } from './row.ts'
 
@@ -16,12 +18,8 @@ export async function recordReauthRequired(
     .where('tenant_id', '=', unit.tenantId)
     .where('id', '=', account.id)
     .execute()
-  await recordStatusOfHalves(unit, account.id)
-  const { email, provider, external_ref: externalRef } = account
-  unit.announce({
-    type: 'account.reauth_required',
-    accountId: account.id,
-    data: { email, provider, externalRef, reason },
-  })
+  await recordStatusOfHalves(unit, [account.id])
+  await spreadToShared(unit, account.id)
+  announceReauthRequired(unit, account, reason)
   return true
 }

@@ -79,12 +79,14 @@ export async function listAccountViews(
   page: { filters: AccountFilters; position: NewestFirst | null; limit: number },
 ): Promise<AccountView[]> {
   const { accountIds, externalRef, q, status, orgConnectionId, delegateAccountId } = page.filters
-  // Accounts of organization connections and shared mailboxes do not exist yet.
-  if (orgConnectionId !== undefined || delegateAccountId !== undefined) return []
+  // Accounts of organization connections do not exist yet.
+  if (orgConnectionId !== undefined) return []
   let views = accountViews(db, tenantId)
   if (accountIds !== null) views = views.where(sql<boolean>`account.id = any(${accountIds}::uuid[])`)
   if (externalRef !== undefined) views = views.where('account.external_ref', '=', externalRef)
   if (status !== undefined) views = views.where('account.status', '=', status)
+  if (delegateAccountId !== undefined)
+    views = views.where('account.delegate_account_id', '=', delegateAccountId)
   if (q !== undefined) {
     const pattern = `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
     views = views.where(
@@ -155,7 +157,18 @@ export type NewAccount = Pick<
   | 'imap'
   | 'data_key'
 > &
-  Partial<Pick<AccountRow, 'subject' | 'oauth_app_id' | 'cloud' | 'granted_calendar' | 'granted_contacts'>>
+  Partial<
+    Pick<
+      AccountRow,
+      | 'subject'
+      | 'oauth_app_id'
+      | 'cloud'
+      | 'granted_calendar'
+      | 'granted_contacts'
+      | 'delegate_account_id'
+      | 'wants_shared'
+    >
+  >
 
 /** Returns null if a live account of the tenant has this mailbox. */
 export async function insertAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
@@ -245,6 +258,8 @@ export interface AccountChange {
   cloud?: Account['cloud']
   granted_calendar?: boolean
   granted_contacts?: boolean
+  delegate_account_id?: string
+  wants_shared?: boolean
   external_ref?: string | null
   status?: Account['status']
   status_reason?: string | null
@@ -285,7 +300,7 @@ export async function updateAccount(
     .where('id', '=', before.id)
     .execute()
   if (change.status !== undefined && change.status !== before.status)
-    await recordStatusOfHalves(unit, before.id)
+    await recordStatusOfHalves(unit, [before.id])
   else if (ended.size > 0) await endProblems(unit, before.id, ended)
   if (problem) await storeProblem(unit, before.id, problem)
   if (reached.size > 0) await recordReachChanged(unit, [before.id], reached)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../database/pool.ts'
 import type { AccountKeys, TokenSealing } from '../accounts/secrets.ts'
 import type { OAuthClients } from '../accounts/apps/clients.ts'
-import { recordRefused } from '../accounts/grants/record-refused.ts'
+import { recordDelegateLost, recordRefused } from '../accounts/grants/record-refused.ts'
 import { LEFT_SECONDS_MIN, planPause } from '../accounts/grants/rules.ts'
 import {
   type Refresh,
@@ -15,9 +15,11 @@ import {
 } from '../accounts/grants/store.ts'
 import { SealError } from '../kit/seal.ts'
 import type { Secret } from '../kit/secret.ts'
+import { WeakValues } from '../kit/weak-values.ts'
 import type { AccessTokens } from '../providers/access-tokens.ts'
 import { type FailureKind, ProviderFailure, restate } from '../providers/failure.ts'
 import type { SignIn, SignInClient, SignIns, Tokens } from '../providers/sign-in.ts'
+import { delegatedTokens } from './delegated-tokens.ts'
 import type { ReachedAccount } from '../accounts/reach.ts'
 
 /** How long callers wait for a refresh by another process. */
@@ -48,15 +50,28 @@ export interface AccessTokenOptions {
   saveSeconds?: number
 }
 
-export type TokensOf = (account: Pick<ReachedAccount, 'id' | 'tenantId'>) => AccessTokens
+/** An account that tokens are wanted for. */
+export interface TokenAccount extends Pick<ReachedAccount, 'id' | 'tenantId'> {
+  /** The account whose grant opens it, of a shared mailbox. With it, both share what this process holds in memory. */
+  delegateAccountId?: string | null
+}
 
-/** Opens the stored access tokens of accounts. */
+export type TokensOf = (account: TokenAccount) => AccessTokens
+
+/** Opens the stored access tokens of accounts. All that use one grant share one object. */
 export function accessTokens(options: AccessTokenOptions): TokensOf {
-  return account => new StoredTokens(options, account)
+  const opened = new WeakValues<StoredTokens>()
+  const open = (id: string, tenantId: string) =>
+    opened.getOrMake(id, () => new StoredTokens(options, { id, tenantId }))
+  return ({ id, tenantId, delegateAccountId = null }) => {
+    const tokens = open(delegateAccountId ?? id, tenantId)
+    if (delegateAccountId === null) return tokens
+    return delegatedTokens(tokens, () => recordDelegateLost(options.db, { id, tenantId }))
+  }
 }
 
 /**
- * The tokens of one account as they are stored for all processes. A reader that finds the access token due to be
+ * The tokens of one grant as they are stored for all processes. A reader that finds the access token due to be
  * replaced takes a lease in the database and asks the provider, so that each refresh is one call of all processes.
  */
 class StoredTokens implements AccessTokens {
@@ -124,10 +139,14 @@ class StoredTokens implements AccessTokens {
   async #requireGrant(): Promise<StoredGrant> {
     const { db } = this.#options
     const grant = await findGrant(db, this.#account)
-    if (!grant) throw failed('account_deleted', 'The account was deleted.')
+    if (!grant) {
+      const loss = await recordDelegateLost(db, this.#account)
+      if (loss === 'not_shared') throw failed('account_deleted', 'The account was deleted.')
+      throw loss === 'lost' ? failed('grant_refused', MESSAGES.grant_refused) : justChanged()
+    }
     if (!grant.is_refused) return grant
     // The account may have been paused when that was found out.
-    await recordRefused(db, this.#account, grant)
+    if (!(await recordRefused(db, this.#account, grant))) throw justChanged()
     throw failed('grant_refused', MESSAGES.grant_refused)
   }
 
@@ -256,6 +275,10 @@ function failAgain({ failure, failure_reason: reason }: StoredGrant, pauseSecond
     isBeforeAcceptance: true,
     ...(reason && { reason }),
   })
+}
+
+function justChanged(): ProviderFailure {
+  return failed('unavailable', 'The grant was renewed a moment ago.')
 }
 
 /** Nothing was asked of the provider on behalf of the caller yet. */

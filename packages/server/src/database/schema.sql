@@ -51,8 +51,12 @@ create table account (
   granted_calendar boolean,
   granted_contacts boolean,
   purge_set_at timestamp with time zone default now(),
+  delegate_account_id uuid,
+  wants_shared boolean default false not null,
   constraint account_pkey PRIMARY KEY (id),
   constraint account_auth_method_check CHECK ((auth_method = ANY (ARRAY['oauth'::text, 'password'::text, 'org_connection'::text, 'delegate'::text]))),
+  constraint account_delegate_account_id_fkey FOREIGN KEY (tenant_id, delegate_account_id) REFERENCES account(tenant_id, id),
+  constraint account_delegate_check CHECK (((delegate_account_id IS NOT NULL) = (auth_method = 'delegate'::text))),
   constraint account_oauth_app_id_fkey FOREIGN KEY (oauth_app_id) REFERENCES oauth_app(id) ON DELETE SET NULL,
   constraint account_owner_instance_fkey FOREIGN KEY (owner_instance) REFERENCES instance(id) ON DELETE SET NULL,
   constraint account_provider_check CHECK ((provider = ANY (ARRAY['gmail'::text, 'graph'::text, 'imap'::text]))),
@@ -61,6 +65,7 @@ create table account (
   constraint account_tenant_id_id_key UNIQUE (tenant_id, id)
 );
 CREATE INDEX account_attention ON public.account USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND ((status <> 'active'::text) OR (deleted_at IS NOT NULL)));
+CREATE INDEX account_delegate ON public.account USING btree (delegate_account_id, id) WHERE ((delegate_account_id IS NOT NULL) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
 CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
 CREATE INDEX account_list ON public.account USING btree (tenant_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
@@ -373,6 +378,19 @@ create table grant_revocation (
 );
 CREATE INDEX grant_revocation_expires ON public.grant_revocation USING btree (expires_at);
 
+create table graph_subscription (
+  account_id uuid not null,
+  subscription_id text not null,
+  nonce text not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  event text,
+  constraint graph_subscription_pkey PRIMARY KEY (account_id),
+  constraint graph_subscription_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint graph_subscription_event_check CHECK ((event = ANY (ARRAY['reauthorize'::text, 'removed'::text, 'missed'::text])))
+);
+
 create table idempotency_key (
   tenant_id uuid not null,
   key text not null,
@@ -664,6 +682,7 @@ create table oauth_grant (
   refused_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   retry_set_at timestamp with time zone default now(),
+  spread_after uuid,
   constraint oauth_grant_pkey PRIMARY KEY (account_id),
   constraint oauth_grant_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint oauth_grant_check CHECK (((previous_refresh_token IS NULL) = (previous_until IS NULL))),
@@ -671,6 +690,7 @@ create table oauth_grant (
   constraint oauth_grant_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text])))
 );
 CREATE INDEX oauth_grant_previous ON public.oauth_grant USING btree (previous_until) WHERE (previous_until IS NOT NULL);
+CREATE INDEX oauth_grant_spread ON public.oauth_grant USING btree (account_id) WHERE (spread_after IS NOT NULL);
 CREATE TRIGGER retry_set BEFORE UPDATE OF retry_at ON public.oauth_grant FOR EACH ROW WHEN (((new.retry_at IS NOT NULL) AND (new.retry_at IS DISTINCT FROM old.retry_at))) EXECUTE FUNCTION note_set_moment('retry');
 
 create table outbox (

@@ -20,6 +20,7 @@ export type SealedValueName =
   | 'oauth_app_key'
   | 'revocation_key'
   | 'limit_key'
+  | 'push_key'
 
 const VALUE_BYTES = 32
 

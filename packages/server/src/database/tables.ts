@@ -41,6 +41,8 @@ export interface AccountTable {
   granted_calendar: boolean | null
   granted_contacts: boolean | null
   purge_set_at: Generated<Timestamp | null>
+  delegate_account_id: string | null
+  wants_shared: Generated<boolean>
 }
 
 export interface AccountHalfTable {
@@ -271,6 +273,16 @@ export interface GrantRevocationTable {
   expires_at: Timestamp
 }
 
+export interface GraphSubscriptionTable {
+  account_id: string
+  subscription_id: string
+  nonce: string
+  begun_at: Generated<Timestamp>
+  expires_at: Timestamp
+  renew_at: Timestamp
+  event: 'reauthorize' | 'removed' | 'missed' | null
+}
+
 export interface IdempotencyKeyTable {
   tenant_id: string
   key: string
@@ -489,6 +501,7 @@ export interface OauthGrantTable {
   refused_at: Timestamp | null
   created_at: Generated<Timestamp>
   retry_set_at: Generated<Timestamp | null>
+  spread_after: string | null
 }
 
 export interface OutboxTable {
@@ -922,6 +935,7 @@ export interface Tables {
   feed_epoch: FeedEpochTable
   gmail_watch: GmailWatchTable
   grant_revocation: GrantRevocationTable
+  graph_subscription: GraphSubscriptionTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
   instance: InstanceTable
@@ -976,7 +990,7 @@ export interface Tables {
  * release adds a column, and PostgreSQL refuses to run it.
  */
 export const COLUMNS = {
-  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.wake_window_at', 'account.wake_count', 'account.purge_failures', 'account.subject', 'account.granted_calendar', 'account.granted_contacts', 'account.purge_set_at'],
+  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.wake_window_at', 'account.wake_count', 'account.purge_failures', 'account.subject', 'account.granted_calendar', 'account.granted_contacts', 'account.purge_set_at', 'account.delegate_account_id', 'account.wants_shared'],
   account_half: ['account_half.account_id', 'account_half.tenant_id', 'account_half.kind', 'account_half.owner_instance', 'account_half.owner_epoch', 'account_half.stamp', 'account_half.initialized_at', 'account_half.sync_wanted', 'account_half.runtime_state', 'account_half.runtime_detail', 'account_half.runtime_instance', 'account_half.runtime_updated_at', 'account_half.behind_since', 'account_half.failing_since', 'account_half.closed_since', 'account_half.differs_since', 'account_half.verified_at', 'account_half.problem', 'account_half.look', 'account_half.search_version'],
   account_secret: ['account_secret.account_id', 'account_secret.name', 'account_secret.sealed', 'account_secret.updated_at'],
   account_token: ['account_token.id', 'account_token.tenant_id', 'account_token.account_id', 'account_token.scopes', 'account_token.digest', 'account_token.expires_at', 'account_token.created_at', 'account_token.api_key_id'],
@@ -997,6 +1011,7 @@ export const COLUMNS = {
   feed_epoch: ['feed_epoch.is_only', 'feed_epoch.epoch', 'feed_epoch.place', 'feed_epoch.standby', 'feed_epoch.noticed_epoch', 'feed_epoch.noticed_at', 'feed_epoch.continues'],
   gmail_watch: ['gmail_watch.account_id', 'gmail_watch.topic', 'gmail_watch.begun_at', 'gmail_watch.expires_at', 'gmail_watch.renew_at'],
   grant_revocation: ['grant_revocation.id', 'grant_revocation.tenant_id', 'grant_revocation.provider', 'grant_revocation.client_id', 'grant_revocation.subject', 'grant_revocation.email', 'grant_revocation.refresh_token', 'grant_revocation.expires_at'],
+  graph_subscription: ['graph_subscription.account_id', 'graph_subscription.subscription_id', 'graph_subscription.nonce', 'graph_subscription.begun_at', 'graph_subscription.expires_at', 'graph_subscription.renew_at', 'graph_subscription.event'],
   idempotency_key: ['idempotency_key.tenant_id', 'idempotency_key.key', 'idempotency_key.fingerprint', 'idempotency_key.scope', 'idempotency_key.account_id', 'idempotency_key.claim', 'idempotency_key.locked_until', 'idempotency_key.status', 'idempotency_key.answer', 'idempotency_key.expires_at', 'idempotency_key.attempt', 'idempotency_key.has_failed', 'idempotency_key.about_account'],
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],
@@ -1011,7 +1026,7 @@ export const COLUMNS = {
   message_mailbox: ['message_mailbox.mailbox_id', 'message_mailbox.received_at', 'message_mailbox.message_id', 'message_mailbox.uid'],
   message_search: ['message_search.message_id', 'message_search.account_id', 'message_search.received_at', 'message_search.document', 'message_search.version'],
   oauth_app: ['oauth_app.id', 'oauth_app.tenant_id', 'oauth_app.provider', 'oauth_app.cloud', 'oauth_app.name', 'oauth_app.client_id', 'oauth_app.credential_type', 'oauth_app.secret', 'oauth_app.scopes', 'oauth_app.push_topic', 'oauth_app.push_subscription', 'oauth_app.push_service_account', 'oauth_app.created_at', 'oauth_app.updated_at', 'oauth_app.certificate'],
-  oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at', 'oauth_grant.retry_set_at'],
+  oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at', 'oauth_grant.retry_set_at', 'oauth_grant.spread_after'],
   outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled'],
   outbox_content: ['outbox_content.id', 'outbox_content.account_id', 'outbox_content.outbox_id', 'outbox_content.layout', 'outbox_content.bytes', 'outbox_content.created_at', 'outbox_content.tail_id'],
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],

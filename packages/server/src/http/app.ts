@@ -25,7 +25,7 @@ import { overloaded } from '../door/refusals.ts'
 import { openLargeBodies } from './large-bodies.ts'
 import { type ServeOperation, serveOperation } from './operation-route.ts'
 import { answerNothing, createPublicRoutes, partsOf } from './public-routes.ts'
-import { servePush } from './pushes.ts'
+import { PushBodies, servePush } from './pushes.ts'
 import { readParams } from './read-params.ts'
 import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
 import { answerFile, staticFile } from './reference/static-file.ts'
@@ -179,12 +179,13 @@ function addPushes(
   { pushes = [], linksHost = null }: AppOptions,
   exchange: (context: Context<Env>, route: string, serve: Serve) => Promise<Response>,
 ) {
+  const bodies = new PushBodies()
   for (const receiver of pushes) {
     const serve: Serve = ({ req, env }, _, requestId) => {
       const headers = headersFor(requestId, {})
       if (linksHost !== null && isSameHost(req.raw.headers.get('host'), linksHost))
         return answerNothing(headers)
-      return servePush(receiver, {
+      return servePush(receiver, bodies, {
         request: req.raw,
         headers,
         incoming: env.incoming,

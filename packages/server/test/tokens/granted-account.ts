@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { type AccessTokenOptions, accessTokens } from '../../src/connections/access-tokens.ts'
+import {
+  type AccessTokenOptions,
+  accessTokens,
+  type TokenAccount,
+  type TokensOf,
+} from '../../src/connections/access-tokens.ts'
 import type { Db } from '../../src/database/pool.ts'
 import { inTransaction } from '../../src/events/unit-of-work.ts'
 import {
@@ -60,21 +65,22 @@ export function tokenWorld(db: Db, secretKey: string, origin: string) {
   })
   const keys = accountKeys(environmentKeyRing(secretKey))
   const signIn = googleSignIn({ calls, standIns: null })
+  /** Opens the tokens of a process. */
+  const openTokens = ({ signIn: given = signIn, client = CLIENT, ...timing }: GivenTokens = {}): TokensOf =>
+    accessTokens({
+      db,
+      accountKeys: keys,
+      clients: { find: async () => client },
+      signIns: signInsOf([given]),
+      confirmSeconds: 0.05,
+      ...timing,
+    })
   return {
     keys,
     signIn,
-    tokensOf: (
-      account: { id: string; tenantId: string },
-      { signIn: given = signIn, client = CLIENT, ...timing }: GivenTokens = {},
-    ): AccessTokens =>
-      accessTokens({
-        db,
-        accountKeys: keys,
-        clients: { find: async () => client },
-        signIns: signInsOf([given]),
-        confirmSeconds: 0.05,
-        ...timing,
-      })(account),
+    openTokens,
+    /** The tokens of an account that share nothing in memory with others. */
+    tokensOf: (account: TokenAccount, given: GivenTokens = {}): AccessTokens => openTokens(given)(account),
     [Symbol.asyncDispose]: () => calls[Symbol.asyncDispose](),
   }
 }

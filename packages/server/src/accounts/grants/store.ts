@@ -1,5 +1,6 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
+import { executeUnawaited } from '../../database/unawaited.ts'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
@@ -38,32 +39,40 @@ export interface StoredGrant {
   failure: FailureKind | null
   failure_reason: FailureReason | null
   is_refused: boolean
+  /** The account that holds it: a shared mailbox is opened with the grant of its delegate. */
   account: KeyedAccount & Pick<AccountRow, 'oauth_app_id' | 'cloud'>
 }
 
 const secondsUntil = (column: string) =>
   sql`extract(epoch from ${sql.ref(column)} - clock_timestamp())::float8`
 
-/** Returns null if the account is gone, or does not sign in by OAuth. */
+/** The account that holds the grant which opens an account: its delegate, or the account itself. */
+const ofHolder = sql`holder.id = coalesce(account.delegate_account_id, account.id) and holder.deleted_at is null`
+
+/**
+ * Finds the grant that opens an account, with the account that holds it. Returns null if either account is gone, or
+ * neither signs in by OAuth.
+ */
 export async function findGrant(
   db: Kysely<Tables>,
   account: { id: string; tenantId: string },
 ): Promise<StoredGrant | null> {
   const { rows } = await sql<
-    Omit<StoredGrant, 'account'> & Omit<StoredGrant['account'], 'id'> & { account_id: string }
+    Omit<StoredGrant, 'account'> & Omit<StoredGrant['account'], 'id'> & { holder_id: string }
   >`
     select oauth_grant.id, version, oauth_grant.provider, client_id, scopes, access_token, refresh_token,
       case when previous_until > clock_timestamp() then previous_refresh_token end as previous_refresh_token,
       -${secondsUntil('issued_at')} as age_seconds, ${secondsUntil('expires_at')} as good_seconds, ${secondsUntil('refresh_at')} as fresh_seconds,
       ${secondsUntil('retry_at')} as pause_seconds, failures, failure, failure_reason,
       refused_at is not null as is_refused,
-      account_id, tenant_id, data_key, oauth_app_id, cloud
-    from oauth_grant join account on account.id = account_id
-    where account_id = ${account.id} and tenant_id = ${account.tenantId} and deleted_at is null
+      holder.id as holder_id, holder.tenant_id, holder.data_key, holder.oauth_app_id, holder.cloud
+    from account join account as holder on ${ofHolder}
+    join oauth_grant on oauth_grant.account_id = holder.id
+    where account.id = ${account.id} and account.tenant_id = ${account.tenantId} and account.deleted_at is null
   `.execute(db)
   const [row] = rows
   if (!row) return null
-  const { account_id: id, tenant_id, data_key, oauth_app_id, cloud, ...grant } = row
+  const { holder_id: id, tenant_id, data_key, oauth_app_id, cloud, ...grant } = row
   return { ...grant, account: { id, tenant_id, data_key, oauth_app_id, cloud } }
 }
 
@@ -96,19 +105,20 @@ export async function storeGrant(
 }
 
 /**
- * The scopes that the user of the account granted, and the client that got them; null if the account does not sign in
- * by OAuth.
+ * The scopes of the grant that opens an account, and the client that got them; null if the account is not opened by
+ * OAuth.
  */
 export async function findGranted(
   db: Db,
   accountId: string,
 ): Promise<{ scopes: string[]; clientId: string } | null> {
-  const row = await db
-    .selectFrom('oauth_grant')
-    .select(['scopes', 'client_id as clientId'])
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
-  return row ?? null
+  const { rows } = await sql<{ scopes: string[]; clientId: string }>`
+    select scopes, client_id as "clientId"
+    from account join account as holder on ${ofHolder}
+    join oauth_grant on oauth_grant.account_id = holder.id
+    where account.id = ${accountId}
+  `.execute(db)
+  return rows[0] ?? null
 }
 
 /** One refresh of a grant: which one, and who carries it out. */
@@ -195,11 +205,15 @@ function inSeconds(seconds: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${seconds})`
 }
 
-/** Ends the pauses of these accounts: a token that is needed is asked for at once. */
+/** Ends the pauses of the grants that open these accounts: a token that is needed is asked for at once. */
 export async function endPauses(unit: UnitOfWork, accountIds: readonly string[]): Promise<void> {
-  await sql`
-    update oauth_grant set retry_at = null where account_id = any(${[...accountIds]}::uuid[]) and retry_at is not null
-  `.execute(unit.sql)
+  const paused = sql`
+    select account_id from oauth_grant
+    where retry_at is not null and account_id in (
+      select coalesce(delegate_account_id, id) from account where id = any(${[...accountIds]}::uuid[]))`
+  // Accounts of two pages may share grants, so these are locked in their order.
+  await executeUnawaited(unit.sql, sql`${paused} order by account_id for no key update`)
+  await sql`update oauth_grant set retry_at = null where account_id in (${paused})`.execute(unit.sql)
 }
 
 /** Deletes the grant of an account, and returns what it takes to revoke it. */

@@ -113,7 +113,7 @@ describe('an account with several halves', () => {
         changing = inTransaction(db, tenantId, async unit => {
           if (how === 'paused') {
             await unit.sql.updateTable('account').set({ status: 'paused' }).where('id', '=', id).execute()
-            await recordStatusOfHalves(unit, id)
+            await recordStatusOfHalves(unit, [id])
           } else await recordReachChanged(unit, [id], ALL_KINDS)
         })
         await waitForLock(db)

@@ -56,8 +56,9 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
       const connectorOf = (account: AccountView) => gmailConnector(reach, account)
       return { read: connectorOf, send: connectorOf }
     },
-    openPushes: taking =>
+    openPushes: taking => [
       gmailPushReceiver({ db, pushTokens: googlePushTokens(calls), operators, ...taking }),
+    ],
   }
 }
 

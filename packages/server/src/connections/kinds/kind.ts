@@ -32,5 +32,5 @@ export interface Kind {
   /** Called once for an account, before its first connection. */
   waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
   /** Absent if its provider pushes nothing. */
-  openPushes?(taking: PushTaking): PushReceiver
+  openPushes?(taking: PushTaking): readonly PushReceiver[]
 }

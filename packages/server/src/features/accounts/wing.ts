@@ -23,6 +23,8 @@ import { forgetPreviousTokens } from '../../accounts/grants/store.ts'
 import { announceSettingsHandler } from './settings/inherit.ts'
 import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
+import { spreadGrants } from '../../accounts/grants/spread.ts'
+import { followDelegateHandler } from './shared-mailboxes/follow-delegate-job.ts'
 import { ACCOUNT_TIMES } from './stored-times.ts'
 
 export async function openAccounts(resources: Resources) {
@@ -56,6 +58,7 @@ export async function openAccounts(resources: Resources) {
     jobHandlers: [
       announceSettingsHandler(db, accountId => waker.wake(accountId)),
       restartHandler(db, accountId => waker.wake(accountId)),
+      followDelegateHandler(db, accountId => waker.wake(accountId)),
       revocationHandler(db, endingKeys, signIns),
     ],
     recurringTasks: ({ purgeSteps }) => [
@@ -68,6 +71,11 @@ export async function openAccounts(resources: Resources) {
         name: 'purge_accounts',
         schedule: everyMinutes(1),
         run: signal => purgeDueAccounts({ db, steps: purgeSteps, log }, signal),
+      },
+      {
+        name: 'spread_grants',
+        schedule: everyMinutes(1),
+        run: signal => spreadGrants(db, accountId => waker.wake(accountId), signal),
       },
       {
         name: 'sweep_connect_sessions',

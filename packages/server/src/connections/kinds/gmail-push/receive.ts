@@ -4,7 +4,7 @@ import type { Waker } from '../../../database/wake.ts'
 import type { Logger } from '../../../kit/log.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { PushTokens } from '../../../providers/push-tokens.ts'
-import type { PushOutcome, PushReceiver } from '../../../kit/push-receiver.ts'
+import type { Push, PushOutcome, PushReceiver } from '../../../kit/push-receiver.ts'
 import { judgeSigner, type PushTerms, recordNotice } from './store.ts'
 
 const PATH = '/push/gmail'
@@ -34,6 +34,8 @@ export function gmailPushReceiver(options: GmailPushOptions): PushReceiver {
   return {
     path: PATH,
     bodyBytesMax: BODY_BYTES_MAX,
+    needsAuthorization: true,
+    takenStatus: 204,
     async receive(push) {
       try {
         return await receive(receiving, push)
@@ -51,12 +53,9 @@ interface Receiving extends GmailPushOptions {
   warned: Set<string>
 }
 
-async function receive(
-  receiving: Receiving,
-  { authorization, body }: { authorization: string | null; body: string },
-): Promise<PushOutcome> {
+async function receive(receiving: Receiving, { header, body }: Push): Promise<PushOutcome> {
   const { db, waker, log, pushTokens, operators, baseUrl } = receiving
-  const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+  const [, token] = /^Bearer +(\S+)$/i.exec(header('authorization') ?? '') ?? []
   const envelope = envelopeSchema.safeParse(parse(body))
   if (token === undefined || !envelope.success) return 'forged'
   const signer = await pushTokens.signerOf(token, `${baseUrl()}${PATH}`)

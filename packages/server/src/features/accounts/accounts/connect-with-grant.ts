@@ -12,6 +12,9 @@ import type { OAuthClient } from '../../../accounts/apps/clients.ts'
 import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReopened } from '../../../accounts/halves/trouble.ts'
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+import { recordFollowing } from '../../../accounts/shared/follow-delegate.ts'
+import { type LockedPage, lockPage } from '../../../accounts/shared/lock.ts'
+import { enqueueFollowing } from '../shared-mailboxes/follow-delegate-job.ts'
 import { withdrawRevocations } from '../grants/revocation.ts'
 import { storeGrant } from '../../../accounts/grants/store.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
@@ -24,9 +27,9 @@ import type { AccountKeys } from '../../../accounts/secrets.ts'
 import {
   findAccountIdByEmail,
   findAccountIdBySubject,
+  findAccountView,
   hasRenewableAccount,
   insertAccount,
-  lockAccount,
   updateAccount,
 } from '../../../accounts/store.ts'
 
@@ -75,10 +78,10 @@ export async function connectWithGrant(
   const { identity } = options.grant
   const existingId = await findAccountIdOf(unit, identity)
   if (existingId === null) return insertConnected(unit, keys, plan, options)
-  const existing = await lockAccount(unit, existingId)
+  const { existing, page } = await lockWithShared(unit, existingId)
   if (!existing || !isSameMailbox(existing, options.client.provider, identity)) refuseExisting(existingId)
   if (!isRenewable(existing, options.externalRef ?? null)) refuseExisting(existingId)
-  return renew(unit, keys, existing, options)
+  return renew(unit, keys, { account: existing, page }, options)
 }
 
 /** Gives an account a new grant of the same mailbox. Refuses `account_mismatch` for another one, or if it is gone. */
@@ -90,11 +93,18 @@ export async function reconnectWithGrant(
 ): Promise<AccountView> {
   const { identity } = signedIn.grant
   await lockTenantPlan(unit)
-  const account = (await lockAccount(unit, accountId)) ?? refuse('account_mismatch')
+  const { existing, page } = await lockWithShared(unit, accountId)
+  const account = existing ?? refuse('account_mismatch')
   if (!isSameMailbox(account, signedIn.client.provider, identity)) refuse('account_mismatch')
   const owner = identity.subject && (await findAccountIdBySubject(unit.sql, unit.tenantId, identity.subject))
   if (owner && owner !== accountId) refuse('account_mismatch')
-  return renew(unit, keys, account, signedIn)
+  return renew(unit, keys, { account, page }, signedIn)
+}
+
+/** Locks an account together with the first shared mailboxes that its grant opens. */
+async function lockWithShared(unit: ChangeUnit, accountId: string) {
+  const page = await lockPage(unit, accountId)
+  return { existing: await findAccountView(unit.sql, unit.tenantId, accountId), page }
 }
 
 /** Finds the account by its subject, or by its address if the subject is unknown. */
@@ -139,7 +149,7 @@ async function insertConnected(
 async function renew(
   unit: ChangeUnit,
   keys: AccountKeys,
-  account: AccountView,
+  { account, page }: { account: AccountView; page: LockedPage },
   { client, grant, asked }: SignedIn,
 ): Promise<AccountView> {
   const { identity, halves } = grant
@@ -164,7 +174,15 @@ async function renew(
   await recordReopened(unit, account.id)
   announceConnected(unit, after, { reauthorized: true })
   unit.wake(account.id)
+  await renewShared(unit, page)
   return after
+}
+
+/** Brings the shared mailboxes back that a renewed grant opens: the first ones now, and the others in a job. */
+async function renewShared(unit: ChangeUnit, { delegateId, sharedIds, nextId }: LockedPage): Promise<void> {
+  await recordFollowing(unit, delegateId, sharedIds)
+  for (const id of sharedIds) unit.wake(id)
+  if (nextId !== null) await enqueueFollowing(unit, delegateId, nextId)
 }
 
 function grantedHalves({ halves }: Grant) {

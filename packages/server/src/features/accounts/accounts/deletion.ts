@@ -1,15 +1,17 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 import { recordAccountDeleted } from '../../../accounts/record-deleted.ts'
+import { hasShared } from '../../../accounts/shared/lock.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
+import { enqueueFollowing } from '../shared-mailboxes/follow-delegate-job.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */
 const RETENTION_DAYS = 30
 
 /**
  * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and its purge is
- * scheduled. Its grant is revoked at the provider if no other account uses it. Deleting again changes nothing, except
- * that `purge` makes the purge due at once. Returns false if there never was such an account.
+ * scheduled. Its grant is revoked at the provider if no other account uses it. Shared mailboxes that it opens stop right
+ * afterwards. Deleting again changes nothing, except that `purge` makes the purge due at once. Returns false if there never was such an account.
  */
 export async function deleteAccount(
   unit: UnitOfWork,
@@ -30,6 +32,7 @@ export async function deleteAccount(
   if (account.deleted_at) return true
   await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
+  if (await hasShared(unit, id)) await enqueueFollowing(unit, id)
   unit.announce({
     type: 'account.deleted',
     accountId: id,

@@ -78,7 +78,13 @@ export async function measureFailingPurges(db: Db): Promise<{ count: number; old
 /** Removes everything about an account except its id, and announces `account.purged` in the last step. */
 async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
   await deleteTokensOf(db, account.id)
-  const tables = ['account_secret', 'gmail_watch', 'oauth_grant', 'connect_session'] as const
+  const tables = [
+    'account_secret',
+    'gmail_watch',
+    'graph_subscription',
+    'oauth_grant',
+    'connect_session',
+  ] as const
   await deleteOfAccount(db, tables, account.id, signal)
   await emptyAccountEvents(db, account, signal)
   if (signal.aborted) return

@@ -8,7 +8,7 @@ import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReachChanged } from '../../../accounts/halves/reach.ts'
 
 /** Accounts that restart in one transaction. */
-const BATCH_ACCOUNTS = 500
+const BATCH_ACCOUNTS = 200
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
 /** The accounts to restart: only accounts that could not be reached because of the app, or all. */
@@ -24,7 +24,10 @@ const restartAccounts: JobKind<{ appId: string; which: Which; afterId: string }>
   },
 }
 
-/** Restarts the accounts of an app: the first ones now, and the others in a job. Returns the ids of the first. */
+/**
+ * Restarts the accounts of an app, with the shared mailboxes that they open: the first ones now, and the others in a job. Returns
+ * the ids of the first.
+ */
 export async function restartAccountsOf(unit: UnitOfWork, appId: string, which: Which): Promise<string[]> {
   const { ids, nextId } = await restartBatch(unit, { appId, which, afterId: BEFORE_ALL_IDS })
   if (nextId !== null) await enqueue(unit, restartAccounts, [{ appId, which, afterId: nextId }])
@@ -62,10 +65,13 @@ async function restartBatch(unit: UnitOfWork, { appId, which, afterId }: Batch):
   const isMisconfigured = sql`
     (exists (select from account_half where account_id = account.id
         and problem in ('provider_not_configured', 'oauth_app_secret_unreadable', 'invalid_client'))
-      or exists (select from oauth_grant where account_id = account.id and retry_at is not null))`
+      or exists (select from oauth_grant
+        where account_id = coalesce(account.delegate_account_id, account.id) and retry_at is not null))`
   const { rows } = await sql<{ id: string }>`
     select id from account
-    where tenant_id = ${unit.tenantId} and oauth_app_id = ${appId} and deleted_at is null and status = 'active'
+    where tenant_id = ${unit.tenantId} and deleted_at is null and status = 'active'
+      and (oauth_app_id = ${appId} or delegate_account_id in (
+        select id from account where tenant_id = ${unit.tenantId} and oauth_app_id = ${appId} and deleted_at is null))
       and id > ${afterId} and ${which === 'all' ? sql`true` : isMisconfigured}
     order by id limit ${BATCH_ACCOUNTS} for no key update
   `.execute(unit.sql)

@@ -1,0 +1,99 @@
+import { sql } from 'kysely'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import { announceConnected } from '../announce-connected.ts'
+import { ALL_KINDS } from '../halves/kind.ts'
+import { recordReachChanged } from '../halves/reach.ts'
+import { recordStatusOfHalves } from '../halves/status.ts'
+import { changedFields, presentAccount } from '../present.ts'
+import { announceReauthRequired } from '../announce-reauth.ts'
+import type { AccountView } from '../row.ts'
+import { findAccountViews } from '../store.ts'
+import { type LockedPage, lockPage } from './lock.ts'
+import { delegateReason, planFollowing, type DelegateReason, type DelegateState } from './rules.ts'
+
+/**
+ * Lets the next page of shared mailboxes follow the state of their delegate, whichever it is now, so that a repetition
+ * changes nothing.
+ * @returns the ids of those that followed, and the last of them if there may be more
+ */
+export async function followPage(
+  unit: UnitOfWork,
+  delegateId: string,
+  afterId?: string,
+): Promise<Pick<LockedPage, 'sharedIds' | 'nextId'>> {
+  const page = await lockPage(unit, delegateId, afterId === undefined ? {} : { afterId })
+  await recordFollowing(unit, delegateId, page.sharedIds)
+  return page
+}
+
+/**
+ * Lets locked shared mailboxes follow their delegate, which is locked as well, and announces each change.
+ * @returns why they cannot be opened; null if they can
+ */
+export async function recordFollowing(
+  unit: UnitOfWork,
+  delegateId: string,
+  sharedIds: readonly string[],
+): Promise<DelegateReason | null> {
+  const reason = delegateReason(await readState(unit, delegateId))
+  if (sharedIds.length === 0) return reason
+  const before = await findViews(unit, sharedIds)
+  const { stopped, renamed, revived } = planFollowing([...before.values()], reason)
+  await storeStatus(unit, [...stopped, ...renamed, ...revived], reason)
+  if (reason === null) await recordReachChanged(unit, sharedIds, ALL_KINDS)
+  for (const id of stopped) announceStopped(unit, before.get(id), reason)
+  const after = await findViews(unit, [...renamed, ...revived])
+  for (const [id, view] of after) {
+    announceUpdated(unit, before.get(id), view)
+    if (reason === null) announceConnected(unit, view, { reauthorized: true })
+  }
+  return reason
+}
+
+async function readState(unit: UnitOfWork, delegateId: string): Promise<DelegateState> {
+  const { rows } = await sql<DelegateState>`
+    select deleted_at is not null as "isDeleted", status = 'reauth_required' as "needsGrant",
+      oauth_grant.account_id is not null and refused_at is null as "isGranted"
+    from account left join oauth_grant on oauth_grant.account_id = account.id
+    where account.id = ${delegateId}
+  `.execute(unit.sql)
+  return rows[0] ?? { isDeleted: true, isGranted: false, needsGrant: true }
+}
+
+function findViews(unit: UnitOfWork, ids: readonly string[]): Promise<Map<string, AccountView>> {
+  return findAccountViews(
+    unit.sql,
+    ids.map(id => ({ tenantId: unit.tenantId, id })),
+  )
+}
+
+async function storeStatus(
+  unit: UnitOfWork,
+  ids: readonly string[],
+  reason: DelegateReason | null,
+): Promise<void> {
+  if (ids.length === 0) return
+  await unit.sql
+    .updateTable('account')
+    .set({
+      status: reason === null ? 'active' : 'reauth_required',
+      status_reason: reason,
+      updated_at: sql`clock_timestamp()`,
+    })
+    .where('tenant_id', '=', unit.tenantId)
+    .where(sql<boolean>`id = any(${[...ids]}::uuid[])`)
+    .execute()
+  await recordStatusOfHalves(unit, ids)
+}
+
+function announceStopped(unit: UnitOfWork, view: AccountView | undefined, reason: string | null): void {
+  if (view && reason !== null) announceReauthRequired(unit, view, reason)
+}
+
+function announceUpdated(unit: UnitOfWork, before: AccountView | undefined, after: AccountView): void {
+  if (!before) return
+  const account = presentAccount(after)
+  const changes = changedFields(presentAccount(before), account)
+  if (changes.length > 0)
+    unit.announce({ type: 'account.updated', accountId: after.id, data: { account, changes } })
+}

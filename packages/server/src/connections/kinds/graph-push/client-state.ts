@@ -1,0 +1,58 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Db } from '../../../database/pool.ts'
+import { requireSealedValue } from '../../../database/sealed-value.ts'
+import type { KeyRing } from '../../../kit/key-ring.ts'
+
+const ACCOUNT_BYTES = 16
+const NONCE_BYTES = 8
+const MAC_BYTES = 32
+const STATE_BYTES = ACCOUNT_BYTES + NONCE_BYTES + MAC_BYTES
+const STATE = new RegExp(`^[\\w-]{${Math.ceil((STATE_BYTES * 4) / 3)}}$`)
+const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`)
+/** Keeps the MAC apart from others under the same key. */
+const PURPOSE = 'graph_subscription'
+
+/** The account that a notification is for, and the subscription of it. */
+export interface Subscribed {
+  accountId: string
+  nonce: string
+}
+
+/**
+ * Makes and checks the `clientState` of subscriptions, at most 128 characters. It names the account and has a MAC of that,
+ * so that a notification proves itself without a look at the database.
+ */
+export interface ClientStates {
+  make(subscribed: Subscribed): string
+  /** Returns null for a text that was not made here. */
+  read(clientState: string): Subscribed | null
+}
+
+export function newNonce(): string {
+  return randomBytes(NONCE_BYTES).toString('hex')
+}
+
+export async function openClientStates(db: Db, keyRing: KeyRing): Promise<ClientStates> {
+  return clientStates(createSecretKey(await requireSealedValue(db, keyRing, 'push_key')))
+}
+
+export function clientStates(key: KeyObject): ClientStates {
+  const macOf = (named: Buffer) => createHmac('sha256', key).update(PURPOSE).update(named).digest()
+  return {
+    make({ accountId, nonce }) {
+      if (!NONCE.test(nonce)) throw new RangeError(`no nonce: ${nonce}`)
+      const named = Buffer.from(accountId.replaceAll('-', '') + nonce, 'hex')
+      if (named.length !== ACCOUNT_BYTES + NONCE_BYTES) throw new RangeError(`no account: ${accountId}`)
+      return Buffer.concat([named, macOf(named)]).toString('base64url')
+    },
+    read(clientState) {
+      if (!STATE.test(clientState)) return null
+      const bytes = Buffer.from(clientState, 'base64url')
+      const named = bytes.subarray(0, ACCOUNT_BYTES + NONCE_BYTES)
+      if (!timingSafeEqual(bytes.subarray(ACCOUNT_BYTES + NONCE_BYTES), macOf(named))) return null
+      const hex = named.toString('hex')
+      const [, a, b, c, d, e] = /^(.{8})(.{4})(.{4})(.{4})(.{12})/.exec(hex) ?? []
+      return { accountId: [a, b, c, d, e].join('-'), nonce: hex.slice(2 * ACCOUNT_BYTES) }
+    },
+  }
+}

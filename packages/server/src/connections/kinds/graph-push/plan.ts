@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { recordPushed } from '../../../accounts/halves/notice.ts'
+import type { AccountView } from '../../../accounts/row.ts'
+import type { Db } from '../../../database/pool.ts'
+import { isPublicBase } from '../../../kit/link-base.ts'
+import type { SubscriptionPlan } from '../../../providers/graph/subscription.ts'
+import type { ClientStates } from './client-state.ts'
+import { LIFECYCLE_PATH, NOTIFICATION_PATH } from './receive.ts'
+import { findSubscription, recordSubscription } from './store.ts'
+
+export interface PushBase {
+  /** The address of the service. Known once the API listens. */
+  url(): string
+  /** Whether a sandbox plays the provider, which reaches any address. */
+  isPlayed: boolean
+}
+
+export interface PlanOptions {
+  db: Db
+  states: ClientStates
+  base: PushBase
+}
+
+/** How an account is subscribed to. Null: it is only polled, as a shared mailbox or without a public address. */
+export function planSubscription(
+  { db, states, base }: PlanOptions,
+  { id, delegate_account_id: delegateId }: Pick<AccountView, 'id' | 'delegate_account_id'>,
+): SubscriptionPlan | null {
+  const url = base.url()
+  if (delegateId !== null || !(base.isPlayed || isPublicBase(url))) return null
+  let knownId: string | null = null
+  return {
+    notificationUrl: addressOf(url, NOTIFICATION_PATH),
+    lifecycleUrl: addressOf(url, LIFECYCLE_PATH),
+    clientState: nonce => states.make({ accountId: id, nonce }),
+    async read() {
+      const stored = await findSubscription(db, id)
+      knownId = stored?.id ?? null
+      return stored
+    },
+    async record(subscription) {
+      await recordSubscription(db, id, subscription)
+      const isNew = subscription !== null && subscription.id !== knownId
+      knownId = subscription?.id ?? null
+      // Changes since the last look came before there was a subscription, or before it was stored.
+      if (isNew) await recordPushed(db, 'mail', sql<boolean>`account.id = ${id}`)
+    },
+  }
+}
+
+/** Below the path of the base, under which a proxy may serve the API. */
+function addressOf(base: string, path: string): string {
+  return base.replace(/\/+$/, '') + path
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import type { Db } from '../../../database/pool.ts'
+import type { Waker } from '../../../database/wake.ts'
+import type { Logger } from '../../../kit/log.ts'
+import type { Push, PushOutcome, PushReceiver } from '../../../kit/push-receiver.ts'
+import type { ClientStates, Subscribed } from './client-state.ts'
+import { Folded } from './folded.ts'
+import { recordEvents, recordNotified, type SubscriptionEvent } from './store.ts'
+
+/** A burst has up to 1,000 notifications, each of some hundred bytes. */
+const BODY_BYTES_MAX = 1024 * 1024
+const ITEMS_MAX = 1000
+
+/** learn.microsoft.com/graph/api/resources/changenotificationcollection */
+const collectionSchema = z.object({ value: z.array(z.unknown()).max(ITEMS_MAX) })
+const itemSchema = z.object({
+  clientState: z.string().max(128),
+  lifecycleEvent: z.string().max(100).nullish(),
+})
+
+/** learn.microsoft.com/graph/change-notifications-lifecycle-events */
+const EVENTS = new Map<string, SubscriptionEvent>([
+  ['reauthorizationRequired', 'reauthorize'],
+  ['subscriptionRemoved', 'removed'],
+  ['missed', 'missed'],
+])
+
+export interface GraphPushOptions {
+  db: Db
+  waker: Pick<Waker, 'wake'>
+  log: Pick<Logger, 'warn'>
+  states: ClientStates
+}
+
+export const NOTIFICATION_PATH = '/push/graph'
+export const LIFECYCLE_PATH = '/push/graph/lifecycle'
+
+/**
+ * Takes notifications of Microsoft Graph, and events in the lives of its subscriptions. They prove themselves by their
+ * `clientState`, so that others cost no statement. Every collection is answered alike, from which strangers learn nothing.
+ */
+export function graphPushReceivers({ db, waker, log, states }: GraphPushOptions): PushReceiver[] {
+  const onError = (error: unknown) => log.warn({ error }, 'Notifications of Microsoft Graph were not stored')
+  const notified = new Folded<Subscribed>({
+    store: async values => {
+      const { ids, heldIds } = await recordNotified(db, [...values.values()])
+      for (const id of ids) waker.wake(id, 'waxwing_notice')
+      const held = new Set(heldIds)
+      for (const [key, subscribed] of values)
+        if (held.has(subscribed.accountId)) notified.add(key, subscribed)
+    },
+    onError,
+  })
+  const events = new Folded<Subscribed & { event: SubscriptionEvent }>({
+    store: async values => {
+      await recordEvents(db, [...values.values()])
+      for (const [key, { accountId, nonce }] of values) notified.add(key, { accountId, nonce })
+    },
+    fold: (before, after) => (before.event === 'removed' ? before : after),
+    onError,
+  })
+  return [
+    receiver(NOTIFICATION_PATH, items => {
+      for (const { key, subscribed } of proven(states, items)) notified.add(key, subscribed)
+    }),
+    receiver(LIFECYCLE_PATH, items => {
+      for (const { key, subscribed, item } of proven(states, items)) {
+        const event = EVENTS.get(item.lifecycleEvent ?? '')
+        if (event) events.add(key, { ...subscribed, event })
+      }
+    }),
+  ]
+}
+
+function receiver(path: string, take: (items: readonly unknown[]) => void): PushReceiver {
+  return {
+    path,
+    bodyBytesMax: BODY_BYTES_MAX,
+    needsAuthorization: false,
+    takenStatus: 202,
+    async receive({ query, body }: Push): Promise<PushOutcome> {
+      // Asked before a subscription is made (learn.microsoft.com/graph/change-notifications-delivery-webhooks).
+      const echo = query.get('validationToken')
+      if (echo !== null) return { echo }
+      const collection = collectionSchema.safeParse(parse(body))
+      if (!collection.success) return 'forged'
+      take(collection.data.value)
+      return 'taken'
+    },
+  }
+}
+
+interface Proven {
+  key: string
+  subscribed: Subscribed
+  item: z.output<typeof itemSchema>
+}
+
+/** The items whose `clientState` was made here. Each text is checked once, as most items of a push have the same. */
+function* proven(states: ClientStates, items: readonly unknown[]): Generator<Proven> {
+  const checked = new Map<string, Subscribed | null>()
+  for (const each of items) {
+    const parsed = itemSchema.safeParse(each)
+    if (!parsed.success) continue
+    const { clientState } = parsed.data
+    let subscribed = checked.get(clientState)
+    if (subscribed === undefined) checked.set(clientState, (subscribed = states.read(clientState)))
+    if (subscribed) yield { key: clientState, subscribed, item: parsed.data }
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

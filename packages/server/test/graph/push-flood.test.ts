@@ -1,0 +1,87 @@
+import { Agent, request } from 'node:http'
+import { beforeAll, afterAll, expect, test } from 'vitest'
+import { newNonce } from '../../src/connections/kinds/graph-push/client-state.ts'
+import { NOTIFICATION_PATH } from '../../src/connections/kinds/graph-push/receive.ts'
+import { newId } from '../../src/kit/ids.ts'
+import { useTestDoors } from '../use-doors.ts'
+import { waitUntil } from '../wait-until.ts'
+import { collectionOf, openReceivers } from './open-receivers.ts'
+
+const { openDoor } = useTestDoors()
+const PUSHES = 1000
+/** Notifications of one push. */
+const ITEMS = 10
+const CLIENTS = 100
+const CALLS = 10
+/** With the clients, and with garbage. */
+const GROWN_BYTES_MAX = 128 * 1024 * 1024
+
+let agent: Agent
+beforeAll(() => void (agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })))
+afterAll(() => agent.destroy())
+
+async function open() {
+  const pushes: ReturnType<typeof openReceivers>['receivers'] = []
+  const door = await openDoor({ pushes })
+  await door.close({ deadlineMilliseconds: 0 })
+  const opened = openReceivers(door.db, door.tenantId)
+  const flooded = await openDoor({ pushes: opened.receivers })
+  return { ...opened, door: flooded, [Symbol.asyncDispose]: () => flooded.close({ deadlineMilliseconds: 0 }) }
+}
+
+function push(address: string, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(address + NOTIFICATION_PATH, { method: 'POST', agent }, answer => {
+      answer.resume()
+      answer.on('end', () => resolve(answer.statusCode ?? 0))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** Sends every body, and calls of the API among them. Returns the statuses and how often each came. */
+async function flood(opened: Awaited<ReturnType<typeof open>>, bodyOf: (nth: number) => string) {
+  const { door } = opened
+  const key = await door.createKey()
+  const statuses = new Map<string, number>()
+  const count = (name: string) => statuses.set(name, (statuses.get(name) ?? 0) + 1)
+  const sent: Array<Promise<unknown>> = []
+  for (let nth = 0; nth < PUSHES; nth++) {
+    sent.push(push(door.address, bodyOf(nth)).then(status => count(`push ${status}`)))
+    if (nth % (PUSHES / CALLS) === 0) {
+      const call = fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${key}` } })
+      sent.push(call.then(async answer => (await answer.arrayBuffer(), count(`call ${answer.status}`))))
+    }
+  }
+  await Promise.all(sent)
+  return Object.fromEntries(statuses)
+}
+
+const ALL_ANSWERED = { 'push 202': PUSHES, 'call 200': CALLS }
+
+test('10,000 forged notifications in a burst cost no statement and little memory, and calls are answered', async () => {
+  await using opened = await open()
+  const { states, statements } = opened
+  const genuine = states.make({ accountId: newId(), nonce: newNonce() })
+  const forged = (nth: number) => genuine.slice(0, -8) + String(nth).padStart(8, '0')
+  const bodyOf = (nth: number) =>
+    collectionOf(Array.from({ length: ITEMS }, (_, item) => forged(nth * ITEMS + item)))
+  const before = process.memoryUsage().heapUsed
+  expect(await flood(opened, bodyOf)).toEqual(ALL_ANSWERED)
+  expect(statements.count).toBe(0)
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(GROWN_BYTES_MAX)
+})
+
+test('10,000 genuine notifications of two accounts cost a statement each 20 ms at most', async () => {
+  await using opened = await open()
+  const both = [await opened.subscribe(), await opened.subscribe()]
+  const bodies = both.map(({ clientState }) => collectionOf(Array.from({ length: ITEMS }, () => clientState)))
+  const begun = performance.now()
+  const statuses = await flood(opened, nth => bodies[nth % 2]!)
+  expect(statuses).toEqual(ALL_ANSWERED)
+  await waitUntil('both wakes', async () => opened.woken.length >= 2)
+  expect(opened.woken.toSorted()).toEqual(both.map(({ accountId }) => accountId).toSorted())
+  expect(opened.statements.count).toBeLessThanOrEqual((performance.now() - begun) / 20 + 1)
+  expect(opened.warnings).toEqual([])
+})
