@@ -4,7 +4,7 @@ import { NO_STORE, signInError, type SignInError } from './errors.ts'
 import { ACCESS_TOKEN_SECONDS } from './grants.ts'
 import { issueAccessToken } from './access-token.ts'
 import { cloudProblem, readAsked } from './permissions.ts'
-import type { TokenRequest } from './token.ts'
+import type { TokenRequest } from './token-request.ts'
 
 /** Gives an app a token for itself (RFC 6749 section 4.4), with what an administrator of the tenant allowed it. */
 export async function clientCredentials(

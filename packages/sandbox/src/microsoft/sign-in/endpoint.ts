@@ -1,7 +1,6 @@
 import type { User } from '../../world/users.ts'
 import { type Cloud, cloudsAtLogin } from '../clouds.ts'
-import type { MicrosoftGround } from '../ground.ts'
-import { PERSONAL_TENANT, type Tenant } from '../tenants.ts'
+import { PERSONAL_TENANT, type Tenant, type Tenants } from '../tenants.ts'
 import { type Client, servesPersons } from './clients.ts'
 import { signInError, type SignInError } from './errors.ts'
 
@@ -20,7 +19,7 @@ const ANY: ReadonlySet<string> = new Set(['common', 'organizations', 'consumers'
 
 /** The endpoint of a path, or the error of a name that is wrong. */
 export function readEndpoint(
-  { tenants }: Pick<MicrosoftGround, 'tenants'>,
+  { tenants }: { tenants: Pick<Tenants, 'find' | 'of'> },
   loginHost: string,
   name: string,
 ): Endpoint | SignInError {
@@ -81,7 +80,7 @@ export const notInDirectory = (clientId: string, directory: string): SignInError
 
 /** Finds the reason why a user cannot sign in to a client at an endpoint; null if there is none. */
 export function userProblem(
-  { tenants }: Pick<MicrosoftGround, 'tenants'>,
+  { tenants }: { tenants: Pick<Tenants, 'find' | 'of'> },
   user: User,
   client: Client,
   endpoint: Endpoint,

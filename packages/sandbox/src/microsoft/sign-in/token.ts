@@ -13,14 +13,7 @@ import { clientInfo, signIdToken } from './id-token.ts'
 import { issueAccessToken } from './access-token.ts'
 import { cloudProblem, grantedPermissions, permissionsFor, readAsked, resourceCloud } from './permissions.ts'
 import { type AskedScopes, presentScopes } from './scopes.ts'
-
-/** A request to the token endpoint, whose client has proved itself. */
-export interface TokenRequest {
-  readonly client: Client
-  readonly endpoint: Endpoint
-  readonly form: URLSearchParams
-  readonly call: Call
-}
+import type { TokenRequest } from './token-request.ts'
 
 /** Answers the token endpoint of a sign-in, or says why it is refused. */
 export async function serveToken(
