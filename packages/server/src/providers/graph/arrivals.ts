@@ -52,8 +52,11 @@ export async function* bringMessages(
     yield* listOlder(connection, source, { cursor, options, listedMax: NEWEST })
     return
   }
-  if (cursor.stage === 'walk' && cursor.listing?.until === null)
+  if (cursor.stage === 'walk' && cursor.listing?.until === null) {
     cursor = await takeLink(connection, source, cursor, options)
+    // There is nothing to list, and so no step to come.
+    if (cursor.listing === null) yield arrived(connection, 'missing', [], cursor)
+  }
   if (cursor.stage === 'walk') {
     for await (const step of walkFolder(connection, source, cursor, options)) {
       yield step
@@ -131,7 +134,8 @@ async function* listOlder(
     const messages = await toMessages(connection, wanted, options)
     const listed = listing.listed + page.items.length
     const total = listing.total ?? page.total
-    const isEnough = listedMax !== null && listed >= listedMax
+    // The messages of the last second are read once more with the next page.
+    const isEnough = listedMax !== null && listed + (page.next?.at.length ?? 0) >= listedMax
     const next = page.next && { ...listing, ...page.next, listed, total }
     cursor = {
       ...cursor,

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { arrangeGraph } from '../../../test/graph/arrange-graph.ts'
 import { type GraphServer, startGraph } from '../../../test/graph/graph-server.ts'
+import { letter } from '../conformance/arrangement.ts'
 import { describeContent } from '../conformance/content.ts'
 import { describeMail } from '../conformance/mail.ts'
+import { openIndex } from '../conformance/memory-index.ts'
 import { describeSearch } from '../conformance/search.ts'
 
 let server: GraphServer
@@ -15,3 +17,94 @@ afterAll(() => server[Symbol.asyncDispose]())
 describeMail('Graph', () => arrangeGraph(server))
 describeContent('Graph', () => arrangeGraph(server))
 describeSearch('Graph', () => arrangeGraph(server))
+
+const DAY_MS = 86_400_000
+
+/** Delivers messages that arrived a second apart, the newest a day ago. */
+async function fill(arranged: Awaited<ReturnType<typeof arrangeGraph>>, count: number) {
+  const newest = Date.now() - DAY_MS
+  return arranged.world.deliver(
+    Array.from({ length: count }, (_, number) => ({
+      raw: letter(number),
+      internalDate: new Date(newest - (count - number) * 1_000),
+    })),
+  )
+}
+
+test('reads a large folder newest first, in few calls, and misses nothing that happens meanwhile', async () => {
+  await using arranged = await arrangeGraph(server)
+  const keys = await fill(arranged, 6_000)
+  await using account = await arranged.connect()
+  const { mail } = account
+  const index = openIndex(arranged.inbox)
+  server.calls.length = 0
+
+  await index.follow(mail)
+  const newest = [...index.messages.keys()]
+  expect(newest.length).toBeGreaterThan(490)
+  expect(newest.length).toBeLessThan(510)
+  expect(newest).toEqual(keys.slice(-newest.length).toReversed())
+  await arranged.world.expunge('INBOX', [keys[5_999]!, keys[10]!])
+  const [late] = await arranged.world.deliver([{ raw: letter(9_000) }])
+  for (let rounds = 0; !mail.isComplete(index.cursor, null) && rounds < 5; rounds += 1) {
+    // The engine keeps the messages of a source whose keys are kept; this index begins again.
+    await index.follow(mail)
+  }
+  await index.follow(mail)
+
+  const there = new Set([...keys.slice(0, 10), ...keys.slice(11, 5_999), late!])
+  expect(new Set(index.messages.keys())).toEqual(there)
+  // Messages that the reset made this index forget are fetched one by one.
+  expect(server.calls.length).toBeLessThan(6_000 * 0.02 + 520)
+})
+
+test('restarts a folder whose link has expired, at any page, and keeps the keys', async () => {
+  await using arranged = await arrangeGraph(server)
+  await using account = await arranged.connect()
+  const { mail } = account
+  const keys = await fill(arranged, 30)
+  const index = openIndex(arranged.inbox)
+  await index.follow(mail)
+  index.takeSteps()
+  const more = await fill(arranged, 5)
+  server.mail.expire({ user: null, at: null })
+  await index.compare(mail)
+  expect(index.takeSteps()).toMatchObject([{ type: 'reset', keys: 'kept' }])
+  await index.bring(mail)
+  expect(mail.isComplete(index.cursor, null)).toBe(true)
+  expect(new Set(index.messages.keys())).toEqual(new Set([...keys, ...more]))
+})
+
+test('sends every call with the preference for lasting ids, and no token in an address', async () => {
+  await using arranged = await arrangeGraph(server)
+  server.calls.length = 0
+  await fill(arranged, 60)
+  await using account = await arranged.connect()
+  await account.mail.listMailboxes()
+  const index = openIndex(arranged.inbox)
+  await index.follow(account.mail)
+  await account.mail.locate(null, [...index.messages.keys()].slice(0, 3))
+  expect(server.calls.length).toBeGreaterThan(10)
+  for (const { path, headers } of server.calls) {
+    expect(headers.get('prefer')).toContain('IdType="ImmutableId"')
+    expect(headers.get('client-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(path).not.toContain('Bearer')
+  }
+})
+
+test('follows no link to another host, and sends it no token', async () => {
+  await using arranged = await arrangeGraph(server)
+  await fill(arranged, 3)
+  await using account = await arranged.connect()
+  const index = openIndex(arranged.inbox)
+  await index.follow(account.mail)
+  server.intercept = ({ path }) =>
+    path.includes('delta')
+      ? Response.json({ value: [], '@odata.nextLink': 'https://graph.evil.test/v1.0/users/x/messages' })
+      : null
+  const before = index.cursor
+  await expect(index.compare(account.mail).then(() => index.compare(account.mail))).rejects.toMatchObject({
+    kind: 'rejected',
+  })
+  expect(before).not.toBeNull()
+})

@@ -76,14 +76,17 @@ export async function takeLink(
   begun: FolderCursor,
   options: FollowOptions,
 ): Promise<FolderCursor> {
+  const walkedAt = connection.api.now()
+  if (!connection.api.cloud.has.messageDelta) return { ...begun, stage: 'follow', sweep: null, walkedAt }
   let cursor = begun
+  let isEmpty = true
   while (cursor.stage === 'walk') {
-    cursor = connection.api.cloud.has.messageDelta
-      ? (await readWalk(connection, source, cursor, options)).next
-      : { ...cursor, stage: 'follow', sweep: null, walkedAt: connection.api.now() }
+    const { items, next } = await readWalk(connection, source, cursor, options)
+    isEmpty &&= items.length === 0
+    cursor = next
     options.signal.throwIfAborted()
   }
-  return cursor
+  return isEmpty ? { ...cursor, listing: null } : cursor
 }
 
 /** A walk where there is no delta: by lists of ids. */
