@@ -17,21 +17,87 @@ test('refuses web pages and names that are not local', async () => {
   expect(fromPage.status).toBe(403)
 })
 
-test('begins with three users and forgets others at a reset', async () => {
+test('begins with users of each provider and cloud, and forgets others at a reset', async () => {
   await ask('POST', '/users', { email: 'dora@gmail.test' })
-  expect((await ask('GET', '/users')).body.items).toHaveLength(4)
+  expect((await ask('GET', '/users')).body.items).toHaveLength(11)
   expect((await ask('POST', '/reset')).status).toBe(204)
   const { items } = (await ask('GET', '/users')).body
-  expect(items.map((user: { email: string }) => user.email)).toEqual([
-    'ada@gmail.test',
-    'ben@gmail.test',
-    'cleo@corp.test',
+  expect(items.map(({ email, provider, cloud }: Record<string, string>) => [email, provider, cloud])).toEqual(
+    [
+      ['ada@gmail.test', 'google', null],
+      ['ben@gmail.test', 'google', null],
+      ['cleo@corp.test', 'google', null],
+      ['eva@office.test', 'microsoft', 'global'],
+      ['finn@office.test', 'microsoft', 'global'],
+      ['greta@outlook.test', 'microsoft', 'global'],
+      ['hugo@agency.test', 'microsoft', 'gcc-high'],
+      ['ivy@base.test', 'microsoft', 'dod'],
+      ['jun@shanghai.test', 'microsoft', 'china'],
+      ['desk@office.test', 'microsoft', 'global'],
+    ],
+  )
+})
+
+test('lists the clients of each provider and cloud, of which two share their registrations', async () => {
+  const { items } = (await ask('GET', '/clients')).body
+  expect(
+    items.map(({ provider, cloud, clientId }: Record<string, string>) => [provider, cloud, clientId]),
+  ).toEqual([
+    ['google', undefined, 'sandbox'],
+    ...['global', 'gcc-high', 'china'].map(cloud => ['microsoft', cloud, 'sandbox']),
   ])
+})
+
+test.each([
+  [
+    'POST',
+    '/users',
+    { provider: 'microsoft', cloud: 'mars', email: 'a@b.test' },
+    /^cloud: microsoft has no cloud/,
+  ],
+  [
+    'POST',
+    '/users',
+    { provider: 'microsoft', cloud: 'china', email: 'a@outlook.test' },
+    /^cloud: china has no/,
+  ],
+  ['PATCH', '/users/greta@outlook.test', { delegates: ['eva@office.test'] }, /^delegates: /],
+  ['POST', '/clients', { provider: 'microsoft', clientId: 'a', audience: 'AzureADMyOrg' }, /^tenant: /],
+  ['POST', '/clients', { provider: 'microsoft', clientId: 'a', certificates: ['x'] }, /^certificates\.0: /],
+  [
+    'POST',
+    '/grants',
+    { user: 'eva@office.test', clientId: 'none', scopes: ['User.Read'] },
+    /no client none in global/,
+  ],
+  ['POST', '/grants', { user: 'eva@office.test', clientId: 'sandbox', scopes: ['Mail.Fly'] }, /AADSTS650053/],
+  [
+    'POST',
+    '/grants',
+    { user: 'eva@office.test', clientId: 'sandbox', scopes: ['User.Read'], cloud: 'china' },
+    /^cloud: eva@office\.test is a user of global/,
+  ],
+  [
+    'POST',
+    '/authorizations',
+    { user: 'eva@office.test', url: 'https://graph.microsoft.com/common/oauth2/v2.0/authorize' },
+    /^url: /,
+  ],
+  ['POST', '/token-refusals', { code: 1 }, /^code: must be one of 50076/],
+  ['PATCH', '/tenants', { domain: 'office.test', cloud: 'mars' }, /^cloud: /],
+  ['POST', '/consents/withdraw', { user: 'eva@office.test', clientId: 'none' }, /There is no client none/],
+])('refuses %s %s with %j', async (method, path, body, error) => {
+  const refused = await ask(method, path, body)
+  expect(refused).toMatchObject({ status: 422, body: { error: expect.stringMatching(error) } })
 })
 
 test.each([
   ['gmail.test', ['aspmx.l.google.com']],
   ['Corp.TEST', ['aspmx.l.google.com']],
+  ['office.test', ['office-test.mail.protection.outlook.com']],
+  ['outlook.test', ['outlook-com.olc.protection.outlook.com']],
+  ['agency.test', ['agency-test.mail.protection.office365.us']],
+  ['shanghai.test', ['shanghai-test.mail.protection.partner.outlook.cn']],
   ['test', []],
   ['elsewhere.test', []],
 ])('names the hosts that take the mail of %s', async (domain, items) => {

@@ -31,6 +31,7 @@ export function userRoutes(world: World, newUser: z.ZodType<SeedUser>): ControlA
     const { suspended, passwordChanged, delegates } = parseInput(Changes, await readJson(context))
     if (delegates !== undefined) world.changeDelegates(user, delegates)
     if (suspended !== undefined) user.suspended = suspended
+    if (suspended) world.providers.get(user.provider)?.suspend?.(user)
     if (passwordChanged) world.providers.get(user.provider)?.changePassword(user)
     return context.json(user)
   })

@@ -9,6 +9,7 @@ import { microsoftControls } from './controls.ts'
 import { microsoftFault } from './faults.ts'
 import { graphHost } from './graph/graph-host.ts'
 import { type GraphMail, openGraphMail } from './graph/mail.ts'
+import { openWatching, type Watching } from './graph/watching.ts'
 import type { MicrosoftGround } from './ground.ts'
 import { newObjectId } from './ids.ts'
 import {
@@ -87,29 +88,39 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: CloudKeys): 
   }
   for (const tenant of microsoftSeedOf(seed).tenants ?? []) ground.tenants.configure(tenant)
   const mail = openGraphMail(ground)
+  const watching = openWatching(ground, mail)
   return {
-    apps: appsOf(ground, mail),
-    controls: microsoftControls(ground, mail),
+    apps: appsOf(ground, mail, watching),
+    controls: microsoftControls(ground, mail).route('/', watching.controls),
     // Parsed by the schema and the clouds that the provider names.
     addClient: ({ cloud, fields }) => ground.clients.add(CLOUDS[cloud as CloudName], fields as SeedClient),
     clients: () => ground.clients.list(),
     grant: input => grantByHand(ground, input),
     authorize: input => authorizeByHand(ground, input),
     expire: mail.expire,
-    configurePushes: mail.configure,
-    addUser: mail.addUser,
+    configurePushes: watching.configure,
+    addUser(user, messages) {
+      mail.addUser(user, messages)
+      watching.watch(user)
+    },
     findByAlias: () => null,
     receive: mail.receive,
-    changePassword: user => ground.grants.changePassword(user),
-    close: () => mail.close(),
+    changePassword(user) {
+      ground.grants.changePassword(user)
+      watching.changePassword(user)
+    },
+    close() {
+      watching.close()
+      mail.close()
+    },
   }
 }
 
-function appsOf(ground: MicrosoftGround, mail: GraphMail): Record<string, HostApp> {
+function appsOf(ground: MicrosoftGround, mail: GraphMail, watching: Watching): Record<string, HostApp> {
   const clouds = Object.values(CLOUDS)
   return Object.fromEntries([
     ...clouds.map((cloud): [string, HostApp] => [cloud.loginHost, loginHost(ground, cloud.loginHost)]),
-    ...clouds.map((cloud): [string, HostApp] => [cloud.graphHost, graphHost(ground, mail, cloud)]),
+    ...clouds.map((cloud): [string, HostApp] => [cloud.graphHost, graphHost(ground, mail, watching, cloud)]),
     ...clouds.flatMap((cloud): [string, HostApp][] =>
       cloud.uploadHost === null ? [] : [[cloud.uploadHost, mail.uploadHost(cloud)]],
     ),

@@ -74,7 +74,8 @@ export const MICROSOFT_EXAMPLE: WorldSeed = {
     { email: 'jun@shanghai.test', name: 'Jun Li', cloud: 'china', messages: FEW_MESSAGES },
     { email: 'desk@office.test', name: 'Front Desk', messages: FEW_MESSAGES, delegates: ['eva@office.test'] },
   ].map(user => ({ ...user, provider: 'microsoft' })),
-  clients: CLOUD_NAMES.map(cloud => ({
+  // The two government clouds share their registrations.
+  clients: (['global', 'gcc-high', 'china'] as const).map(cloud => ({
     provider: 'microsoft',
     cloud,
     clientId: 'sandbox',

@@ -37,7 +37,7 @@ export interface UserRules {
   readonly personalDomains: ReadonlySet<string>
   /** Hosts that the MX records of the user's domain name. */
   mailHosts(user: User): readonly string[]
-  /** Says why the provider has no such user, before it is added or changed; null if it may have one. */
+  /** The reason why the provider can have no such user, asked for before it is added or changed; null if it can. */
   problemOf(user: Pick<User, 'email' | 'cloud' | 'organization' | 'delegates'>): string | null
 }
 
@@ -62,6 +62,8 @@ export interface PlayedProvider extends Mailboxes {
   addUser(user: User, messages: number): void
   /** Ends the grants that a new password ends. */
   changePassword(user: User): void
+  /** Ends the work for a user who is suspended from now on; tokens are refused by themselves. */
+  suspend?(user: User): void
   /** Ends the work that goes on by itself, such as pushes. */
   close(): void
 }
@@ -94,7 +96,7 @@ export interface AuthorizeInput {
   readonly user: string
   /** The boxes of consent that stay ticked; null for all. */
   readonly scopes: readonly string[] | null
-  /** What the person does instead of allowing: refuses, or meets a page that only an administrator can pass. */
+  /** The person's way out instead of allowing: refusing, or a page that only an administrator can pass. */
   readonly denies: 'refused' | 'admin_required' | null
 }
 

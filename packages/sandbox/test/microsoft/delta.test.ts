@@ -182,6 +182,13 @@ test('refuses links of another folder, selection or preference, and what delta d
   expect((await refused('messages/delta'))[0]).not.toBe(200)
 })
 
+test('refuses a link that is of the mailbox before a reset', async () => {
+  const { eva } = arrange(30)
+  const { link } = await graph.deltaFrom(eva, INBOX)
+  arrange(1)
+  expect((await graph.ask(eva, 'GET', link)).status).toBe(410)
+})
+
 test('keeps only the newest links of a query on demand', async () => {
   const { eva } = arrange(3)
   graph.mail.configure({ generationsKept: 2 })
@@ -199,7 +206,7 @@ test('reports items twice and sparsely on demand', async () => {
   const first = await graph.deltaFrom(eva, INBOX, IMMUTABLE)
   graph.mail.configure({ repeats: 1, sparse: 1 })
   const [one, two] = messages as [Message, Message]
-  changeMessage(graph.mailbox(eva), one, { isRead: true })
+  await graph.ask(eva, 'PATCH', `messages/${one.id}`, { isRead: true })
   changeMessage(graph.mailbox(eva), two, { isRead: true, categories: ['x'] })
   const { items } = await graph.deltaFrom(eva, first.link, IMMUTABLE)
   expect(ids(items)).toEqual([one, two, one, two].map(({ immutableId }) => immutableId))

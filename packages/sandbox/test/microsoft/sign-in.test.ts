@@ -107,7 +107,7 @@ describe('the pages', () => {
     const { back } = await chooser.post({ user: 'finn@office.test', answer: 'accept' })
     expect(back?.get('state')).toBe('st')
     expect((await redeem(back ?? new URLSearchParams())).status).toBe(200)
-    // What was allowed once is not asked for again.
+    // A permission that was allowed once is not asked for again.
     const again = await chooser.post({ user: 'finn@office.test' })
     expect(again.back?.get('code')).toBeTruthy()
   })

@@ -96,7 +96,9 @@ export function stateOf(
     throw badRequest('The sync state is invalid: it is not one of this request.', 'ErrorInvalidSyncStateData')
   const kept = graph.settings.generationsKept
   const isOld = kept !== null && state.generation <= highestOf(mailbox, state) - kept
-  if (isOld || state.made <= mailbox.expiredLinks[kind]) throw gone(mailbox, state)
+  // A link of a mailbox before a reset is of changes that this one has never had.
+  const isForeign = state.since > mailbox.lastChange
+  if (isOld || isForeign || state.made <= mailbox.expiredLinks[kind]) throw gone(mailbox, state)
   return state
 }
 

@@ -1,4 +1,5 @@
-import { type Folder, foldersBelow, type SearchFolder } from '../mailbox/folder.ts'
+import type { Folder, SearchFolder } from '../mailbox/message.ts'
+import { foldersBelow } from '../mailbox/folder.ts'
 import { addFolder, changeFolder, findChild, removeFolder } from '../mailbox/folders.ts'
 import { findFolder, wellKnownFolder } from '../mailbox/mailbox.ts'
 import { copyMessage } from '../mailbox/messages.ts'

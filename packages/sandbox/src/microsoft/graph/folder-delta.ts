@@ -1,4 +1,5 @@
-import { type Folder, foldersBelow } from '../mailbox/folder.ts'
+import type { Folder } from '../mailbox/message.ts'
+import { foldersBelow } from '../mailbox/folder.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import { deltaLink, type DeltaState, stateOf } from './delta-tokens.ts'
 import { folderViewOf, type FolderView, presentFolder, rootOf } from './folder-shape.ts'

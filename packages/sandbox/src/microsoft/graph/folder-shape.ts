@@ -1,4 +1,4 @@
-import type { Folder } from '../mailbox/folder.ts'
+import type { Folder } from '../mailbox/message.ts'
 import { folderId } from '../mailbox/ids.ts'
 import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
 import { messagesIn } from './message-list.ts'

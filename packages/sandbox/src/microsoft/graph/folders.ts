@@ -1,4 +1,4 @@
-import type { Folder } from '../mailbox/folder.ts'
+import type { Folder } from '../mailbox/message.ts'
 import { childrenOf, folderFilter, folderViewOf, presentFolder, rootOf } from './folder-shape.ts'
 import { type GraphAnswer, type GraphMethod, type MethodCall, ok, READ } from './method.ts'
 import { requireFolder } from './messages.ts'

@@ -10,11 +10,17 @@ import { serveBatch } from './batch.ts'
 import { errorResponse, GraphRefusal, unknownSegment } from './errors.ts'
 import type { GraphMail } from './mail.ts'
 import { readProfile, userInfo } from './me.ts'
+import type { Watching } from './watching.ts'
 
 type HostContext = Context<HostEnv>
 
 /** Plays Graph of a cloud: checks tokens, finds the mailbox of a path, and hands it the call. */
-export function graphHost(ground: MicrosoftGround, mail: GraphMail, cloud: Cloud): HostApp {
+export function graphHost(
+  ground: MicrosoftGround,
+  mail: GraphMail,
+  watching: Pick<Watching, 'serve'>,
+  cloud: Cloud,
+): HostApp {
   const app: HostApp = new Hono<HostEnv>()
   const { clock } = ground
   const random = ground.random.stream(`batches of ${cloud.name}`)
@@ -53,6 +59,13 @@ export function graphHost(ground: MicrosoftGround, mail: GraphMail, cloud: Cloud
       serveBatch(req.raw, part => answerPart(ground, app, part, env.call, microsoftFault), random),
     ),
   )
+  for (const path of ['/v1.0/subscriptions', '/v1.0/subscriptions/*'])
+    app.all(
+      path,
+      answer(({ req }, caller) =>
+        watching.serve(caller, req.path.slice('/v1.0/subscriptions/'.length), req.raw),
+      ),
+    )
   app.all(
     '/v1.0/*',
     answer(({ req }, caller) => {

@@ -1,12 +1,13 @@
 import type { HostApp } from '../../hosting/host-app.ts'
 import type { Ground } from '../../world/ground.ts'
-import { InvalidInput, parseInput } from '../../world/invalid-input.ts'
+import { parseInput } from '../../world/invalid-input.ts'
 import type { Mail } from '../../world/post-office.ts'
 import type { ExpireInput } from '../../world/provider.ts'
 import type { User } from '../../world/users.ts'
 import type { Cloud } from '../clouds.ts'
 import { fillMailbox } from '../mailbox/fill.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
+import { openMailboxes } from '../mailbox/mailboxes.ts'
 import { newMailbox } from '../mailbox/new-mailbox.ts'
 import { receive } from '../sending/receive.ts'
 import type { GraphCaller } from './authenticate.ts'
@@ -15,7 +16,7 @@ import type { GraphParts } from './parts.ts'
 import { serveMail } from './serve.ts'
 import { DEFAULT_GRAPH_SETTINGS, type GraphSettings, GraphSettingsSchema } from './settings.ts'
 import { uploadHost } from './upload-sessions.ts'
-import { openWriting, type WritingSettings, WritingSettingsSchema } from './writing.ts'
+import { openWriting, type Writing, type WritingSettings, WritingSettingsSchema } from './writing.ts'
 
 /** The mail of all users of Microsoft as Exchange keeps it and Graph serves it. */
 export interface GraphMail {
@@ -30,29 +31,34 @@ export interface GraphMail {
   expire(input: Pick<ExpireInput, 'user' | 'at'>): void
   /** Changes how the API behaves; returns the settings. Throws `InvalidInput` for settings that are wrong. */
   configure(settings: unknown): GraphSettings & WritingSettings
+  readonly writing: Writing
   /** Answers the host of the upload sessions of a cloud. */
   uploadHost(cloud: Cloud): HostApp
   close(): void
 }
 
+/** Messages of a mailbox that is filled when somebody asks for it; a larger one is filled at once. */
+const FILLED_LATE_MAX = 500
+
 export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>): GraphMail {
   const { clock, post } = ground
   const random = ground.random.stream('graph')
   const settings = { ...DEFAULT_GRAPH_SETTINGS }
-  const mailboxes = new Map<string, Mailbox>()
-  const mailboxOf = (user: User): Mailbox => {
-    const mailbox = mailboxes.get(user.email)
-    if (!mailbox) throw new InvalidInput(`${user.email} has no mailbox.`)
-    return mailbox
-  }
+  const mailboxes = openMailboxes()
+  const mailboxOf = (user: User): Mailbox => mailboxes.of(user)
   const writing = openWriting(ground)
   const parts: GraphParts = { settings, writing, clock, random, post, mailboxOf }
   return {
     mailboxOf,
+    writing,
     addUser(user, messages) {
       const mailbox = newMailbox(user.email, user.name, clock.now)
-      mailboxes.set(user.email, mailbox)
-      fillMailbox(mailbox, messages, ground.random.stream(`mail of ${user.email}`))
+      const at = clock.now()
+      mailboxes.add(user, mailbox, () =>
+        fillMailbox(mailbox, messages, ground.random.stream(`mail of ${user.email}`), at),
+      )
+      // The first call to a large mailbox would take seconds.
+      if (messages > FILLED_LATE_MAX) mailboxOf(user)
       mailbox.logsArrival = () =>
         settings.arrivals === 'told' || (settings.arrivals === 'random' && random.integer(2) === 0)
     },
@@ -71,7 +77,7 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
       })
     },
     expire({ user, at }) {
-      for (const mailbox of user ? [mailboxOf(user)] : mailboxes.values()) expireLinks(mailbox, at)
+      for (const mailbox of user ? [mailboxOf(user)] : mailboxes.list()) expireLinks(mailbox, at)
     },
     configure(given) {
       const own = Object.keys(WritingSettingsSchema.shape)

@@ -1,6 +1,5 @@
 import { findFolder, wellKnownFolder } from '../mailbox/mailbox.ts'
-import type { Folder } from '../mailbox/folder.ts'
-import type { Message, MessageFields } from '../mailbox/message.ts'
+import type { Folder, Message, MessageFields } from '../mailbox/message.ts'
 import { changeMessage, copyMessage, moveMessage, removeMessage } from '../mailbox/messages.ts'
 import { changeDraft } from '../mailbox/draft-content.ts'
 import { createdAnswer } from './drafts.ts'

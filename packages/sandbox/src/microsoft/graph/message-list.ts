@@ -1,6 +1,6 @@
-import { type Folder, foldersBelow } from '../mailbox/folder.ts'
+import { foldersBelow } from '../mailbox/folder.ts'
 import { findFolder, type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
-import type { Message } from '../mailbox/message.ts'
+import type { Folder, Message } from '../mailbox/message.ts'
 import { badRequest } from './errors.ts'
 import { isSortable, messageFilter, readerOf } from './message-filter.ts'
 import { inOrder, type Ordering, parseOrder, requireEfficient } from './odata/order.ts'
@@ -19,7 +19,7 @@ export function messagesOf(mailbox: Mailbox, folder: Folder | null, query: Query
           other === 'filter' ? 'SearchWithFilter' : 'SearchWithOrderBy',
         )
     if (options.has('skip')) throw badRequest("The query parameter '$skip' is not supported with '$search'.")
-    return found(mailbox, folder, search)
+    return findHits(mailbox, folder, search)
   }
   const filterText = options.get('filter')
   const filter = filterText === undefined ? null : messageFilter(filterText)
@@ -33,7 +33,7 @@ export function messagesOf(mailbox: Mailbox, folder: Folder | null, query: Query
 const SEARCHES_KEPT = 10
 
 /** The messages that a search finds. Its later pages find the same as long as nothing changes. */
-function found(mailbox: Mailbox, folder: Folder | null, search: string): readonly Message[] {
+function findHits(mailbox: Mailbox, folder: Folder | null, search: string): readonly Message[] {
   const { searches, lastChange } = mailbox
   const key = `${folder?.id ?? ''} ${search}`
   const known = searches.get(key)

@@ -1,13 +1,11 @@
 import { findFolder, findMessage } from '../mailbox/mailbox.ts'
-import type { Folder } from '../mailbox/folder.ts'
-import type { Message } from '../mailbox/message.ts'
-import { itemNotFound, malformedId } from './errors.ts'
+import type { Folder, Message } from '../mailbox/message.ts'
+import { badRequest, itemNotFound, malformedId } from './errors.ts'
 import { messagesOf } from './message-list.ts'
 import { presentMessage, viewOf } from './message-shape.ts'
 import { type GraphAnswer, type GraphMethod, type MethodCall, ok, READ } from './method.ts'
 import { contextOf, linkWith, pageOf } from './odata/paging.ts'
 import type { Option } from './odata/query.ts'
-import { badRequest } from './errors.ts'
 
 const LIST_OPTIONS: readonly Option[] = [
   'select',
@@ -71,12 +69,13 @@ export function requireFolder(
 }
 
 /** Finds the message of a call, which has to be in the folder of the path if there is one. */
-export function requireMessage({ mailbox, params }: MethodCall): Message {
+export function requireMessage({ mailbox, params, graph }: MethodCall): Message {
   const id = params['message']
   const message = findMessage(mailbox, id ?? '')
   if (!message) throw isIdForm(id) ? itemNotFound() : malformedId()
   const folder = params['folder'] === undefined ? null : requireFolder({ mailbox }, params['folder'])
   if (folder && folder !== message.folder) throw itemNotFound()
+  if (graph.writing.absences.read(message)) throw itemNotFound()
   return message
 }
 

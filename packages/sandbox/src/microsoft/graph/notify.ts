@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { parseInput } from '../../world/invalid-input.ts'
 import type { Random } from '../../world/random.ts'
+import type { FolderChange } from '../mailbox/change-log.ts'
+import type { Folder } from '../mailbox/folder.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
+import { etagOf } from './message-shape.ts'
 import { isValidated, postUntilTaken } from './post-notices.ts'
 import { type ChangeType, type Subscription, type SubscriptionStore, uuid } from './subscription-store.ts'
+import type { Writing } from './writing.ts'
 
 const SettingsSchema = z.strictObject({
   /** How likely a notice is lost, from 0 to 1. */
@@ -30,20 +35,18 @@ const DEFAULT_SETTINGS: NoticeSettings = {
 export const LIFECYCLE_EVENTS = ['reauthorizationRequired', 'subscriptionRemoved', 'missed'] as const
 export type LifecycleEvent = (typeof LIFECYCLE_EVENTS)[number]
 
-/** What a notice says of a message that changed. */
-export interface MessageChange {
-  readonly type: ChangeType
-  readonly folderId: string
-  readonly etag: string
-  readonly id: string
-  /** The id of clients that do not ask for the ids that last. */
-  readonly changingId: string
+/** Parts of Graph that notices depend on. */
+export interface NoticeGround {
+  readonly random: Random
+  readonly writing: Pick<Writing, 'absences' | 'settings'>
+  /** Whether the user of an address may still be watched. */
+  isActive(email: string): boolean
 }
 
 export interface Notifier {
   readonly settings: Readonly<NoticeSettings>
-  /** Sends a notice to each subscription that covers a change in this user's mailbox. */
-  notify(email: string, change: MessageChange): void
+  /** Sends a notice of each change in a mailbox from now on to the subscriptions that cover it. */
+  watch(mailbox: Mailbox): void
   /** Tells the owners of subscriptions what happened to them, and does it. */
   tell(subscriptions: readonly Subscription[], event: LifecycleEvent): void
   /** Whether the endpoint of a new subscription answers as it has to. */
@@ -53,7 +56,8 @@ export interface Notifier {
   close(): void
 }
 
-export function openNotifier(store: SubscriptionStore, random: Random): Notifier {
+export function openNotifier(store: SubscriptionStore, ground: NoticeGround): Notifier {
+  const { random, writing } = ground
   const settings = { ...DEFAULT_SETTINGS }
   const closing = new AbortController()
   const waiting = new Map<string, object[]>()
@@ -72,14 +76,26 @@ export function openNotifier(store: SubscriptionStore, random: Random): Notifier
     })
   }
 
+  const notify = (subscription: Subscription, folder: Folder, change: FolderChange): void => {
+    const type = changeTypeOf(subscription, folder, change)
+    if (type === null || subscription.isPaused || !subscription.changeTypes.has(type)) return
+    if (random.float() < settings.drop) {
+      if (settings.missed) notifier.tell([subscription], 'missed')
+      return
+    }
+    if (type === 'created') writing.absences.begin(change.message, writing.settings.notFoundAfterNotice)
+    send(subscription.notificationUrl, notice(subscription, type, change))
+  }
+
   const notifier: Notifier = {
     settings,
-    notify(email, change) {
-      for (const subscription of store.list()) {
-        if (subscription.email !== email || subscription.isPaused || !covers(subscription, change)) continue
-        if (random.float() >= settings.drop) send(subscription.notificationUrl, notice(subscription, change))
-        else if (settings.missed) notifier.tell([subscription], 'missed')
-      }
+    watch(mailbox) {
+      mailbox.listeners.add((folder, change) => {
+        const own = store.list().filter(({ email }) => email === mailbox.email)
+        if (own.length === 0) return
+        if (!ground.isActive(mailbox.email)) return notifier.tell(own, 'subscriptionRemoved')
+        for (const subscription of own) notify(subscription, folder, change)
+      })
     },
     tell(subscriptions, event) {
       for (const subscription of subscriptions) {
@@ -104,8 +120,19 @@ export function openNotifier(store: SubscriptionStore, random: Random): Notifier
   return notifier
 }
 
-const covers = ({ changeTypes, folderId }: Subscription, change: MessageChange): boolean =>
-  changeTypes.has(change.type) && (folderId === null || folderId === change.folderId)
+/**
+ * What a change is to a subscription; null: nothing. A message that is moved leaves one folder and comes into another.
+ * To a subscription to the whole mailbox it changes only, if it keeps its id.
+ */
+function changeTypeOf(
+  { folderId, isImmutable }: Subscription,
+  folder: Folder,
+  { kind, moved }: FolderChange,
+): ChangeType | null {
+  if (folderId !== null && folderId !== folder.id) return null
+  if (folderId === null && isImmutable && moved) return kind === 'arrived' ? 'updated' : null
+  return ({ arrived: 'created', changed: 'updated', left: 'deleted' } as const)[kind]
+}
 
 const shared = ({ id, expiresAt, clientState, tenantId }: Subscription): object => ({
   subscriptionId: id,
@@ -114,17 +141,17 @@ const shared = ({ id, expiresAt, clientState, tenantId }: Subscription): object 
   tenantId,
 })
 
-function notice(subscription: Subscription, { type, etag, ...ids }: MessageChange): object {
-  const id = subscription.isImmutable ? ids.id : ids.changingId
+function notice(subscription: Subscription, changeType: ChangeType, change: FolderChange): object {
+  const id = subscription.isImmutable ? change.message.immutableId : change.id
   const resource = `Users/${subscription.creatorId}/Messages/${id}`
   return {
     ...shared(subscription),
-    changeType: type,
+    changeType,
     resource,
     resourceData: {
       '@odata.type': '#Microsoft.Graph.Message',
       '@odata.id': resource,
-      '@odata.etag': etag,
+      '@odata.etag': etagOf(change.message),
       id,
     },
   }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Ground } from '../../world/ground.ts'
 import type { User } from '../../world/users.ts'
 import { type LateCopies, openLateCopies } from '../sending/late-copies.ts'
+import { type Absences, openAbsences } from './absences.ts'
 import { openThrottle, type Throttle, DEFAULT_THROTTLE, ThrottleSchema } from './throttle.ts'
 import { openUploadSessions, type UploadSessions } from './upload-store.ts'
 
@@ -14,6 +15,8 @@ export const WritingSettingsSchema = z.strictObject({
   copyIn: z.enum(['own', 'delegate']),
   /** Whether MIME above 2,240 KiB is answered 200 and makes nothing; otherwise it is taken. */
   mimeVanishes: z.boolean(),
+  /** How many reads by id find nothing of a message after a notice of its arrival. */
+  notFoundAfterNotice: z.int().min(0).max(1_000),
   /** Whether upload sessions of shared mailboxes work. */
   sharedUploads: z.enum(['work', 'fail']),
 })
@@ -25,6 +28,7 @@ export const DEFAULT_WRITING: WritingSettings = {
   lateCopySeconds: 0,
   copyIn: 'own',
   mimeVanishes: true,
+  notFoundAfterNotice: 0,
   sharedUploads: 'work',
 }
 
@@ -34,6 +38,7 @@ export interface Writing {
   readonly throttle: Throttle
   readonly uploads: UploadSessions
   readonly lateCopies: LateCopies
+  readonly absences: Absences
   /** The part of MIME boundaries and Message-IDs that no other has. */
   unique(): string
   close(): void
@@ -49,6 +54,7 @@ export function openWriting(ground: Pick<Ground, 'clock' | 'random'>): Writing {
     throttle: openThrottle(settings, clock.now, random),
     uploads: openUploadSessions(clock.now, random),
     lateCopies,
+    absences: openAbsences(),
     unique: () => random.hex(32).toUpperCase(),
     close: () => lateCopies.close(),
   }

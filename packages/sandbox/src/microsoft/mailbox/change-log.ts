@@ -1,28 +1,6 @@
-import type { Message } from './message.ts'
+import type { ChangeLog, FolderChange } from './message.ts'
 
-/**
- * A change of a folder: a message came into it (new, or from another folder), changed in it, or left it (deleted, or
- * to another folder).
- */
-export interface FolderChange {
-  /** Number in the mailbox, which grows with each change. */
-  readonly number: number
-  readonly kind: 'arrived' | 'changed' | 'left'
-  readonly message: Message
-  /** The id that the message had in this folder without the preference for immutable ids. */
-  readonly id: string
-  /** Whether the message was moved: it came from another folder, or is in another one now. */
-  readonly moved: boolean
-  /** Names of the changed properties as Graph has them; empty unless the kind is `changed`. */
-  readonly fields: readonly string[]
-}
-
-/** The changes of a folder, oldest first. */
-export interface ChangeLog {
-  readonly changes: FolderChange[]
-  /** Changes up to this number are forgotten. */
-  floor: number
-}
+export type { FolderChange } from './message.ts'
 
 /** A log forgets its oldest changes beyond twice this number. */
 const CHANGES_KEPT = 100_000

@@ -1,4 +1,5 @@
-import type { Folder, WellKnownName } from './folder.ts'
+import type { Folder } from './message.ts'
+import type { WellKnownName } from './well-known-names.ts'
 import { folderId } from './ids.ts'
 import { type Mailbox, nextNumber, putFolder } from './mailbox.ts'
 

@@ -1,11 +1,10 @@
 import { KINDS, type Letter } from '../../mail/letters.ts'
 import { PEOPLE, type Person, SUBJECTS } from '../../mail/words.ts'
 import type { Random } from '../../world/random.ts'
-import type { Folder } from './folder.ts'
 import { addFolder } from './folders.ts'
 import { type Category, type Mailbox, nextNumber, wellKnownFolder } from './mailbox.ts'
 import { addMessage } from './messages.ts'
-import type { MessageFields } from './message.ts'
+import type { Folder, MessageFields } from './message.ts'
 
 const HOUR_MS = 3600 * 1000
 const DRAFTS = 3
@@ -15,14 +14,14 @@ const CATEGORIES = [
   ['Travel', 'preset7'],
 ] as const
 
-/** Fills a new mailbox with mail of many kinds, the same for the same seed. The newest is some minutes old. */
-export function fillMailbox(mailbox: Mailbox, count: number, random: Random): void {
+/** Fills a new mailbox with mail of many kinds, the same for the same seed. The newest was some minutes old at `now`. */
+export function fillMailbox(mailbox: Mailbox, count: number, random: Random, now: number): void {
   addCategories(mailbox)
   if (count === 0) return
   const folders = addFolders(mailbox)
   const self: Person = { name: mailbox.name, email: mailbox.email }
   const steps = Array.from({ length: count }, () => 0.2 + random.float() * 5)
-  let at = mailbox.now() - steps.reduce((sum, step) => sum + step, 0) * HOUR_MS
+  let at = now - steps.reduce((sum, step) => sum + step, 0) * HOUR_MS
   let previous: Letter | null = null
   for (const [index, step] of steps.entries()) {
     at += step * HOUR_MS - (index === count - 1 ? 5 * 60_000 : 0)

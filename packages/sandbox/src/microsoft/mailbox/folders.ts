@@ -1,4 +1,5 @@
-import { type Folder, foldersBelow, type SearchFolder } from './folder.ts'
+import type { Folder, SearchFolder } from './message.ts'
+import { foldersBelow } from './folder.ts'
 import { folderId } from './ids.ts'
 import { type Mailbox, nextNumber, putFolder, recordHierarchy } from './mailbox.ts'
 import { removeMessage } from './messages.ts'

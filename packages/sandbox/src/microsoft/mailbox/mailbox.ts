@@ -1,6 +1,6 @@
-import { type ChangeLog, type FolderChange, newChangeLog } from './change-log.ts'
-import type { Folder, HierarchyChange, WellKnownName } from './folder.ts'
-import type { Message } from './message.ts'
+import { newChangeLog } from './change-log.ts'
+import type { WellKnownName } from './well-known-names.ts'
+import type { ChangeLog, Folder, FolderChange, HierarchyChange, Message } from './message.ts'
 
 /** Folders, with those that were deleted, of which changes are kept. */
 const HIERARCHY_MAX = 100_000

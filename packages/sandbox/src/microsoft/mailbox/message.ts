@@ -1,4 +1,4 @@
-import type { Folder } from './folder.ts'
+import type { WellKnownName } from './well-known-names.ts'
 
 /** A name and an address; either may be empty. */
 export interface Recipient {
@@ -103,4 +103,60 @@ export interface Message extends Readonly<MessageFields> {
   readonly modifiedAt: number
   /** Number of its last change in the mailbox. */
   readonly lastChange: number
+}
+
+/** A search that a folder shows as if its hits were in it. */
+export interface SearchFolder {
+  readonly sourceFolderIds: readonly string[]
+  readonly includeNestedFolders: boolean
+  /** A `$filter` on messages. */
+  readonly filterQuery: string
+}
+
+/** A folder of a mailbox. Only the functions of `folders.ts` and `messages.ts` change it. */
+export interface Folder {
+  readonly id: string
+  readonly number: number
+  readonly wellKnownName: WellKnownName | null
+  readonly displayName: string
+  /** Null for the two roots: that of mail, and that of search folders. */
+  readonly parent: Folder | null
+  readonly isHidden: boolean
+  readonly search: SearchFolder | null
+  readonly children: Set<Folder>
+  /** Newest first, by the time of receipt. */
+  readonly ordered: Message[]
+  readonly unreadCount: number
+  readonly log: ChangeLog
+}
+
+/** A change of the folders of a mailbox. */
+export interface HierarchyChange {
+  readonly number: number
+  readonly kind: 'changed' | 'removed'
+  readonly folder: Folder
+}
+
+/**
+ * A change of a folder: a message came into it (new, or from another folder), changed in it, or left it (deleted, or
+ * to another folder).
+ */
+export interface FolderChange {
+  /** Number in the mailbox, which grows with each change. */
+  readonly number: number
+  readonly kind: 'arrived' | 'changed' | 'left'
+  readonly message: Message
+  /** The id that the message had in this folder without the preference for immutable ids. */
+  readonly id: string
+  /** Whether the message was moved: it came from another folder, or is in another one now. */
+  readonly moved: boolean
+  /** Names of the changed properties as Graph has them; empty unless the kind is `changed`. */
+  readonly fields: readonly string[]
+}
+
+/** The changes of a folder, oldest first. */
+export interface ChangeLog {
+  readonly changes: FolderChange[]
+  /** Changes up to this number are forgotten. */
+  floor: number
 }

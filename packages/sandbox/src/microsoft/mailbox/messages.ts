@@ -1,11 +1,18 @@
 import { headersOf, referencesOf } from '../../mail/message-headers.ts'
 import { baseSubject } from '../../mail/headers.ts'
-import { type FolderChange, recordChange } from './change-log.ts'
-import type { Folder } from './folder.ts'
+import { recordChange } from './change-log.ts'
 import { changeKey, conversationId, immutableId, placeId } from './ids.ts'
 import { type Mailbox, nextChange, nextNumber } from './mailbox.ts'
 import { meetingClassOf } from './meeting-class.ts'
-import type { Attachment, Body, Message, MessageContent, MessageFields } from './message.ts'
+import type {
+  Attachment,
+  Body,
+  Folder,
+  FolderChange,
+  Message,
+  MessageContent,
+  MessageFields,
+} from './message.ts'
 import { fieldsOfMime, readContent } from './content.ts'
 
 /** A message that only the functions of this file may write. */

@@ -93,7 +93,7 @@ export function answerAdminConsent(
   return sendBack(context, answer === 'accept' ? approve(ground, read, user) : decline(ground, read, user))
 }
 
-/** What keeps a user from allowing an app for a tenant; null if nothing does. */
+/** Finds the reason why a user may not allow an app for a tenant; null if there is none. */
 export function adminProblem(
   ground: MicrosoftGround,
   user: User,

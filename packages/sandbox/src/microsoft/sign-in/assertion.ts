@@ -19,7 +19,7 @@ const USED_KEPT = 10_000
 
 /** Checks the assertions by which clients with a certificate prove themselves (RFC 7523 section 2.2). */
 export interface Assertions {
-  /** What is wrong with an assertion; null if it is good. */
+  /** Finds the fault of an assertion; null if it is good. */
   check(client: Client, endpoint: Endpoint, assertion: string): Promise<SignInError | null>
 }
 

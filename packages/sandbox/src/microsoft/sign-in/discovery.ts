@@ -69,7 +69,7 @@ function cloudOfDocument({ loginHost, tenant }: Endpoint): Cloud {
   return tenant ? CLOUDS[tenant.cloud] : first
 }
 
-/** What the hosts of a cloud's sign-in are, as Microsoft's libraries ask for it. */
+/** The hosts of the sign-ins of all clouds, as Microsoft's libraries ask for them. */
 export function instanceDocument(loginHost: string): object {
   return {
     tenant_discovery_endpoint: `https://${loginHost}/common/v2.0/.well-known/openid-configuration`,

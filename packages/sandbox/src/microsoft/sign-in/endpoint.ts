@@ -18,7 +18,7 @@ export interface Endpoint {
 
 const ANY: ReadonlySet<string> = new Set(['common', 'organizations', 'consumers'])
 
-/** The endpoint of a path; otherwise what is wrong with its name. */
+/** The endpoint of a path, or the error of a name that is wrong. */
 export function readEndpoint(
   { tenants }: Pick<MicrosoftGround, 'tenants'>,
   loginHost: string,
@@ -44,7 +44,7 @@ export function readEndpoint(
   return { loginHost, name, tenant, takesPersons: isPersonal, takesOrganizations: !isPersonal }
 }
 
-/** What is wrong with a client at an endpoint, whoever signs in; null if nothing is. */
+/** Finds the reason why a client cannot use an endpoint for any user; null if there is none. */
 export function clientProblem(client: Client, endpoint: Endpoint): SignInError | null {
   const { audience, clientId } = client
   if (audience === 'AzureADMyOrg' && endpoint.tenant === null)
@@ -79,7 +79,7 @@ export const notInDirectory = (clientId: string, directory: string): SignInError
     `Application with identifier '${clientId}' was not found in the directory '${directory}'. This can happen if the application has not been installed by the administrator of the tenant or consented to by any user in the tenant. You may have sent your authentication request to the wrong tenant.`,
   )
 
-/** What keeps a user from signing in to a client at an endpoint; null if nothing does. */
+/** Finds the reason why a user cannot sign in to a client at an endpoint; null if there is none. */
 export function userProblem(
   { tenants }: Pick<MicrosoftGround, 'tenants'>,
   user: User,

@@ -8,7 +8,7 @@ export interface SignInError {
   readonly message: string
   /** By default 400. */
   readonly status?: number
-  /** What a client may do about it, such as `consent_required`. */
+  /** A hint for the client, such as `consent_required`. */
   readonly suberror?: string
   /** Claims to ask for in the next sign-in, as JSON. */
   readonly claims?: string

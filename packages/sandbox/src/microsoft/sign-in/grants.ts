@@ -42,7 +42,7 @@ export interface AccessToken {
   readonly expiresAt: number
 }
 
-/** What was allowed, and the tokens that stand on it. */
+/** Permissions that were allowed, and the tokens that stand on them. */
 export interface Grants {
   /** Permissions that the user, or an administrator for all users of the tenant, allowed a client. */
   allowed(user: User, tenant: Tenant, client: Client): string[]
@@ -74,7 +74,7 @@ export function openGrants(clock: Clock, random: Random): Grants {
   const refreshTokens = new Map<string, RefreshToken>()
   const accessTokens = new Map<string, AccessToken>()
   const validFrom = new Map<string, number>()
-  const consentKey = (user: User, { clientId, cloud }: Client) => `${user.id} ${cloud} ${clientId}`
+  const consentKey = (user: User, { clientId }: Client) => `${user.id} ${clientId}`
   const approvalKey = (tenant: Tenant, { clientId }: Client) => `${tenant.cloud} ${tenant.id} ${clientId}`
   const tokensValidFrom = (user: User) => validFrom.get(user.id) ?? 0
 

@@ -60,7 +60,7 @@ export function permissionsFor(user: User, client: Client, asked: AskedScopes): 
   return user.organization === null ? personalOf(named) : [...named]
 }
 
-/** What stands between a user and the code: nothing, the user's own consent, or an administrator's. */
+/** The consent that is missing before a user gets a code: none, the user's own, or an administrator's. */
 export type ConsentNeeded = 'none' | 'user' | 'administrator'
 
 export function consentNeeded(

@@ -125,7 +125,7 @@ export const presentScopes = (
 export const needsAdministrator = (permissions: readonly string[]): boolean =>
   permissions.some(name => DELEGATED[name]?.needsAdministrator === true)
 
-/** Those of the permissions that exist for persons' own accounts. */
+/** The permissions among these that persons' own accounts have. */
 export const personalOf = (permissions: readonly string[]): string[] =>
   permissions.filter(name => DELEGATED[name]?.isPersonal === true)
 
