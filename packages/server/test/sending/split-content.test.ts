@@ -55,7 +55,7 @@ const digest = (content: string) => createHash('sha256').update(content).digest(
 /** Readers of names differ in words that are encoded within words. */
 const nameOf = (filename: string | null) => filename && decodeWords(filename).trim()
 
-/** What a reader finds of files, whichever way they came. */
+/** The files that a reader finds, whichever way they came. */
 function found({ parts }: PythonMessage, beside: ReadonlyArray<OutgoingPart & { content: Buffer }> = []) {
   const own = parts.map(({ type, filename, contentId, disposition, content }) =>
     JSON.stringify([type, nameOf(filename), contentId, disposition, digest(content ?? '')]),

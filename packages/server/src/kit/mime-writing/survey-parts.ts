@@ -114,7 +114,7 @@ function newReading(lines: readonly Buffer[], start: number): PartReading | null
   return { traits, encoding: decoder ? 'base64' : 'identity', start, bodyStart: null, decoder, byteLength: 0 }
 }
 
-/** Null if the part is not a file, or its type says more than can be told beside the message. */
+/** Null if the part is not a file, or its type has parameters that are lost beside the message. */
 function traitsOf(header: Header): FileTraits | null {
   const type = readContentField(fieldText(header, 'content-type'))
   const disposition = readContentField(fieldText(header, 'content-disposition'))

@@ -323,7 +323,7 @@ describe('the look-up of a send by Graph', () => {
   })
   const message = { id: 'draft-0', internetMessageId: ID, attachments: [] }
 
-  test('knows by the draft whether it was sent', async () => {
+  test('reads from the draft whether it was sent', async () => {
     const mailbox = new PlayedMailbox()
     const { lookUp } = graphSending(mailbox.connection())
     mailbox.messages.push({ ...message, isDraft: true, parentFolderId: 'drafts' })

@@ -30,7 +30,7 @@ export async function addMessage(
   }
 }
 
-/** Makes a draft in a folder. One whose files could not be attached is removed again. */
+/** Makes a draft in a folder. A draft whose files could not be attached is removed again. */
 export async function addToFolder(
   api: GraphApi,
   effect: Effect,

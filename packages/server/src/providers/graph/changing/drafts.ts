@@ -129,7 +129,7 @@ export async function settleDraft(
 }
 
 /**
- * Writes a draft. One that an earlier try has made is kept, unless files were to be attached to it: these may be missing.
+ * Writes a draft. A draft that an earlier try has made is kept, unless files were to be attached to it: these may be missing.
  */
 async function write(
   api: GraphApi,

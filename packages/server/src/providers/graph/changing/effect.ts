@@ -57,7 +57,7 @@ function openEffect(api: GraphApi) {
       const outcomes: Array<PartOutcome<unknown>> = []
       let last: ProviderFailure | null = null
       for (const request of requests) {
-        // What concerns the account or its quota keeps the others from being carried out as well.
+        // A failure that concerns the account or its quota keeps the others from being carried out as well.
         if (last && (last.kind === 'throttled' || isOfAccount(last))) {
           outcomes.push({ value: null, failure: restate(last, { isBeforeAcceptance: true }) })
           continue
