@@ -146,7 +146,10 @@ function numberedHand(server: MemoryServer, random: Random, next: NextContent): 
 /** Labels with one history of the whole account, as at Gmail. */
 export const labelledHistory = (random: Random) => loggedWorld('labels', random)
 
-/** Folders with a log each and lasting ids, as with Graph: a log may forget what was moved in. */
+/**
+ * Folders with a log each and lasting ids, as with Graph: a log may forget what was moved in, say that a message has left
+ * that is back, name one twice, name only what changed, and expire between two pages.
+ */
 export const loggedFolders = (random: Random) => loggedWorld('folders', random)
 
 function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
@@ -178,12 +181,18 @@ function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
       const messages = [...server.messages.values()]
       const message = messages[random.between(0, messages.length)]
       const mailbox = random.pick(choices())
-      const kindOfChange = random.between(0, 19)
+      const kindOfChange = random.between(0, kind === 'folders' ? 22 : 19)
       if (kindOfChange < 6) deliver()
       else if (kindOfChange < 9 && message) {
         message.isRead = !message.isRead
-        server.touch(message)
-      } else if (kindOfChange < 10 && message && kind === 'folders') {
+        server.touch(message, random.chance(0.5) ? 'flags' : 'all')
+      } else if (kindOfChange === 20 && message && told.has(message.id)) {
+        const [home] = message.mailboxes
+        server.place(message, somewhere(), random.chance(0.5))
+        server.place(message, [home!], true)
+      } else if (kindOfChange === 21 && message) server.repeat(message)
+      else if (kindOfChange === 22) server.expire(mailbox.key)
+      else if (kindOfChange < 10 && message && kind === 'folders') {
         message.content = `content ${delivered}`
         message.receivedAt = timeOf(++delivered)
         server.touch(message)

@@ -34,10 +34,14 @@ export interface LoggedMailbox {
   role: RemoteMailbox['role']
 }
 
-/** An entry of a change log: the message changed in some way. */
+/**
+ * An entry of a change log. `all`: the message changed in some way. `flags`: only its flags did, and nothing else is
+ * named. `left`: it left the folder, and that is said even if it is back.
+ */
 interface Entry {
   n: number
   id: string
+  kind: 'all' | 'flags' | 'left'
 }
 
 interface LogCursor {
@@ -53,7 +57,8 @@ interface LogCursor {
 /**
  * A provider without a network that names messages by lasting ids and keeps a log of changes. With `labels` one log
  * covers everything, and a message is in any number of mailboxes. With `folders` each has a log, a message is in one,
- * and a log may omit a message that was moved in. Logs expire. `onAwait` is called wherever a provider awaits.
+ * and a log may omit a message that was moved in or came back, name it twice, or name only what changed. Logs expire, also
+ * between two pages. `onAwait` is called wherever a provider awaits.
  */
 export class LogServer {
   readonly kind: 'labels' | 'folders'
@@ -85,7 +90,12 @@ export class LogServer {
     return message
   }
 
-  touch(message: LoggedMessage): void {
+  touch(message: LoggedMessage, kind: 'all' | 'flags' = 'all'): void {
+    for (const key of message.mailboxes) this.#tell(key, message.id, this.kind === 'folders' ? kind : 'all')
+  }
+
+  /** Names a message once more, as logs do. */
+  repeat(message: LoggedMessage): void {
     for (const key of message.mailboxes) this.#tell(key, message.id)
   }
 
@@ -93,13 +103,13 @@ export class LogServer {
   place(message: LoggedMessage, mailboxes: readonly string[], isForgotten = false): void {
     const before = [...message.mailboxes]
     message.mailboxes = new Set(mailboxes)
-    for (const key of before) this.#tell(key, message.id)
+    for (const key of before) this.#tell(key, message.id, this.kind === 'folders' ? 'left' : 'all')
     if (!isForgotten) for (const key of mailboxes) this.#tell(key, message.id)
   }
 
   delete(message: LoggedMessage): void {
     this.messages.delete(message.id)
-    for (const key of message.mailboxes) this.#tell(key, message.id)
+    for (const key of message.mailboxes) this.#tell(key, message.id, 'left')
   }
 
   /** A label goes without its messages and without an entry in the log; a folder goes with its messages. */
@@ -112,9 +122,9 @@ export class LogServer {
     }
   }
 
-  /** Removes all entries so far from the logs. */
-  expire(): void {
-    for (const log of this.#logs.values()) {
+  /** Removes all entries so far from the logs, or from one. */
+  expire(source?: string): void {
+    for (const log of source === undefined ? this.#logs.values() : [this.log(source)]) {
       log.oldest = this.#last + 1
       log.entries = []
     }
@@ -139,8 +149,8 @@ export class LogServer {
     return this.kind === 'labels' || message.mailboxes.has(source)
   }
 
-  #tell(mailboxKey: string, id: string): void {
-    this.log(this.sourceOf(mailboxKey)).entries.push({ n: ++this.#last, id })
+  #tell(mailboxKey: string, id: string, kind: Entry['kind'] = 'all'): void {
+    this.log(this.sourceOf(mailboxKey)).entries.push({ n: ++this.#last, id, kind })
   }
 }
 
@@ -206,7 +216,7 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
     hasChanged: ({ state }, cursor) =>
       cursor === null || asLog(cursor).hasGap === true || (state?.['last'] as number) > asLog(cursor).at,
 
-    async *compare(source, { cursor: stored }): AsyncGenerator<SourceStep> {
+    async *compare(source, { cursor: stored, lacking }): AsyncGenerator<SourceStep> {
       const reset = (keys: 'void' | 'kept'): SourceStep => ({
         type: 'reset',
         keys,
@@ -229,7 +239,8 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
         if (page === null) return yield await ask(() => reset('kept'))
         const last = page.at(-1)
         if (!last) return
-        const read = await ask(() => readNow(server, source, new Set(page.map(({ id }) => id))))
+        const unheld = server.kind === 'folders' ? await lacking([...new Set(page.map(({ id }) => id))]) : []
+        const read = await ask(() => readNow(server, source, page, new Set(unheld)))
         cursor = { ...cursor, at: last.n }
         yield { type: 'page', steps: read, cursor }
       }
@@ -313,15 +324,27 @@ const asLog = (cursor: Cursor) => cursor as LogCursor
 function readNow(
   server: LogServer,
   source: string,
-  ids: ReadonlySet<string>,
+  page: readonly Entry[],
+  unheld: ReadonlySet<string>,
 ): Array<StatesStep | GoneStep | ArrivedStep> {
-  const gone = [...ids].filter(id => {
+  const gone: string[] = []
+  const flagged: string[] = []
+  const there: string[] = []
+  for (const [id, entries] of Map.groupBy(page, entry => entry.id)) {
     const message = server.messages.get(id)
-    return !message || !server.isIn(source, message)
-  })
+    const hasLeft = server.kind === 'folders' && entries.every(({ kind }) => kind === 'left')
+    if (!message || !server.isIn(source, message) || hasLeft) gone.push(id)
+    // What is named in part is asked for if the index lacks the rest.
+    else if (entries.every(({ kind }) => kind === 'flags') && !unheld.has(id)) flagged.push(id)
+    else there.push(id)
+  }
   const certainty = server.kind === 'labels' ? 'proof' : 'hint'
-  const there = [...ids].filter(id => !gone.includes(id))
-  return [{ type: 'gone', keys: gone, certainty }, arrivedOf(server, 'new', there, source)]
+  const states = statesOf(server, flagged).changes.map(change => ({ ...change, mailboxKeys: null }))
+  return [
+    { type: 'gone', keys: gone, certainty },
+    ...(states.length > 0 ? [{ type: 'states' as const, changes: states }] : []),
+    arrivedOf(server, 'new', there, source),
+  ]
 }
 
 function statesOf(server: LogServer, ids: readonly string[]): StatesStep {

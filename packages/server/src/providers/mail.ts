@@ -371,7 +371,8 @@ export interface MailProvider {
 
   /**
    * The sources that have changed since they were last compared, for a push that may be about any source. Null: only a
-   * look at every mailbox can find them. Absent if a push is about the watched source.
+   * look at every mailbox can find them. Absent if a push is about the watched source. Only where each mailbox is a source
+   * that has its key.
    */
   listNoticed?(): Promise<readonly string[] | null>
 

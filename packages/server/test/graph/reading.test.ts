@@ -65,7 +65,7 @@ describe('an account of Microsoft Graph', () => {
     expect(names.filter(name => /Sync Issues|Clutter|Scheduled/.test(name))).toEqual([])
   })
 
-  test('tells of 1,000 moved messages by 1,000 updates, and by nothing else', async () => {
+  test('announces 1,000 moved messages by 1,000 updates, and by nothing else', async () => {
     const account = await connectGraph(opened, { messages: 1_050 })
     const { client } = account
     const folder = await client.createFolder('Moved')

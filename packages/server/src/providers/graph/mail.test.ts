@@ -67,7 +67,7 @@ test('restarts a folder whose link has expired, at any page, and keeps the keys'
   await index.follow(mail)
   index.takeSteps()
   const more = await fill(arranged, 5)
-  server.mail.expire({})
+  server.mail.expire({ user: null, at: null })
   await index.compare(mail)
   expect(index.takeSteps()).toMatchObject([{ type: 'reset', keys: 'kept' }])
   await index.bring(mail)

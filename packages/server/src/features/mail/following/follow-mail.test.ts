@@ -21,14 +21,15 @@ const POLL_SECONDS = 600
 const WHEN_ASKED: RenewalPace = { everySeconds: 1e6, soonestSeconds: 0 }
 const PERMIT: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
-/** A followed account of a provider with one history, whose connections are not scarce. */
+/** A followed account of a provider with logs of changes, whose connections are not scarce. */
 async function openFollowed(
   adapt: (mail: MailProvider) => Partial<MailProvider> = () => ({}),
   bulkPermits = new BulkPermits(1),
+  kind: 'labels' | 'folders' = 'labels',
 ) {
   await using opened = new AsyncDisposableStack()
   const { db } = opened.use(await openTestDatabase())
-  const server = new LogServer('labels')
+  const server = new LogServer(kind)
   const inbox = server.create('INBOX', 'inbox')
   let delivered = 0
   const deliver = (subject: string) => server.deliver([inbox.key], subject, new Date(1.7e12 + ++delivered))
@@ -105,6 +106,38 @@ test('an inbox whose history turns out to have expired is read again at once', a
   server.expire()
   keeper.find('mail')!.notice.fire()
   await hasIndexed('after the expiry')
+})
+
+test('a push may be about any folder, and only the folders that changed are read', async () => {
+  let noticed: readonly string[] | null = []
+  let lists = 0
+  await using followed = await openFollowed(
+    mail => ({
+      listNoticed: async () => noticed,
+      listMailboxes: () => {
+        lists += 1
+        return mail.listMailboxes()
+      },
+    }),
+    undefined,
+    'folders',
+  )
+  const { server, start, says, hasIndexed } = followed
+  const work = server.create('Work')
+  const keeper = start()
+  await says('live', 'the inbox is polled')
+  const listsBefore = lists
+  server.deliver([work.key], 'in another folder', new Date(1.8e12))
+  noticed = [work.key]
+  keeper.find('mail')!.notice.fire()
+  await hasIndexed('in another folder')
+  expect(lists).toBe(listsBefore)
+
+  server.deliver([server.create('Made just now').key], 'in a new folder', new Date(1.8e12))
+  noticed = null
+  keeper.find('mail')!.notice.fire()
+  await hasIndexed('in a new folder')
+  expect(lists).toBeGreaterThan(listsBefore)
 })
 
 test('an account with a gap is not live, and its detail shows the gap until it is filled', async () => {

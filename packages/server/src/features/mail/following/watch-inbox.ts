@@ -13,6 +13,8 @@ import { findCursor } from './source-store.ts'
 const COMPARE_INTERVAL_MS = 200
 /** A push without details stands for any change. */
 const ANYTHING: Notice = { arrived: true, changed: true, gone: false }
+/** If a push is about more sources than this, a pass reads them. */
+const NOTICED_MAX = 20
 
 interface Watching {
   stall: StallWatch
@@ -59,7 +61,7 @@ export async function watchInbox(
       stall.signal.throwIfAborted()
       continue
     }
-    const notice = await awaitNotice(session, inbox, seconds, watching)
+    const { notice, isPushed } = await awaitNotice(session, inbox, seconds, watching)
     const noticedAt = performance.now()
     if (notice.changed && !notice.arrived && !notice.gone) {
       await pause(comparedAt + COMPARE_INTERVAL_MS - performance.now(), nudge.signal, stall.signal)
@@ -71,7 +73,8 @@ export async function watchInbox(
     else if (session.provider.watchesAll && (notice.arrived || notice.changed))
       dueAt = Math.min(dueAt, performance.now() + pollSeconds * 1_000)
     // A message that left the inbox may be in any mailbox, so all are looked at.
-    if (notice.gone || !(await readNotice(session, inbox, notice))) return 'pass_due'
+    const read = isPushed ? readNoticed(session, inbox) : readNotice(session, inbox, notice)
+    if (notice.gone || !(await read)) return 'pass_due'
     if (notice.arrived || notice.changed) observeNotice((performance.now() - noticedAt) / 1_000)
     // The provider may have shown that the index lacks more than was known.
     if (isComplete && notice.changed && (await lacksMore(session, inbox, gap))) return 'pass_due'
@@ -84,14 +87,14 @@ async function awaitNotice(
   { source }: FollowedSource,
   seconds: number,
   { stall, nudge, notice: pushed }: Watching,
-): Promise<Notice> {
+): Promise<{ notice: Notice; isPushed: boolean }> {
   if (!pushed.signal.aborted) {
     using ended = firstOf(stall.signal, nudge.signal, pushed.signal)
     const notice = await provider.watch(source, seconds, ended.signal)
-    if (!pushed.signal.aborted) return notice
+    if (!pushed.signal.aborted) return { notice, isPushed: false }
   }
   pushed.clear()
-  return ANYTHING
+  return { notice: ANYTHING, isPushed: true }
 }
 
 /** Reads the changes that the provider has pushed. @returns false if only a pass can */
@@ -101,7 +104,29 @@ export async function readPushed(
   pushed: Nudge,
 ): Promise<boolean> {
   pushed.clear()
-  return inbox !== null && (await readNotice(session, inbox, ANYTHING))
+  return inbox !== null && readNoticed(session, inbox)
+}
+
+/**
+ * Reads the changes of the sources that a push is about, the inbox first.
+ * @returns false if only a pass can: the provider cannot name them, or there are too many
+ */
+async function readNoticed(session: Session, inbox: FollowedSource): Promise<boolean> {
+  const { provider, mailboxes } = session
+  if (!provider.listNoticed) return readNotice(session, inbox, ANYTHING)
+  const noticed = await provider.listNoticed()
+  if (noticed === null || noticed.length > NOTICED_MAX) return false
+  for (const source of noticed.toSorted((one, other) => rank(one, inbox) - rank(other, inbox))) {
+    const mailbox = mailboxes.get(source)
+    if (!mailbox) return false
+    const followed = source === inbox.source ? inbox : { source, mailboxes: [mailbox] }
+    if (!(await readNotice(session, followed, ANYTHING))) return false
+  }
+  return true
+}
+
+function rank(source: string, inbox: FollowedSource): number {
+  return source === inbox.source ? 0 : 1
 }
 
 /**

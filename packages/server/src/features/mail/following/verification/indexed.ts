@@ -55,6 +55,21 @@ export async function findIndexed(
   return new Map(rows.map(row => [keyOf(row)!, indexedOf(row)]))
 }
 
+/** Keys among these that last, and whose messages are missing or wait to be recognised: the next pass looks for them. */
+export async function findSought(
+  db: Db,
+  accountId: string,
+  keys: readonly MessageKey[],
+): Promise<Set<MessageKey>> {
+  const remoteIds = remoteIdsOf(keys)
+  if (remoteIds.length === 0) return new Set()
+  const { rows } = await sql<{ remote_id: string }>`
+    select remote_id from message where account_id = ${accountId} and remote_id = any(${remoteIds}::text[])
+      and missing_look is not null
+  `.execute(db)
+  return new Set(rows.map(row => row.remote_id))
+}
+
 function indexedOf(row: IndexedRow): Indexed {
   const { is_read: isRead, is_flagged: isFlagged, is_draft: isDraft, categories, size, known } = row
   return {

@@ -8,7 +8,7 @@ import type { Session } from '../session.ts'
 import { findCursor } from '../source-store.ts'
 import { type Candidate, type Comparison, placedAs } from './comparison.ts'
 import { isEqual, type Placed, tally, tallyOther } from './differences.ts'
-import { findIndexed, findOthers } from './indexed.ts'
+import { findIndexed, findOthers, findSought } from './indexed.ts'
 
 /** Rounds after which a mailbox that others keep changing is left to a later comparison. */
 const ROUNDS_MAX = 5
@@ -131,7 +131,7 @@ interface Looked {
   here: Placed | null
   /** The provider has another message there than the index. */
   isOther: boolean
-  /** The sync has not looked it up since it was marked as changed. */
+  /** The sync has not looked it up since it was marked as changed, or a change log hinted that it is gone. */
   isMarked: boolean
   /** The provider does not report its state, so it cannot be compared. */
   isUnreadable: boolean
@@ -155,12 +155,13 @@ async function look(
     const doubtful = some.filter(key => candidates.get(key)?.isOther && found.has(key) && indexed.has(key))
     const others = await findOthers(session, followed, new Map(doubtful.map(key => [key, indexed.get(key)!])))
     const marked = new Set((await listChangedKeys(db, owned.id, followed.source)).map(({ key }) => key))
+    const sought = await findSought(db, owned.id, some)
     for (const key of some) {
       looked.set(key, {
         there: placed(session, found.get(key)),
         here: indexed.get(key) ?? null,
         isOther: others.has(key),
-        isMarked: marked.has(key),
+        isMarked: marked.has(key) || sought.has(key),
         isUnreadable: unreadableKeys.has(key),
       })
     }
