@@ -33,6 +33,7 @@ export async function openTestWings({ database, keyRing }: TestApp): Promise<Tes
     db,
     keyRing,
     settings: config,
+    baseUrl: () => 'http://localhost:8025',
   })
   const wakes = opened.use(openWakes(address, log))
   const pulse = opened.use(new Pulse(db, log))

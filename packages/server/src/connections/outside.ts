@@ -22,6 +22,7 @@ import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
 import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
+import { openClientStates } from './kinds/graph-push/client-state.ts'
 import type { PushTaking } from './kinds/kind.ts'
 import { type KindOptions, type KindSettings, openKinds } from './kinds/kinds.ts'
 import { openSignIns } from './kinds/sign-ins.ts'
@@ -53,6 +54,8 @@ export interface OutsideOptions {
   /** Origins that stand in for the hosts of providers, as a sandbox lists them; null: the providers themselves. */
   standIns?: ReadonlyMap<string, URL> | null
   pace?: KindOptions['pace']
+  /** The address of the service, for providers. Known once the API listens. */
+  baseUrl(): string
 }
 
 /**
@@ -76,7 +79,7 @@ export interface Outside {
 }
 
 export async function openOutside(options: OutsideOptions): Promise<Outside> {
-  const { db, keyRing, sharing, settings, resolve, autoconfig, standIns = null, pace } = options
+  const { db, keyRing, sharing, settings, resolve, autoconfig, standIns = null, pace, baseUrl } = options
   const { allowPlaintext } = settings
   const guard = egressGuard({
     allow: parseEgressAllow(settings.egressAllow),
@@ -97,8 +100,10 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const clients = await openOAuthClients(db, keyRing, settings)
   const keys = accountKeys(keyRing)
   const tokensOf = accessTokens({ db, accountKeys: keys, clients, signIns })
+  const states = await openClientStates(db, keyRing)
   const kinds = openKinds({
     db,
+    subscribing: { states, base: { url: baseUrl, isPlayed: standIns !== null } },
     accountKeys: keys,
     settings,
     guard,

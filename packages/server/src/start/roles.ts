@@ -148,7 +148,7 @@ async function openResources(
   const standIns = await findStandIns(config.sandboxUrl, log)
   const places = { findPlayedHosts: findPlayedHosts(config.sandboxUrl), ...autoconfig }
   const reaching = { settings: config, sharing: live, resolve, autoconfig: places, standIns, pace }
-  const outside = await openOutside({ db, keyRing, ...reaching })
+  const outside = await openOutside({ db, keyRing, baseUrl: options.baseUrl, ...reaching })
   opened.use(outside.calls)
   for (const metric of processMetrics(config, database, outside)) metrics.registerMetric(metric)
   const connections = opened.use(outside.connections)

@@ -1,10 +1,8 @@
 import type { AccountView } from '../../accounts/row.ts'
-import type { ReachedAccount } from '../../accounts/reach.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
 import { findGranted } from '../../accounts/grants/store.ts'
 import type { Db } from '../../database/pool.ts'
 import type { Sharing } from '../../kit/share.ts'
-import type { AccessTokens } from '../../providers/access-tokens.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { graphAccount } from '../../providers/graph/account.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
@@ -12,14 +10,19 @@ import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import { CLOUDS } from '../../providers/microsoft/clouds.ts'
 import { mailboxIdOf } from '../../providers/microsoft/subject.ts'
+import type { TokensOf } from '../access-tokens.ts'
 import type { ConnectionPermit } from '../connections.ts'
+import { type PlanOptions, planSubscription } from './graph-push/plan.ts'
+import { graphPushReceivers } from './graph-push/receive.ts'
 import type { Kind, Way } from './kind.ts'
 import { sharedUse } from './quota-use.ts'
 
 export interface GraphOptions {
   db: Db
   calls: ProviderCalls
-  tokensOf(account: Pick<ReachedAccount, 'id' | 'tenantId'>): AccessTokens
+  tokensOf: TokensOf
+  /** How mailboxes are subscribed to. */
+  subscribing: Omit<PlanOptions, 'db'>
   /** The processes that share the quotas; this one is alone by default. */
   sharing?: Sharing | undefined
   pace?: GraphPace | undefined
@@ -34,15 +37,15 @@ export interface GraphPace {
 }
 
 /** Accounts that are read by Microsoft Graph, with a grant of their user. */
-export function graphKind({ db, calls, tokensOf, sharing, pace = {} }: GraphOptions): Kind {
+export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {} }: GraphOptions): Kind {
   const governor = new GraphGovernor({
     sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db, CALLS_WINDOW) } : null,
   })
   const slots = new SlotsOfMailboxes(() => Math.max(1, Math.floor(SLOTS_MAX / (sharing?.count ?? 1))))
   return {
     endpoints: { mail: 'graph' },
-    waysTo(reached) {
-      const reach = { db, calls, governor, slots, tokens: tokensOf(reached), ...pace }
+    waysTo() {
+      const reach = { db, calls, governor, slots, tokensOf, subscribing, ...pace }
       return {
         read: account => graphConnector(reach, account),
         send() {
@@ -50,6 +53,7 @@ export function graphKind({ db, calls, tokensOf, sharing, pace = {} }: GraphOpti
         },
       }
     },
+    openPushes: ({ waker, log }) => graphPushReceivers({ db, waker, log, states: subscribing.states }),
   }
 }
 
@@ -58,19 +62,21 @@ interface GraphReach extends GraphPace {
   calls: ProviderCalls
   governor: GraphGovernor
   slots: SlotsOfMailboxes
-  /** Access tokens of the account, shared by all its connections. */
-  tokens: AccessTokens
+  tokensOf: TokensOf
+  subscribing: Omit<PlanOptions, 'db'>
 }
 
 /** Accounts of a cloud share the connections to its host, so none of them needs a permit. */
 const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
 function graphConnector(
-  { db, calls, governor, slots, tokens, pollSeconds, now }: GraphReach,
+  { db, calls, governor, slots, tokensOf, subscribing, pollSeconds, now }: GraphReach,
   account: AccountView,
 ): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
   const cloud = CLOUDS[account.cloud ?? 'global']
+  const { id, tenant_id: tenantId, delegate_account_id: delegateAccountId } = account
+  const tokens = tokensOf({ id, tenantId, delegateAccountId })
   return {
     host: cloud.graph,
     syncWindowDays,
@@ -90,6 +96,7 @@ function graphConnector(
         cloud,
         mailboxId,
         signal,
+        subscriptionPlan: planSubscription({ db, ...subscribing }, account),
         takesSources: bodyStorage === 'full',
         ...(pollSeconds !== undefined && { pollSeconds }),
         ...(now && { now }),
@@ -98,7 +105,9 @@ function graphConnector(
   }
 }
 
-function mailboxOf({ subject }: AccountView): string {
+/** The id of the user, or the address of a shared mailbox. */
+function mailboxOf({ subject, email, delegate_account_id: delegateId }: AccountView): string {
+  if (delegateId !== null) return email
   try {
     return mailboxIdOf(subject ?? '')
   } catch (cause) {

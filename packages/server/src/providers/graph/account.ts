@@ -9,7 +9,8 @@ import type { GraphConnection } from './graph-connection.ts'
 import { graphMail } from './mail.ts'
 import { graphSearch } from './search.ts'
 import { emptySeenState } from './seen-state.ts'
-import { POLLED } from './subscription.ts'
+import { openSubscribing } from './subscribing.ts'
+import { POLLED, type SubscriptionPlan } from './subscription.ts'
 
 const POLL_SECONDS = 30
 
@@ -20,6 +21,8 @@ export interface GraphAccountOptions {
   cloud: CloudRow
   /** The id of the user, or the address of a shared mailbox. */
   mailboxId: string
+  /** How the mailbox is subscribed to; by default it is only polled. */
+  subscriptionPlan?: SubscriptionPlan | null
   /** Ends all requests under way. */
   signal: AbortSignal
   /** Whether the source of each message is to be kept. */
@@ -36,11 +39,13 @@ export function graphAccount(
 ): ConnectedAccount & Offering<'mail' | 'content' | 'search'> {
   const { calls, tokens, quota, cloud, mailboxId, signal, now = Date.now } = options
   const closing = new AbortController()
+  const api = openGraphApi({ calls, tokens, quota, cloud, mailboxId, now })
+  const { subscriptionPlan: plan = null } = options
   const connection: GraphConnection = {
-    api: openGraphApi({ calls, tokens, quota, cloud, mailboxId, now }),
+    api,
     signal: AbortSignal.any([signal, closing.signal]),
     takesSources: options.takesSources ?? false,
-    subscribing: POLLED,
+    subscribing: plan ? openSubscribing(api, { mailboxId, plan, tokens }) : POLLED,
     seen: emptySeenState(),
     delegate: null,
   }

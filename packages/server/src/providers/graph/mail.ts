@@ -141,7 +141,8 @@ function changeOf(before: FolderState, state: FolderState): Notice {
 
 /** The folders with newer modifications than were asked for; null if there are none, as after a deletion. */
 async function listNoticed(connection: GraphConnection): Promise<readonly string[] | null> {
-  const { seen, signal } = connection
+  const { seen, signal, subscribing } = connection
+  if ((await subscribing.noted()) === 'pass') return null
   const recent = await askRecent(connection, { signal })
   const sources = [...newestOf(recent)].flatMap(([id, newest]) => {
     const before = seen.compared.get(id)

@@ -45,7 +45,8 @@ export function openSubscribing(
   { mailboxId, plan, tokens }: SubscribingOptions,
 ): Subscribing {
   const { notificationUrl, lifecycleUrl } = plan
-  let isRead = false
+  /** Whether an event was taken after which changes may have been missed, and nobody has asked since. */
+  let hasMissed = false
   let subscription: StoredSubscription | null = null
   let problem: string | null = null
   let pause: { from: number; until: number } | null = null
@@ -113,10 +114,9 @@ export function openSubscribing(
     pause = { from: api.now(), until: api.now() + pauseMs }
   }
 
-  /** Acts on the last event that was stored. Returns whether changes may have been missed. */
-  async function takeEvent(): Promise<boolean> {
+  /** Acts on the last event that was stored. */
+  async function takeEvent(): Promise<void> {
     subscription = await plan.read()
-    isRead = true
     const { event = null } = subscription ?? {}
     if (event === 'removed') {
       // The user may have withdrawn the grant, and may as well have cleared away subscriptions alone.
@@ -124,7 +124,7 @@ export function openSubscribing(
       await store(null)
     } else if (event === 'missed' && subscription) await store({ ...subscription, event: null })
     // The renewal does what `reauthorize` asks for.
-    return event === 'removed' || event === 'missed'
+    if (event === 'removed' || event === 'missed') hasMissed = true
   }
 
   function isDue(): boolean {
@@ -147,7 +147,7 @@ export function openSubscribing(
       // A pause that begins later was set before the clock was set back.
       if (pause && pause.from <= now && now < pause.until) return
       try {
-        if (!isRead) await takeEvent()
+        await takeEvent()
         if (!isDue()) return
         const isRenewed = subscription !== null && isCurrent() && (await renew(subscription, signal))
         if (!isRenewed) await make(signal)
@@ -159,7 +159,10 @@ export function openSubscribing(
     },
     async noted() {
       if (notificationUrl === null) return 'nothing'
-      return (await takeEvent()) ? 'pass' : 'nothing'
+      await takeEvent()
+      const work = hasMissed ? 'pass' : 'nothing'
+      hasMissed = false
+      return work
     },
   }
 }
