@@ -334,7 +334,7 @@ function readNow(
     const message = server.messages.get(id)
     const hasLeft = server.kind === 'folders' && entries.every(({ kind }) => kind === 'left')
     if (!message || !server.isIn(source, message) || hasLeft) gone.push(id)
-    // What is named in part is asked for if the index lacks the rest.
+    // A message that is named in part is asked for if the index lacks the rest.
     else if (entries.every(({ kind }) => kind === 'flags') && !unheld.has(id)) flagged.push(id)
     else there.push(id)
   }
