@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ADA, DESK, EVA, FINN, IMMUTABLE, mimeOf, TEXT, to, useOffice } from './use-office.ts'
 
 const office = useOffice()
@@ -121,6 +121,27 @@ test('files the copy late: the draft is gone before the copy is there, under the
   await office.control('POST', '/clock', { advanceSeconds: 2 })
   expect((await office.list(EVA, 'sentitems')).map(message => message.id)).toEqual([id])
   expect((await state(id)).data.isDraft).toBe(false)
+})
+
+test('files a late copy when its time has come, without a turn of the clock', async () => {
+  await office.control('PATCH', '/graph', { lateCopySeconds: 0.2 })
+  const id = await makeDraft()
+  await send(id)
+  const copies = () => office.list(EVA, 'sentitems')
+  await vi.waitUntil(async () => (await copies()).length === 1, { timeout: 60_000, interval: 20 })
+  expect((await copies())[0].id).toBe(id)
+})
+
+test('keeps the links of a draft at the sent copy', async () => {
+  const id = await makeDraft()
+  await office.ask(EVA, 'POST', `messages/${id}/attachments`, {
+    '@odata.type': '#microsoft.graph.referenceAttachment',
+    name: 'Plan',
+    sourceUrl: 'https://files.far.test/plan',
+  })
+  await send(id)
+  const { data } = await office.ask(EVA, 'GET', `messages/${id}/attachments`)
+  expect(data.value).toMatchObject([{ name: 'Plan' }])
 })
 
 test('sends from a shared mailbox as a delegate, and files the copy there or at the delegate', async () => {

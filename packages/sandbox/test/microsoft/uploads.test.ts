@@ -187,6 +187,23 @@ test('attaches files, messages and links to a draft, and takes them away', async
   expect(beyond.status).toBe(413)
 })
 
+test('names attachments by another id in each answer, if it is set to', async () => {
+  const id = await makeDraft()
+  const file = { '@odata.type': '#microsoft.graph.fileAttachment', name: 'a', contentBytes: 'AAEC' }
+  const kept = await office.ask(EVA, 'POST', `messages/${id}/attachments`, file)
+  await office.control('PATCH', '/graph', { attachmentIds: 'changing' })
+  const ids = new Set<string>([kept.data.id])
+  for (let read = 0; read < 3; read += 1) {
+    const { data } = await office.ask(EVA, 'GET', `messages/${id}/attachments?$select=name`)
+    ids.add(data.value[0].id)
+  }
+  expect(ids.size).toBe(4)
+  for (const each of ids)
+    expect((await office.ask(EVA, 'GET', `messages/${id}/attachments/${each}`)).data.contentBytes).toBe(
+      'AAEC',
+    )
+})
+
 test("uploads with Microsoft's own client", async () => {
   const client = await office.client(EVA)
   const id = await makeDraft()

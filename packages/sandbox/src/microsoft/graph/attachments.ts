@@ -66,11 +66,11 @@ function get(call: MethodCall): GraphAnswer {
   return ok({ ...context(call, message, '/$entity'), ...shown(call, requireAttachment(call, message)) })
 }
 
-function shown({ query }: MethodCall, attachment: Attachment): Record<string, unknown> {
+function shown({ query, graph }: MethodCall, attachment: Attachment): Record<string, unknown> {
   const expand = query.options.get('expand') ?? ''
   const isItemWanted = /^microsoft\.graph\.itemAttachment\/item\b/i.test(expand)
   return {
-    ...presentAttachment(attachment, query.options.get('select')),
+    ...presentAttachment(named(graph, attachment), query.options.get('select')),
     ...(isItemWanted && attachment.kind === 'item' && { item: presentItem(attachment) }),
   }
 }
@@ -93,8 +93,19 @@ function presentItem({ mime, item }: Attachment & { kind: 'item' }): object {
   }
 }
 
+/** The end of the id of an attachment, which the letters of one answer may follow. */
+const ID_END = 'ABEgAQ'
+const LETTERS = 8
+
+function named({ writing, random }: MethodCall['graph'], attachment: Attachment): Attachment {
+  if (writing.settings.attachmentIds === 'kept') return attachment
+  return { ...attachment, id: attachment.id.replace(/=$/, `${random.letters(LETTERS)}=`) }
+}
+
+const keptId = (id: string): string => id.replace(new RegExp(`${ID_END}[\\w-]{${LETTERS}}=$`), `${ID_END}=`)
+
 function requireAttachment({ params }: MethodCall, message: Message): Attachment {
-  const found = attachmentsOf(message).find(({ id }) => id === params['attachment'])
+  const found = attachmentsOf(message).find(({ id }) => id === keptId(params['attachment'] ?? ''))
   if (!found) throw itemNotFound()
   return found
 }
@@ -112,7 +123,10 @@ function getValue(call: MethodCall): GraphAnswer {
 function add(call: MethodCall): GraphAnswer {
   const message = requireDraft(call)
   const attachment = attach(call, message, call.json())
-  return created({ ...context(call, message, '/$entity'), ...presentAttachment(attachment) })
+  return created({
+    ...context(call, message, '/$entity'),
+    ...presentAttachment(named(call.graph, attachment)),
+  })
 }
 
 function remove(call: MethodCall): GraphAnswer {

@@ -17,6 +17,8 @@ export const WritingSettingsSchema = z.strictObject({
   mimeVanishes: z.boolean(),
   /** How many reads by id find nothing of a message after a notice of its arrival. */
   notFoundAfterNotice: z.int().min(0).max(1_000),
+  /** Whether each answer about attachments names them by other ids, all of which work. */
+  attachmentIds: z.enum(['kept', 'changing']),
   /** Whether upload sessions of shared mailboxes work. */
   sharedUploads: z.enum(['work', 'fail']),
 })
@@ -29,6 +31,7 @@ export const DEFAULT_WRITING: WritingSettings = {
   copyIn: 'own',
   mimeVanishes: true,
   notFoundAfterNotice: 0,
+  attachmentIds: 'kept',
   sharedUploads: 'work',
 }
 

@@ -109,9 +109,20 @@ const textEntity = (subtype: string, content: string): Buffer =>
 const entity = (headers: readonly string[], body: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${headers.join('\r\n')}\r\n\r\n`), body])
 
-/** Base64 in lines of 76 characters (RFC 2045 section 6.8). */
-const base64Lines = (bytes: Buffer): Buffer =>
-  Buffer.from(bytes.toString('base64').replaceAll(/.{76}(?=.)/g, '$&\r\n'), 'latin1')
+const LINE_LETTERS = 76
+
+/** Base64 in lines of 76 characters (RFC 2045 section 6.8). Copied line by line: files may have many megabytes. */
+function base64Lines(bytes: Buffer): Buffer {
+  const letters = Buffer.from(bytes.toString('base64'), 'latin1')
+  const ends = Math.max(0, Math.ceil(letters.length / LINE_LETTERS) - 1)
+  const lines = Buffer.allocUnsafe(letters.length + 2 * ends)
+  let to = 0
+  for (let from = 0; from < letters.length; from += LINE_LETTERS) {
+    if (from > 0) to += lines.write('\r\n', to, 'latin1')
+    to += letters.copy(lines, to, from, from + LINE_LETTERS)
+  }
+  return lines
+}
 
 /** The entity of an attachment that a client adds. */
 export function writeAttachment(attachment: NewAttachment): Piece {
