@@ -81,7 +81,7 @@ describe('a person who signs in with Microsoft', () => {
     )
   })
 
-  test('a refusal has a page of its own', async () => {
+  test('and refuses comes back with that error', async () => {
     const email = await newUser('china')
     const eva = await person()
     await beginAt(eva.page, await linkIn('china'))
