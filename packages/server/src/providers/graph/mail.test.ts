@@ -108,3 +108,71 @@ test('follows no link to another host, and sends it no token', async () => {
   })
   expect(before).not.toBeNull()
 })
+
+test('follows a folder where there is no delta, and lists it again once something left it', async () => {
+  await using arranged = await arrangeGraph(server, 'china')
+  const { world, inbox, category } = arranged
+  server.calls.length = 0
+  const keys = await fill(arranged, 30)
+  const index = openIndex(inbox)
+  /** Follows the folder if it looks different. @returns the types of the steps */
+  const look = async (clockAheadMs: number) => {
+    await using account = await arranged.connect({ clockAheadMs })
+    const mailboxes = await account.mail.listMailboxes()
+    const mailbox = mailboxes.find(({ key }) => key === inbox)!
+    if (!account.mail.hasChanged(mailbox, index.cursor)) return []
+    await index.follow(account.mail)
+    expect(account.mail.isComplete(index.cursor, null)).toBe(true)
+    return index.takeSteps().map(({ type }) => type)
+  }
+  await look(0)
+  expect(new Set(index.messages.keys())).toEqual(new Set(keys))
+  expect(await look(0)).toEqual([])
+
+  await world.flag('INBOX', [keys[3]!], '\\Seen', category)
+  const [late] = await world.deliver([{ raw: letter(500) }])
+  expect(new Set(await look(60_000))).toEqual(new Set(['page']))
+  expect(index.messages.get(keys[3]!)).toMatchObject({ isRead: true, categories: [category] })
+  expect(index.messages.get(late!)).toMatchObject({ subject: 'Letter 500' })
+
+  await world.expunge('INBOX', [keys[5]!])
+  expect(await look(120_000)).toContain('reset')
+  expect(new Set(index.messages.keys())).toEqual(new Set([...keys.filter(key => key !== keys[5]), late!]))
+  expect(server.calls.filter(({ path }) => path.includes('delta'))).toEqual([])
+})
+
+test('looks at a quiet mailbox in two calls, and one more for each folder with children', async () => {
+  await using arranged = await arrangeGraph(server)
+  for (const path of ['One', 'One/Child', 'Two', 'Two/Child']) await arranged.world.createMailbox(path)
+  await using account = await arranged.connect()
+  await account.mail.listMailboxes()
+  server.calls.length = 0
+  await account.mail.listMailboxes()
+  const calls = server.calls.filter(({ path }) => path !== '/v1.0/$batch')
+  expect(
+    calls.map(({ path }) =>
+      path
+        .replace(/\?.*|^.*?\/users\/[^/]+\//g, '')
+        .split('/')
+        .at(-1),
+    ),
+  ).toEqual(['messages', 'mailFolders', 'childFolders', 'childFolders'])
+})
+
+test('makes no call while Graph has told it to pause', async () => {
+  await using arranged = await arrangeGraph(server)
+  await using account = await arranged.connect()
+  server.intercept = () =>
+    Response.json(
+      { error: { code: 'ApplicationThrottled' } },
+      { status: 429, headers: { 'retry-after': '7' } },
+    )
+  await expect(account.mail.listMailboxes()).rejects.toMatchObject({
+    kind: 'throttled',
+    retryAfterSeconds: 7,
+  })
+  server.intercept = null
+  const before = server.calls.length
+  await expect(account.mail.listMailboxes()).rejects.toMatchObject({ kind: 'throttled', isBusy: true })
+  expect(server.calls.length).toBe(before)
+})
