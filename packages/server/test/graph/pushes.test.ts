@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readMailboxes } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGraph, type GraphAccount, type GraphApp, openGraphApp } from './open-graph-app.ts'
 
@@ -53,6 +54,24 @@ test('a notification brings a new message', async () => {
   const account = await connectPushed()
   await deliver(account.email, 'Pushed')
   await toArrive(account, 'Pushed')
+})
+
+test('a notification brings a change in another folder than the inbox', async () => {
+  const account = await connectPushed({ messages: 0 })
+  const { client } = account
+  const folder = await client.createFolder('Elsewhere')
+  await deliver(account.email, 'To be moved')
+  await toArrive(account, 'To be moved')
+  const [moved] = await client.all("messages?$filter=subject eq 'To be moved'&$select=id")
+  await client.move([moved.id], folder)
+  await client.ask('PATCH', `messages/${moved.id}`, { isRead: true })
+  const names = async () =>
+    new Map((await readMailboxes(opened.app, account.accountId)).map(({ id, name }) => [id, name]))
+  await waitUntil('the move and the mark', async () => {
+    const message = (await account.messages()).find(({ subject }) => subject === 'To be moved')
+    const places = message?.mailboxIds ?? []
+    return message?.isRead === true && (await names()).get(places[0] ?? '') === 'Elsewhere'
+  })
 })
 
 test('a subscription that was removed is made again', async () => {
