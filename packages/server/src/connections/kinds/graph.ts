@@ -48,9 +48,7 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
       const reach = { db, calls, governor, slots, tokensOf, subscribing, ...pace }
       return {
         read: account => graphConnector(reach, account),
-        send() {
-          throw new ProviderFailure('unsupported', 'Accounts of Microsoft Graph only read so far.')
-        },
+        send: account => graphConnector(reach, account),
       }
     },
     openPushes: ({ waker, log }) => graphPushReceivers({ db, waker, log, states: subscribing.states }),

@@ -2,6 +2,8 @@ import type { AccessTokens } from '../access-tokens.ts'
 import type { ConnectedAccount, Offering } from '../connected-account.ts'
 import type { ProviderCalls } from '../http/provider-calls.ts'
 import type { CloudRow } from '../microsoft/clouds.ts'
+import { graphChanging } from './changing/changing.ts'
+import { graphSending } from './sending.ts'
 import { openGraphApi } from './client.ts'
 import { graphContent } from './content.ts'
 import type { MailboxQuota } from './governor.ts'
@@ -36,7 +38,7 @@ export interface GraphAccountOptions {
 /** A mailbox of Microsoft Graph. It holds no connection of its own, so any number of callers may use it side by side. */
 export function graphAccount(
   options: GraphAccountOptions,
-): ConnectedAccount & Offering<'mail' | 'content' | 'search'> {
+): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending'> {
   const { calls, tokens, quota, cloud, mailboxId, signal, now = Date.now } = options
   const closing = new AbortController()
   const api = openGraphApi({ calls, tokens, quota, cloud, mailboxId, now })
@@ -53,6 +55,8 @@ export function graphAccount(
     mail: graphMail(connection, options.pollSeconds ?? POLL_SECONDS),
     content: graphContent(connection),
     search: graphSearch(connection),
+    changing: graphChanging(connection),
+    sending: graphSending(connection),
     [Symbol.asyncDispose]: async () => closing.abort(),
   }
 }
