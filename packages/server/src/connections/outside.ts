@@ -22,7 +22,6 @@ import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
 import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
-import { openClientStates } from './kinds/graph-push/client-state.ts'
 import type { PushTaking } from './kinds/kind.ts'
 import { type KindOptions, type KindSettings, openKinds } from './kinds/kinds.ts'
 import { openSignIns } from './kinds/sign-ins.ts'
@@ -100,10 +99,10 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const clients = await openOAuthClients(db, keyRing, settings)
   const keys = accountKeys(keyRing)
   const tokensOf = accessTokens({ db, accountKeys: keys, clients, signIns })
-  const states = await openClientStates(db, keyRing)
-  const kinds = openKinds({
+  const kinds = await openKinds({
     db,
-    subscribing: { states, base: { url: baseUrl, isPlayed: standIns !== null } },
+    keyRing,
+    base: { url: baseUrl, isPlayed: standIns !== null },
     accountKeys: keys,
     settings,
     guard,
