@@ -32,7 +32,6 @@ export const GUIDES = [
   'autoconfig',
   'connect',
   'google-app',
-  'microsoft-app',
   'gmail',
   'sandbox',
   'configuration',
