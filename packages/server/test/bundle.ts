@@ -8,6 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -47,6 +48,7 @@ export async function makeBundle(): Promise<void> {
   await bundle.write({ dir: path.join(unfinished, 'dist'), format: 'esm' })
   mkdirSync(path.join(unfinished, 'bin'))
   copyFileSync(COMMAND_LINE, path.join(unfinished, 'bin', path.basename(COMMAND_LINE)))
+  writeFileSync(path.join(unfinished, 'package.json'), '{ "type": "module" }')
   removeOld()
   try {
     renameSync(unfinished, folder)
@@ -91,6 +93,8 @@ function fingerprint(): string {
 function removeOld(): void {
   for (const name of globSync('*', { cwd: BUNDLES })) {
     const folder = path.join(BUNDLES, name)
-    if (statSync(folder).mtimeMs < Date.now() - KEPT_MS) rmSync(folder, { recursive: true, force: true })
+    // Another run may rename or remove it meanwhile.
+    const found = statSync(folder, { throwIfNoEntry: false })
+    if (found && found.mtimeMs < Date.now() - KEPT_MS) rmSync(folder, { recursive: true, force: true })
   }
 }

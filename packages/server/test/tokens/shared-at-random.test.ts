@@ -52,7 +52,7 @@ async function arrange(world: Awaited<ReturnType<typeof open>>) {
   const instanceId = newId()
   await db
     .insertInto('instance')
-    .values({ id: instanceId, heartbeat_until: sql`clock_timestamp() + interval '50 seconds'` })
+    .values({ id: instanceId, heartbeat_until: sql`clock_timestamp() + interval '1 hour'` })
     .execute()
   const ending = { accounts: world.keys, revocations: createSecretKey(randomBytes(32)) }
   const change = <T>(work: (unit: UnitOfWork) => Promise<T>) => inTransaction(db, tenantId, work)

@@ -15,7 +15,7 @@ export const ThrottleSchema = z.strictObject({
   sendsPerMinute: z.int().min(1).max(1_000_000),
   /** Whether a refusal says when to come again. */
   retryAfter: z.enum(['given', 'missing', 'mixed']),
-  /** How long a call holds its place among those at the same time, at the least. */
+  /** How long a call holds its place among those at the same time, at the least. A shorter time also ends earlier calls. */
   callMilliseconds: z.int().min(0).max(60_000),
 })
 
@@ -30,6 +30,9 @@ export const DEFAULT_THROTTLE: ThrottleSettings = {
   retryAfter: 'given',
   callMilliseconds: 0,
 }
+
+/** Milliseconds after which a held call reads the settings again. */
+const HELD_STEP = 5
 
 /** A call that was refused for coming too often. */
 export interface Throttled {
@@ -56,12 +59,12 @@ export async function runThrottled<T>(
 ): Promise<T> {
   const entered = throttle.enter(app, mailbox)
   if (typeof entered !== 'function') throw refuseThrottled(entered)
-  const until = performance.now() + settings.callMilliseconds
+  const began = performance.now()
   try {
     return await work()
   } finally {
-    const left = until - performance.now()
-    if (left > 0) await pause(left, undefined, { ref: false })
+    while (performance.now() < began + settings.callMilliseconds)
+      await pause(HELD_STEP, undefined, { ref: false })
     entered()
   }
 }

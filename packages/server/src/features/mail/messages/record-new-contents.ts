@@ -211,7 +211,9 @@ function replacing(
   { row, arrival }: { row: HeldMessage; arrival: AnyArrival },
 ): Rewriting {
   const { message, mailboxes } = arrival
-  const next = toRow(account, message, mailboxes, message.threadId ?? row.thread_id)
+  // A draft keeps its thread, but where the provider threads by the content, which has another thread then.
+  const threadId = isNumbered(message) ? row.thread_id : (message.threadId ?? row.thread_id)
+  const next = toRow(account, message, mailboxes, threadId)
   return { held: row, next, location: { uid: keyColumns(message.key).uid } }
 }
 
