@@ -280,6 +280,7 @@ test('the role jobs runs the tasks of every wing', async () => {
       "sample_live_accounts",
       "settle_sends",
       "settle_sent_copies",
+      "spread_grants",
       "sweep_account_tokens",
       "sweep_answers",
       "sweep_blobs",

@@ -73,8 +73,9 @@ export async function watchInbox(
     else if (session.provider.watchesAll && (notice.arrived || notice.changed))
       dueAt = Math.min(dueAt, performance.now() + pollSeconds * 1_000)
     // A message that left the inbox may be in any mailbox, so all are looked at.
-    const read = isPushed ? readNoticed(session, inbox) : readNotice(session, inbox, notice)
-    if (notice.gone || !(await read)) return 'pass_due'
+    if (notice.gone) return 'pass_due'
+    const isRead = isPushed ? await readNoticed(session, inbox) : await readNotice(session, inbox, notice)
+    if (!isRead) return 'pass_due'
     if (notice.arrived || notice.changed) observeNotice((performance.now() - noticedAt) / 1_000)
     // The provider may have shown that the index lacks more than was known.
     if (isComplete && notice.changed && (await lacksMore(session, inbox, gap))) return 'pass_due'
