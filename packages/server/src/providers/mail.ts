@@ -287,6 +287,11 @@ export interface MailProvider {
   listMailboxes(): Promise<RemoteMailbox[]>
 
   /**
+   * Whether the provider still answers to the key of a mailbox that its list lacks. Absent where lists are always whole.
+   */
+  answersTo?(key: string): Promise<boolean>
+
+  /**
    * Number of mailboxes whose name or source the last list lacks, because they exceed the adapter's limits.
    */
   readonly mailboxesLeftOut: number
