@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ignoredSchema } from '../../src/providers/graph/resources.ts'
+import { failureOf } from '../../src/providers/conformance/changing-steps.ts'
 import { askPython } from '../bodies/ask-python.ts'
 import { fileOf, ID, messageTo, MIB, OUTBOX_ID } from './outgoing.ts'
 import { type Office, useOffices } from './reach-writing.ts'
@@ -111,6 +112,15 @@ describe('sends by Graph', () => {
     expect(sent.map(({ id }) => id)).toEqual([again.given.key])
     expect(await eva.list('drafts')).toEqual([])
     expect(await finn.list('inbox')).toHaveLength(1)
+  })
+
+  test('have an unknown outcome if an overloaded server failed', async () => {
+    await using eva = await openOffice()
+    const message = await messageTo(eva, 'x@elsewhere.test')
+    await eva.server.addFault({ does: 'error', status: 509, path: '*/send', count: 1 })
+    const failure = await failureOf(eva.sending.send(message))
+    expect(failure).toMatchObject({ kind: 'throttled', isBeforeAcceptance: false })
+    expect((await eva.list('drafts')).map(({ id }) => id)).toEqual(message.traces)
   })
 
   test('are looked up by their draft, and by the copy', async () => {

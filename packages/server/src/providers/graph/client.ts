@@ -296,7 +296,7 @@ class GraphClient implements GraphApi {
   #failureOf(answer: ProviderAnswer, mayHaveEffect: boolean): ProviderFailure {
     const failure = graphFailure(answer, this.now(), mayHaveEffect)
     if (failure.kind !== 'throttled') return failure
-    return new ProviderFailure('throttled', failure.message, {
+    return restate(failure, {
       retryAfterSeconds: this.#options.quota.refused(failure.retryAfterSeconds),
     })
   }

@@ -279,14 +279,17 @@ describe('a send by Graph', () => {
   })
 
   test.each([
-    [200, 'is unknown', { isBeforeAcceptance: false }],
-    [500, 'is unknown', { isBeforeAcceptance: false }],
-    [429, 'is tried again', { kind: 'throttled', isBeforeAcceptance: true }],
-    [404, 'is tried again', { kind: 'unavailable', isBeforeAcceptance: true }],
-    [409, 'is tried again', { kind: 'unavailable', isBeforeAcceptance: true }],
-  ])('answered %i %s', async (status, _, expected) => {
+    [200, '', 'is unknown', { isBeforeAcceptance: false }],
+    [500, '', 'is unknown', { isBeforeAcceptance: false }],
+    [503, 'ErrorServerBusy', 'is unknown', { kind: 'throttled', isBeforeAcceptance: false }],
+    [509, '', 'is unknown', { kind: 'throttled', isBeforeAcceptance: false }],
+    [501, '', 'is unknown', { isBeforeAcceptance: false }],
+    [429, '', 'is tried again', { kind: 'throttled', isBeforeAcceptance: true }],
+    [404, '', 'is tried again', { kind: 'unavailable', isBeforeAcceptance: true }],
+    [409, '', 'is tried again', { kind: 'unavailable', isBeforeAcceptance: true }],
+  ])('answered %i %s %s', async (status, code, _, expected) => {
     const mailbox = new PlayedMailbox()
-    mailbox.faults.set('/send', { status })
+    mailbox.faults.set('/send', { status, code })
     const failure = await failureOf(graphSending(mailbox.connection()).send(outgoing().message))
     expect(failure).toMatchObject(expected)
     // The look-up needs the draft of an unknown outcome.
