@@ -25,6 +25,8 @@ class PlayedMailbox {
   readonly calls: string[] = []
   /** Answers in place of the mailbox, by a piece of the call. */
   readonly faults = new Map<string, { status: number; code?: string; makes?: boolean }>()
+  /** Called after each call. */
+  onAnswered: ((call: string) => void) | null = null
   now = Date.parse('2026-11-28T12:00:00Z')
 
   connection(cloud: keyof typeof CLOUDS = 'global', delegate: PlayedMailbox | null = null): GraphConnection {
@@ -70,6 +72,7 @@ class PlayedMailbox {
     if (fault) this.faults.delete([...this.faults].find(([, one]) => one === fault)![0])
     if (fault && !fault.makes) return answer(fault.status, { error: { code: fault.code ?? '', message: '' } })
     const answered = this.#handle(method, path, query, json, body?.bytes)
+    this.onAnswered?.(call)
     return fault ? answer(fault.status, { error: { code: '', message: '' } }) : answered
   }
 
@@ -268,6 +271,44 @@ describe('a send by Graph', () => {
     expect(outcome.given.key).toBe('sent')
     expect(traces).toEqual([])
     expect(mailbox.messages).toHaveLength(1)
+  })
+
+  test('keeps a draft of an earlier attempt that is sent while it is looked for', async () => {
+    const mailbox = new PlayedMailbox()
+    const old = { id: 'old', isDraft: true, internetMessageId: ID, parentFolderId: 'drafts', attachments: [] }
+    mailbox.messages.push(old)
+    mailbox.onAnswered = call => {
+      if (call === 'GET messages') Object.assign(old, { isDraft: false, parentFolderId: 'sentitems' })
+    }
+    const { message, traces } = outgoing(null, { mayBePrepared: true })
+    const { recipients, given } = await graphSending(mailbox.connection()).send(message)
+    expect(recipients.every(({ refusal }) => refusal === null)).toBe(true)
+    expect(given.key).toBe('old')
+    expect(traces).toEqual([])
+    expect(mailbox.messages).toEqual([old])
+  })
+
+  test.each([400, 404, 429])('counts as accepted if it was sent in spite of %i', async status => {
+    const mailbox = new PlayedMailbox()
+    mailbox.faults.set('/send', { status, makes: true })
+    const { recipients, given } = await graphSending(mailbox.connection()).send(outgoing().message)
+    expect(recipients.every(({ refusal }) => refusal === null)).toBe(true)
+    expect(given.key).toBe('draft-0')
+    expect(mailbox.messages).toMatchObject([{ id: 'draft-0', isDraft: false }])
+  })
+
+  test('is not made again if a person sends the draft before it has its files', async () => {
+    const mailbox = new PlayedMailbox()
+    mailbox.faults.set('/attachments', { status: 400, makes: true })
+    mailbox.onAnswered = call => {
+      if (call.endsWith('/attachments')) mailbox.messages[0]!.isDraft = false
+    }
+    const { message, traces } = outgoing([partOf('a.pdf', 2_500_000)])
+    const { given } = await graphSending(mailbox.connection()).send(message)
+    expect(given.key).toBe('draft-0')
+    expect(traces).toEqual([])
+    expect(mailbox.messages).toHaveLength(1)
+    expect(mailbox.calls).not.toContain('POST messages/draft-0/send')
   })
 
   test('leaves no draft if the caller refuses', async () => {
