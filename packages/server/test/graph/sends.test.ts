@@ -75,6 +75,18 @@ describe('sends by Graph', () => {
     )
   })
 
+  test.each(['lost', 'torn'] as const)('carry a large file if the answer to a range is %s', async does => {
+    await using eva = await openOffice()
+    await using finn = await openOffice()
+    const file = fileOf('large.pdf', 9 * MIB)
+    await eva.server.addFault({ does, host: 'outlook.office.com', method: 'PUT', count: 1 })
+    const { recipients } = await eva.sending.send(await messageTo(eva, finn.email, { attachments: [file] }))
+    expect(recipients.every(({ refusal }) => refusal === null)).toBe(true)
+    const arrived = (await arrivedAt(finn)).parts.find(({ filename }) => filename !== null)
+    const content = Buffer.concat(await Array.fromAsync(file.open()))
+    expect(Buffer.from(arrived!.content!, 'base64').equals(content)).toBe(true)
+  })
+
   test.each(['gcc-high', 'dod'] as const)('refuse a large file on %s, and make nothing', async cloud => {
     await using office = await openOffice(cloud)
     const message = await messageTo(office, 'x@elsewhere.test', { attachments: [fileOf('l.pdf', 4 * MIB)] })

@@ -10,7 +10,7 @@ import type { GraphConnection } from './graph-connection.ts'
 import { findEarlier, isOfMessage, lookUp } from './look-up.ts'
 import { ignoredSchema } from './resources.ts'
 import { SendPace } from './send-pace.ts'
-import { type MadeDraft, makeDraft, TooLarge } from './uploads.ts'
+import { isMissing, type MadeDraft, makeDraft, TooLarge } from './uploads.ts'
 
 /**
  * Sends by Microsoft Graph: a draft is made with all its files, and then sent. Its id, which stays, shows afterwards what
@@ -141,11 +141,6 @@ async function handOver(api: GraphApi, message: OutgoingMessage, draftId: string
   } finally {
     signal.removeEventListener('abort', abort)
   }
-}
-
-/** The draft was deleted, or changed, before it was sent; or Exchange does not find it yet. The next attempt makes another. */
-function isMissing(error: unknown): error is ProviderFailure {
-  return error instanceof ProviderFailure && (error.kind === 'not_found' || error.kind === 'conflict')
 }
 
 /**
