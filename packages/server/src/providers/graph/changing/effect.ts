@@ -10,6 +10,8 @@ export interface Effect {
   askEach(requests: ReadonlyArray<GraphRequest<unknown>>): Promise<Array<PartOutcome<unknown>>>
   /** Any other way to change something. */
   run<T>(work: () => Promise<T>): Promise<T>
+  /** Records that something was changed by work that may still fail. */
+  done(): void
 }
 
 /** Runs work that changes something. Its failures report whether nothing was changed at all. */
@@ -46,6 +48,7 @@ function openEffect(api: GraphApi) {
   }
   const effect: Effect = {
     run,
+    done: () => void (isDone = true),
     ask: (request, options) => run(() => api.ask(request, options)),
     async askAll(requests) {
       isAsked = true
