@@ -52,6 +52,7 @@ describe('sends by Graph', () => {
       fileOf('small.pdf', 1_000),
       fileOf('größer.pdf', 2 * MIB),
       fileOf('pic.png', 2 * MIB, { contentType: 'image/png', contentId: 'pic@x', isInline: true }),
+      fileOf('larger.pdf', 3_100_000),
       fileOf('large.pdf', 7 * MIB),
     ]
     const message = await messageTo(eva, finn.email, { attachments })
@@ -61,6 +62,7 @@ describe('sends by Graph', () => {
     expect(files.map(({ filename, type }) => [filename, type]).toSorted()).toEqual([
       ['größer.pdf', 'application/pdf'],
       ['large.pdf', 'application/pdf'],
+      ['larger.pdf', 'application/pdf'],
       ['pic.png', 'image/png'],
       ['small.pdf', 'application/pdf'],
     ])
