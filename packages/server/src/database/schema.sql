@@ -752,13 +752,14 @@ create table outbox (
   due_set_at timestamp with time zone default now(),
   task_set_at timestamp with time zone default now(),
   is_scheduled boolean default true not null,
+  may_be_prepared boolean default false not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
   constraint outbox_phase_check CHECK ((phase = ANY (ARRAY['pre'::text, 'handed_over'::text, 'unknown'::text]))),
   constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text]))),
   constraint outbox_task_by_fkey FOREIGN KEY (task_by) REFERENCES instance(id) ON DELETE SET NULL,
-  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'link_copy'::text, 'mark_original'::text]))),
+  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'link_copy'::text, 'mark_original'::text, 'discard'::text]))),
   constraint outbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);

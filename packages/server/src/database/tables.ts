@@ -538,7 +538,7 @@ export interface OutboxTable {
   claimed_by: string | null
   handed_over_at: Timestamp | null
   trace: string | null
-  task: 'look_up' | 'file_copy' | 'link_copy' | 'mark_original' | null
+  task: 'look_up' | 'file_copy' | 'link_copy' | 'mark_original' | 'discard' | null
   task_at: Timestamp | null
   task_tries: Generated<number>
   task_by: string | null
@@ -563,6 +563,7 @@ export interface OutboxTable {
   due_set_at: Generated<Timestamp | null>
   task_set_at: Generated<Timestamp | null>
   is_scheduled: Generated<boolean>
+  may_be_prepared: Generated<boolean>
 }
 
 export interface OutboxContentTable {
@@ -1027,7 +1028,7 @@ export const COLUMNS = {
   message_search: ['message_search.message_id', 'message_search.account_id', 'message_search.received_at', 'message_search.document', 'message_search.version'],
   oauth_app: ['oauth_app.id', 'oauth_app.tenant_id', 'oauth_app.provider', 'oauth_app.cloud', 'oauth_app.name', 'oauth_app.client_id', 'oauth_app.credential_type', 'oauth_app.secret', 'oauth_app.scopes', 'oauth_app.push_topic', 'oauth_app.push_subscription', 'oauth_app.push_service_account', 'oauth_app.created_at', 'oauth_app.updated_at', 'oauth_app.certificate'],
   oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at', 'oauth_grant.retry_set_at', 'oauth_grant.spread_after'],
-  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled'],
+  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled', 'outbox.may_be_prepared'],
   outbox_content: ['outbox_content.id', 'outbox_content.account_id', 'outbox_content.outbox_id', 'outbox_content.layout', 'outbox_content.bytes', 'outbox_content.created_at', 'outbox_content.tail_id'],
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],

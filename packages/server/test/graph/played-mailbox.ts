@@ -184,6 +184,7 @@ export function outgoing(
     internetMessageId: ID,
     outboxId: '01a1',
     mayBePrepared: false,
+    beforePreparing: async () => {},
     envelopeId: '01a1',
     threadId: null,
     beforeHandOver: async trace => void traces.push(trace),

@@ -43,6 +43,7 @@ export function outgoing(from: string, to: readonly string[], content: OutgoingC
     internetMessageId: '<entry-1@example.com>',
     outboxId: 'entry-1',
     mayBePrepared: false,
+    beforePreparing: async () => {},
     envelopeId: 'entry-1',
     threadId: null,
     beforeHandOver: async () => {},

@@ -133,6 +133,38 @@ describe('a send by Graph', () => {
     await sending.send(outgoing().message)
     expect(mailbox.messages).toHaveLength(31)
   })
+
+  test('makes nothing until the caller has recorded that it may be prepared', async () => {
+    const mailbox = new PlayedMailbox()
+    const change = new Error('the claim is lost')
+    const { message } = outgoing(null, {
+      async beforePreparing() {
+        expect(mailbox.calls).toEqual([])
+        throw change
+      },
+    })
+    await expect(graphSending(mailbox.connection()).send(message)).rejects.toBe(change)
+    expect(mailbox.calls).toEqual([])
+  })
+
+  test('that is given up has its drafts discarded, and nothing that was sent', async () => {
+    const mailbox = new PlayedMailbox()
+    const one = { internetMessageId: ID, parentFolderId: 'drafts', attachments: [], isDraft: true }
+    mailbox.messages.push(
+      { ...one, id: 'draft' },
+      { ...one, id: 'sent', isDraft: false, parentFolderId: 'sentitems' },
+      { ...one, id: 'renamed', internetMessageId: '<renamed@example.com>' },
+      { ...one, id: 'other', internetMessageId: '<other@example.com>' },
+    )
+    const { discard } = graphSending(mailbox.connection())
+    mailbox.faults.set('permanentDelete', { status: 503 })
+    const prepared = { internetMessageId: ID, trace: 'renamed' }
+    expect(await failureOf(discard!(prepared))).toMatchObject({ kind: 'unavailable' })
+    await discard!(prepared)
+    expect(mailbox.messages.map(({ id }) => id)).toEqual(['sent', 'other'])
+    // Once more after a process has died.
+    await discard!(prepared)
+  })
 })
 
 describe('the look-up of a send by Graph', () => {

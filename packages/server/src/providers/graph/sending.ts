@@ -1,5 +1,5 @@
 import { ProviderFailure, restate } from '../failure.ts'
-import type { OutgoingMessage, Refusal, SendingProvider, SendOutcome } from '../sending.ts'
+import type { OutgoingMessage, Prepared, Refusal, SendingProvider, SendOutcome } from '../sending.ts'
 import { serverText } from '../server-text.ts'
 import { beforeAcceptance } from './answers.ts'
 import type { GraphApi } from './api.ts'
@@ -30,6 +30,7 @@ export function graphSending(connection: GraphConnection): SendingProvider {
     filesCopy: 'always',
     send: message => send(connection.api, pace, message),
     lookUp: message => lookUp(connection, message),
+    discard: message => discard(connection.api, message),
   }
 }
 
@@ -45,6 +46,7 @@ async function send(api: GraphApi, pace: SendPace, message: OutgoingMessage): Pr
       if (sent !== null) return accepted(sent, null)
     }
     pace.take(api.now())
+    await message.beforePreparing()
     const draft = await prepare(api, message)
     if (!draft.isSent) await handOver(api, message, draft.id)
     return accepted(draft.id, draft.conversationId ?? null)
@@ -80,7 +82,14 @@ function refuse({ envelope }: OutgoingMessage, error: ProviderFailure): SendOutc
 /** Removes the drafts of earlier attempts. @returns the id of the message if it was sent after all */
 async function clearEarlier(api: GraphApi, internetMessageId: string): Promise<string | null> {
   const { sent, drafts } = await findEarlier(api, internetMessageId)
-  return sent ?? (await removeUnsent(api, drafts))
+  return sent ?? sentOf(await removeUnsent(api, drafts))
+}
+
+/** `SendingProvider.discard` on Graph. */
+async function discard(api: GraphApi, { internetMessageId, trace }: Prepared): Promise<void> {
+  const { drafts } = await findEarlier(api, internetMessageId)
+  const { failure } = await removeUnsent(api, [...new Set(trace === null ? drafts : [...drafts, trace])])
+  if (failure) throw failure
 }
 
 /** Makes the draft, which is sent already if a person was quicker. */
@@ -152,7 +161,7 @@ async function giveUp(api: GraphApi, drafts: readonly string[], error: unknown):
   const isFailure = error instanceof ProviderFailure
   let sent: string | null
   try {
-    sent = await removeUnsent(api, drafts)
+    sent = sentOf(await removeUnsent(api, drafts))
   } catch {
     throw isFailure && error.isBusy ? restate(error, { isBusy: false }) : error
   }
@@ -160,18 +169,27 @@ async function giveUp(api: GraphApi, drafts: readonly string[], error: unknown):
   return sent
 }
 
-/**
- * Removes drafts. A message that was sent meanwhile, by an earlier request or by a person, is no draft, and stays.
- * @returns the id of a message that was sent
- */
-async function removeUnsent(api: GraphApi, ids: readonly string[]): Promise<string | null> {
+/** The drafts of a send, of which those that were not sent were to be removed. */
+interface Removal {
+  /** The id of a message that was sent. */
+  sent: string | null
+  /** A failure to remove a draft. */
+  failure: ProviderFailure | null
+}
+
+function sentOf({ sent, failure }: Removal): string | null {
+  if (failure && sent === null) throw failure
+  return sent
+}
+
+/** Removes drafts. A message that was sent meanwhile, by an earlier request or by a person, is no draft, and stays. */
+async function removeUnsent(api: GraphApi, ids: readonly string[]): Promise<Removal> {
   const found: TaggedState[] = []
   for (const keys of batchesOf({ keys: ids }))
     found.push(...(await readStates(api, keys)).states.map(({ value }) => value))
   const drafts = found.flatMap(({ id, isDraft }) => (isDraft === true ? [id] : []))
   const sent = found.find(({ isDraft }) => isDraft === false)?.id ?? null
-  if (drafts.length === 0) return sent
+  if (drafts.length === 0) return { sent, failure: null }
   const { failure } = await changing(api, effect => removeForGood(api, effect, drafts))
-  if (failure && sent === null) throw failure
-  return sent
+  return { sent, failure }
 }
