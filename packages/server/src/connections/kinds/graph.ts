@@ -6,6 +6,7 @@ import type { Sharing } from '../../kit/share.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { graphAccount } from '../../providers/graph/account.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
+import { type SendPace, SENDS_WINDOW, sendPaceOf } from '../../providers/graph/send-pace.ts'
 import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import { CLOUDS } from '../../providers/microsoft/clouds.ts'
@@ -42,10 +43,12 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
     sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db, CALLS_WINDOW) } : null,
   })
   const slots = new SlotsOfMailboxes(() => Math.max(1, Math.floor(SLOTS_MAX / (sharing?.count ?? 1))))
+  const sends = sharedUse(db, SENDS_WINDOW)
+  const paceOf = (mailbox: string) => sendPaceOf(mailbox, sends)
   return {
     endpoints: { mail: 'graph' },
     waysTo() {
-      const reach = { db, calls, governor, slots, tokensOf, subscribing, ...pace }
+      const reach = { db, calls, governor, slots, paceOf, tokensOf, subscribing, ...pace }
       return {
         read: account => graphConnector(reach, account),
         send: account => graphConnector(reach, account),
@@ -60,6 +63,7 @@ interface GraphReach extends GraphPace {
   calls: ProviderCalls
   governor: GraphGovernor
   slots: SlotsOfMailboxes
+  paceOf(mailbox: string): SendPace
   tokensOf: TokensOf
   subscribing: Omit<PlanOptions, 'db'>
 }
@@ -68,7 +72,7 @@ interface GraphReach extends GraphPace {
 const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
 function graphConnector(
-  { db, calls, governor, slots, tokensOf, subscribing, pollSeconds, now }: GraphReach,
+  { db, calls, governor, slots, paceOf, tokensOf, subscribing, pollSeconds, now }: GraphReach,
   account: AccountView,
 ): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
@@ -86,11 +90,13 @@ function graphConnector(
       const granted = await findGranted(db, account.id)
       if (!granted) throw new ProviderFailure('account_deleted', 'The account was deleted.')
       const mailboxId = mailboxOf(account)
-      const name = `${granted.clientId} ${cloud.cloud} ${mailboxId}`
+      const mailbox = `${cloud.cloud} ${mailboxId}`
+      const name = `${granted.clientId} ${mailbox}`
       return graphAccount({
         calls,
         tokens,
         quota: governor.quotaOf(name, slots.of(name)),
+        sendPace: paceOf(mailbox),
         cloud,
         mailboxId,
         signal,

@@ -10,6 +10,7 @@ import type { MailboxQuota } from './governor.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { graphMail } from './mail.ts'
 import { graphSearch } from './search.ts'
+import type { SendPace } from './send-pace.ts'
 import { emptySeenState } from './seen-state.ts'
 import { openSubscribing } from './subscribing.ts'
 import { POLLED, type SubscriptionPlan } from './subscription.ts'
@@ -25,6 +26,8 @@ export interface GraphAccountOptions {
   mailboxId: string
   /** How the mailbox is subscribed to; by default it is only polled. */
   subscriptionPlan?: SubscriptionPlan | null
+  /** By default the mailbox may send any number of messages. */
+  sendPace?: SendPace | undefined
   /** Ends all requests under way. */
   signal: AbortSignal
   /** Whether the source of each message is to be kept. */
@@ -56,7 +59,7 @@ export function graphAccount(
     content: graphContent(connection),
     search: graphSearch(connection),
     changing: graphChanging(connection),
-    sending: graphSending(connection),
+    sending: graphSending(connection, options.sendPace),
     [Symbol.asyncDispose]: async () => closing.abort(),
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failureOf } from '../conformance/changing-steps.ts'
+import { sendPaceOf } from './send-pace.ts'
 import { graphSending } from './sending.ts'
 import { ID, outgoing, partOf, PlayedMailbox } from '../../../test/graph/played-mailbox.ts'
 
@@ -122,16 +123,19 @@ describe('a send by Graph', () => {
     expect(mailbox.messages).toEqual([])
   })
 
-  test('waits after 30 messages in a minute, and that is no attempt', async () => {
+  test('waits if the mailbox may send no more in this minute, and prepares nothing', async () => {
     const mailbox = new PlayedMailbox()
-    const sending = graphSending(mailbox.connection())
-    for (let sent = 0; sent < 30; sent++) await sending.send(outgoing().message)
-    mailbox.now += 20_000
-    const failure = await failureOf(sending.send(outgoing().message))
-    expect(failure).toMatchObject({ kind: 'throttled', isBusy: true, retryAfterSeconds: 40 })
-    mailbox.now += 40_000
-    await sending.send(outgoing().message)
-    expect(mailbox.messages).toHaveLength(31)
+    const pace = sendPaceOf('global eva', { take: () => Promise.resolve(39_500) })
+    const beforePreparing = () => Promise.reject(new Error('prepared'))
+    const sending = graphSending(mailbox.connection(), pace)
+    const failure = await failureOf(sending.send(outgoing(null, { beforePreparing }).message))
+    expect(failure).toMatchObject({
+      kind: 'throttled',
+      isBusy: true,
+      isBeforeAcceptance: true,
+      retryAfterSeconds: 40,
+    })
+    expect(mailbox.calls).toEqual([])
   })
 
   test('makes nothing until the caller has recorded that it may be prepared', async () => {

@@ -9,15 +9,14 @@ import { removeForGood } from './changing/move.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { findEarlier, isOfMessage, lookUp } from './look-up.ts'
 import { ignoredSchema } from './resources.ts'
-import { SendPace } from './send-pace.ts'
+import { type SendPace, UNPACED } from './send-pace.ts'
 import { isMissing, type MadeDraft, makeDraft, TooLarge } from './uploads.ts'
 
 /**
  * Sends by Microsoft Graph: a draft is made with all its files, and then sent. Its id, which stays, shows afterwards what
  * became of it.
  */
-export function graphSending(connection: GraphConnection): SendingProvider {
-  const pace = new SendPace()
+export function graphSending(connection: GraphConnection, pace = UNPACED): SendingProvider {
   return {
     limits: {
       messageBytesMax: null,
@@ -45,7 +44,7 @@ async function send(api: GraphApi, pace: SendPace, message: OutgoingMessage): Pr
       const sent = await beforeAcceptance(() => clearEarlier(api, internetMessageId))
       if (sent !== null) return accepted(sent, null)
     }
-    pace.take(api.now())
+    await pace.take()
     await message.beforePreparing()
     const draft = await prepare(api, message)
     if (!draft.isSent) await handOver(api, message, draft.id)
