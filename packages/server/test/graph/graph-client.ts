@@ -13,6 +13,8 @@ export interface GraphClient {
   ask(method: string, path: string, body?: unknown): Promise<Json>
   /** Every item of a list, over all its pages. */
   all(path: string): Promise<Json[]>
+  /** The source of a message. */
+  source(id: string): Promise<Buffer>
   createFolder(name: string): Promise<string>
   move(ids: readonly string[], folderId: string): Promise<void>
 }
@@ -29,7 +31,7 @@ export async function openGraphClient(
   await sandbox.addClient(client).catch(() => {})
   const scopes = SCOPES.map(scope => `https://${host}/${scope}`)
   const { accessToken } = await sandbox.grant(email, scopes, OTHER_CLIENT, { provider: 'microsoft', cloud })
-  const send = async (method: string, path: string, body?: unknown): Promise<Json> => {
+  const open = async (method: string, path: string, body?: unknown): Promise<Response> => {
     const response = await fetch(`${sandbox.origin(host)}${path}`, {
       method,
       headers: {
@@ -39,8 +41,11 @@ export async function openGraphClient(
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return response
+  }
+  const send = async (method: string, path: string, body?: unknown): Promise<Json> => {
+    const text = await (await open(method, path, body)).text()
     return text === '' ? undefined : JSON.parse(text)
   }
   const ask: GraphClient['ask'] = (method, path, body) => send(method, `/v1.0/me/${path}`, body)
@@ -55,6 +60,10 @@ export async function openGraphClient(
         const { pathname, search } = new URL(next)
         page = await send('GET', `${pathname}${search}`)
       }
+    },
+    async source(id) {
+      const response = await open('GET', `/v1.0/me/messages/${encodeURIComponent(id)}/$value`)
+      return Buffer.from(await response.arrayBuffer())
     },
     createFolder: async displayName => (await ask('POST', 'mailFolders', { displayName })).id,
     async move(ids, destinationId) {
