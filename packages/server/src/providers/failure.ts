@@ -128,3 +128,13 @@ export function restate(
     ...(reason !== null && { reason }),
   })
 }
+
+/** Runs work that has no effect at the provider, with any outcome. */
+export async function beforeAcceptance<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    throw restate(error, { isBeforeAcceptance: true })
+  }
+}

@@ -1,4 +1,4 @@
-import { readAnswer } from '../../src/providers/graph/answers.ts'
+import { readAnswer } from '../../src/providers/http/answers.ts'
 import type { GraphApi, GraphRequest } from '../../src/providers/graph/api.ts'
 import { graphFailure } from '../../src/providers/graph/failure.ts'
 import type { GraphConnection } from '../../src/providers/graph/graph-connection.ts'
@@ -42,7 +42,10 @@ export class PlayedMailbox {
       const answered = this.#answer(request)
       if (!request.accepts.includes(answered.status))
         throw graphFailure(answered, this.now, request.method !== undefined && request.method !== 'GET')
-      return { status: answered.status, value: readAnswer(request.schema, answered.content) }
+      return {
+        status: answered.status,
+        value: readAnswer('Microsoft Graph', request.schema, answered.content),
+      }
     }
     return {
       cloud: CLOUDS[cloud],

@@ -1,4 +1,5 @@
 import { CONTENT_BYTES_MAX, type ContentEnd, type ContentProvider, type ContentRange } from '../content.ts'
+import { cut, untilHeaderEnd } from '../content-range.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { MessageKey } from '../mail.ts'
 import { segment } from './api.ts'
@@ -8,7 +9,6 @@ import { partOf } from './part.ts'
 
 /** Number of a part as in IMAP (RFC 9051 section 6.4.5). */
 const NUMBER = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
-const HEADER_END = Buffer.from('\r\n\r\n')
 
 export function graphContent(connection: GraphConnection): ContentProvider {
   return {
@@ -23,44 +23,20 @@ async function* openSource(
   key: MessageKey,
   range: ContentRange,
 ): AsyncGenerator<Buffer, ContentEnd, void> {
-  const { part, isHeader } = range
-  if (part !== null && !NUMBER.test(part)) throw new ProviderFailure('not_found', 'There is no such part.')
-  await using answer = await api.stream(`messages/${segment(String(key))}/$value`, { signal })
-  if (part !== null) return yield* cut(partOf(answer.content, part, isHeader), range)
-  return yield* cut(isHeader ? untilHeaderEnd(answer.content) : answer.content, range)
+  if (range.part !== null && !NUMBER.test(range.part))
+    throw new ProviderFailure('not_found', 'There is no such part.')
+  await using answer = await api.stream(pathOf(key), { signal })
+  return yield* cut(wantedOf(answer.content, range), range, 'nothing')
 }
 
-/** The bytes of a range, in pieces that are neither empty nor too long. */
-async function* cut(
-  source: AsyncIterable<Buffer>,
-  { offset, end }: Pick<ContentRange, 'offset' | 'end'>,
-): AsyncGenerator<Buffer, ContentEnd, void> {
-  let at = 0
-  let isEmpty = true
-  for await (const bytes of source) {
-    isEmpty &&= bytes.length === 0
-    const last = end === null ? bytes.length : Math.max(0, end - at)
-    const wanted = bytes.subarray(Math.max(0, offset - at), last)
-    for (let from = 0; from < wanted.length; from += CONTENT_BYTES_MAX)
-      yield wanted.subarray(from, from + CONTENT_BYTES_MAX)
-    at += bytes.length
-    if (end !== null && at >= end) break
-  }
-  return isEmpty ? 'nothing' : 'end'
+function pathOf(key: MessageKey): string {
+  return `messages/${segment(String(key))}/$value`
 }
 
-async function* untilHeaderEnd(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let tail = Buffer.alloc(0)
-  for await (const bytes of source) {
-    const joined = Buffer.concat([tail, bytes])
-    const at = joined.indexOf(HEADER_END)
-    if (at >= 0) {
-      yield bytes.subarray(0, at + HEADER_END.length - tail.length)
-      return
-    }
-    yield bytes
-    tail = joined.subarray(-(HEADER_END.length - 1))
-  }
+/** Graph gives a source only whole and from its beginning. */
+function wantedOf(source: AsyncIterable<Buffer>, { part, isHeader }: ContentRange): AsyncIterable<Buffer> {
+  if (part !== null) return partOf(source, part, isHeader)
+  return isHeader ? untilHeaderEnd(source) : source
 }
 
 async function readSources(
@@ -79,8 +55,7 @@ async function readSources(
 
     async function readSmall(): Promise<Buffer | null> {
       try {
-        const path = `messages/${segment(String(key))}/$value`
-        await using answer = await api.stream(path, { signal, urgency: 'background' })
+        await using answer = await api.stream(pathOf(key), { signal, urgency: 'background' })
         const chunks: Buffer[] = []
         let bytes = 0
         for await (const chunk of answer.content) {

@@ -1,7 +1,6 @@
-import { ProviderFailure, restate } from '../failure.ts'
+import { beforeAcceptance, ProviderFailure, restate } from '../failure.ts'
 import type { OutgoingMessage, Refusal, SendingProvider, SendOutcome } from '../sending.ts'
 import { serverText } from '../server-text.ts'
-import { beforeAcceptance } from './answers.ts'
 import type { GraphApi } from './api.ts'
 import { batchesOf, pathOf, readStates, type TaggedState } from './changing/messages.ts'
 import { changing } from './changing/effect.ts'

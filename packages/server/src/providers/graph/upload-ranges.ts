@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAnswer, ProviderCall } from '../http/provider-calls.ts'
-import { readAnswer } from './answers.ts'
+import { readAnswer } from '../http/answers.ts'
 import type { UploadRange } from './api.ts'
 
 const UPLOAD_SECONDS = 300
@@ -30,7 +30,7 @@ const RANGE_START = /^(\d{1,12})(?:-|$)/
 /** The first byte that the session of an answer wants; null if it names none. */
 export function nextRangeOf({ status, content }: ProviderAnswer): number | null {
   if (status === 201) return null
-  const { nextExpectedRanges } = readAnswer(sessionSchema, content)
+  const { nextExpectedRanges } = readAnswer('Microsoft Graph', sessionSchema, content)
   const next = RANGE_START.exec(nextExpectedRanges[0] ?? '')?.[1]
   return next === undefined ? null : Number(next)
 }
