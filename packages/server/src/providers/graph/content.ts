@@ -1,9 +1,10 @@
 import { CONTENT_BYTES_MAX, type ContentEnd, type ContentProvider, type ContentRange } from '../content.ts'
 import { cut, untilHeaderEnd } from '../content-range.ts'
 import { ProviderFailure } from '../failure.ts'
+import { isOfPart } from '../http/ask-twice.ts'
 import type { MessageKey } from '../mail.ts'
 import { segment } from './api.ts'
-import { isOfPart } from './fetch.ts'
+
 import type { GraphConnection } from './graph-connection.ts'
 import { partOf } from './part.ts'
 

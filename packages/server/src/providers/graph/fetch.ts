@@ -1,13 +1,7 @@
-import { isOfAccount, ProviderFailure } from '../failure.ts'
+import { isOfPart } from '../http/ask-twice.ts'
 import type { RemoteMessage, UnreadableMessage } from '../mail.ts'
-import {
-  type AskOptions,
-  BATCH_PARTS_MAX,
-  type GraphApi,
-  type GraphRequest,
-  type PartOutcome,
-  segment,
-} from './api.ts'
+import { type AskOptions, BATCH_PARTS_MAX, type GraphRequest, segment } from './api.ts'
+import { askTwice } from './ask-twice.ts'
 import { isHidden } from './folders.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { MESSAGE_QUERY, toRemoteMessage } from './message.ts'
@@ -69,29 +63,4 @@ function requestOfMessage(id: string): GraphRequest<GraphMessage> {
     accepts: [200],
     answerBytesMax: MESSAGE_BYTES_MAX,
   }
-}
-
-/**
- * Repeats requests once that failed for no reason of their own. If a request fails alone, while Graph answers others, its
- * message is unreadable; if all fail, nothing can be read now, and the failure is thrown.
- */
-export async function askTwice<T>(
-  api: GraphApi,
-  requests: ReadonlyArray<GraphRequest<T>>,
-  options: AskOptions,
-): Promise<Array<PartOutcome<T>>> {
-  const outcomes = await api.askAll(requests, options)
-  for (const [index, { failure }] of outcomes.entries()) {
-    if (failure?.kind !== 'unavailable') continue
-    const [again] = await api.askAll([requests[index]!], options)
-    outcomes[index] = again!
-  }
-  const [first] = outcomes
-  if (first?.failure && outcomes.every(({ failure }) => failure?.kind === 'unavailable')) throw first.failure
-  return outcomes
-}
-
-/** Whether a part of a batch failed because of its own request: others may succeed. */
-export function isOfPart(failure: ProviderFailure): boolean {
-  return failure.kind !== 'throttled' && failure.kind !== 'scope_missing' && !isOfAccount(failure)
 }
