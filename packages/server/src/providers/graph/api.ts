@@ -75,7 +75,10 @@ export interface GraphApi {
     schema: z.ZodType<T>,
     options?: AskOptions & { prefer?: readonly string[]; answerBytesMax?: number },
   ): Promise<T>
-  /** The bytes of a path such as `messages/{id}/$value`. The slot is held until the answer is disposed of. */
+  /**
+   * The bytes of a path such as `messages/{id}/$value`. A slot of background work is held until all bytes are there, or the
+   * answer is disposed of. Content that waits for its reader for 20 seconds in all ends with `AnswerUnread`.
+   */
   stream(path: string, options?: AskOptions): Promise<OpenAnswer>
   /**
    * Sends a range to an upload session, without a token. `rejected` for an address that is not one of this cloud,

@@ -23,6 +23,8 @@ const PAGE_BYTES_MAX = 32 * 1024 * 1024
 /** The longest message that Exchange can be set to accept. */
 const STREAM_BYTES_MAX = 160 * 1024 * 1024
 const STREAM_SECONDS = 600
+/** The slot of a reader that pauses for longer in all is given to other calls. */
+const UNREAD_SECONDS = 20
 const UPLOAD_STATUSES = new Set([200, 201, 202])
 
 export function openGraphApi(options: GraphClientOptions): GraphApi {
@@ -84,23 +86,20 @@ class GraphClient implements GraphApi {
   }
 
   async stream(path: string, options: AskOptions = {}): Promise<OpenAnswer> {
-    const slot = await this.#calls.enter(1, options)
+    // A reader may be slow, so that one slot is left to new mail.
+    const slot = await this.#calls.enter(1, options, 'background')
     try {
       const answer = await this.#calls.open(
         {
           ...this.#calls.callOf(this.#calls.pathOf({ path }), {}, options),
           answerBytesMax: STREAM_BYTES_MAX,
           wholeSeconds: STREAM_SECONDS,
+          unreadSeconds: UNREAD_SECONDS,
         },
         options,
       )
-      return {
-        ...answer,
-        [Symbol.asyncDispose]: async () => {
-          await answer[Symbol.asyncDispose]()
-          slot[Symbol.dispose]()
-        },
-      }
+      void answer.received.then(() => slot[Symbol.dispose]())
+      return answer
     } catch (error) {
       slot[Symbol.dispose]()
       throw error

@@ -2,14 +2,16 @@ import { CONTENT_BYTES_MAX, type ContentEnd, type ContentProvider, type ContentR
 import { cut, untilHeaderEnd } from '../content-range.ts'
 import { ProviderFailure } from '../failure.ts'
 import { isOfPart } from '../http/ask-twice.ts'
+import { AnswerUnread } from '../http/exchange.ts'
 import type { MessageKey } from '../mail.ts'
 import { segment } from './api.ts'
-
 import type { GraphConnection } from './graph-connection.ts'
 import { partOf } from './part.ts'
 
 /** Number of a part as in IMAP (RFC 9051 section 6.4.5). */
 const NUMBER = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
+/** Times that a source is opened for a reader who pauses. */
+const OPENED_MAX = 40
 
 export function graphContent(connection: GraphConnection): ContentProvider {
   return {
@@ -18,7 +20,7 @@ export function graphContent(connection: GraphConnection): ContentProvider {
   }
 }
 
-/** The source of a message, or one of its parts. Graph gives it only from its beginning: bytes before are dropped. */
+/** The source of a message, or one of its parts. If its reader pauses for long, it is opened again behind what was read. */
 async function* openSource(
   { api, signal }: GraphConnection,
   key: MessageKey,
@@ -26,8 +28,19 @@ async function* openSource(
 ): AsyncGenerator<Buffer, ContentEnd, void> {
   if (range.part !== null && !NUMBER.test(range.part))
     throw new ProviderFailure('not_found', 'There is no such part.')
-  await using answer = await api.stream(pathOf(key), { signal })
-  return yield* cut(wantedOf(answer.content, range), range, 'nothing')
+  let { offset } = range
+  for (let opened = 1; ; opened += 1)
+    try {
+      await using answer = await api.stream(pathOf(key), { signal })
+      const pieces = cut(wantedOf(answer.content, range), { offset, end: range.end }, 'nothing')
+      for (let step = await pieces.next(); ; step = await pieces.next()) {
+        if (step.done) return step.value
+        offset += step.value.length
+        yield step.value
+      }
+    } catch (error) {
+      if (!(error instanceof AnswerUnread) || opened >= OPENED_MAX) throw error
+    }
 }
 
 function pathOf(key: MessageKey): string {

@@ -6,7 +6,7 @@ import { readRefusal } from '../http/answers.ts'
 import type { OpenAnswer } from '../http/exchange.ts'
 import type { ProviderAnswer, ProviderCall, ProviderCalls } from '../http/provider-calls.ts'
 import type { CloudRow } from '../microsoft/clouds.ts'
-import { type AskOptions, type GraphRequest, segment, writeQuery } from './api.ts'
+import { type AskOptions, type GraphRequest, segment, type Urgency, writeQuery } from './api.ts'
 import { graphFailure } from './failure.ts'
 import type { MailboxQuota } from './governor.ts'
 
@@ -79,11 +79,18 @@ export class GraphCalls {
     throw new ProviderFailure('access_refused', 'Microsoft Graph refuses the access token.')
   }
 
-  /** Takes room for calls in the quota, and waits for the right to one request under way. */
-  async enter(calls: number, { urgency = 'prompt', signal }: AskOptions): Promise<Disposable> {
+  /**
+   * Takes room for calls in the quota, and waits for the right to one request under way.
+   * @param slot the urgency among the requests under way, if it is another one
+   */
+  async enter(
+    calls: number,
+    { urgency = 'prompt', signal }: AskOptions,
+    slot: Urgency = urgency,
+  ): Promise<Disposable> {
     const { quota } = this.options
     await quota.take(calls, urgency)
-    return quota.enter(urgency, signal)
+    return quota.enter(slot, signal)
   }
 
   /** The failure for an answer. Holds up all calls if a limit is reached. */
