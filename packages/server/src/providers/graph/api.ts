@@ -69,6 +69,8 @@ export interface GraphApi {
    * concerns the whole account or its quota. Each part counts as a call; a batch takes one slot.
    */
   askAll<T>(requests: ReadonlyArray<GraphRequest<T>>, options?: AskOptions): Promise<Array<PartOutcome<T>>>
+  /** Throws `rejected` for a link that leads out of this mailbox or to another host. */
+  requireOwn(link: string): void
   /** Asks for an absolute link of an answer. `rejected` if it leads out of this mailbox or to another host. */
   follow<T>(
     link: string,

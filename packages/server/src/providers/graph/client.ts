@@ -67,6 +67,11 @@ class GraphClient implements GraphApi {
     return isAlone ? this.#askEach(requests, options) : askBatch(this.#calls, requests, options)
   }
 
+  requireOwn(link: string): void {
+    const { cloud, mailboxId } = this.#calls.options
+    pathOfLink(link, cloud, mailboxId)
+  }
+
   async follow<T>(
     link: string,
     schema: z.ZodType<T>,

@@ -60,8 +60,7 @@ async function* compareByLink(
     for (const id of page.removed) told.add(id)
     if (!page.isLast) {
       const next = { ...cursor, link: page.link }
-      yield* recordChanges(connection, source, page, { cursor, next, options })
-      cursor = next
+      cursor = yield* recordChanges(connection, source, page, { cursor, next, options })
       continue
     }
     // A message whose arrival is never told may be among the newest modifications.
