@@ -36,9 +36,11 @@ export async function* compareFolder(
     yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state } }
     return
   }
-  if (!api.cloud.has.messageDelta) yield* compareWithoutDelta(connection, source, { cursor, state, options })
+  let known = state
+  if (!api.cloud.has.messageDelta)
+    known = yield* compareWithoutDelta(connection, source, { cursor, state, options })
   else if (cursor.link !== null) yield* compareByLink(connection, source, { cursor, state, options })
-  seen.compared.set(source, state)
+  seen.compared.set(source, known)
   seen.askedAt.set(source, now)
 }
 
