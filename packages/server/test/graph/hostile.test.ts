@@ -147,6 +147,19 @@ describe('an answer', () => {
   })
 })
 
+test('a stored link that leads out of the mailbox restarts its folder', async () => {
+  await using arranged = await arrangeGraph(server())
+  await arranged.world.deliver(letters(3))
+  await using account = await arranged.connect()
+  const index = openIndex(arranged.inbox)
+  await index.follow(account.mail)
+  index.cursor = { ...index.cursor, link: 'https://graph.microsoft.com/v1.0/users/former/messages' }
+  index.takeSteps()
+  await index.compare(account.mail)
+  expect(index.takeSteps()).toMatchObject([{ type: 'reset', keys: 'kept' }])
+  await expectWhole(arranged, index)
+})
+
 describe('links without an end', () => {
   /** An answer to a call with the items, and a link. */
   const page = (value: object[], path: string) =>

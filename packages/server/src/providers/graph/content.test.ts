@@ -10,11 +10,15 @@ const SOURCE = Buffer.from(
 const PIECE = 1_000
 
 /** A mailbox whose content ends with `AnswerUnread` after this number of bytes, a little later each time it is opened. */
-function playMailbox(readAtOnce: number): { connection: GraphConnection; opened(): number } {
+function playMailbox(
+  readAtOnce: number,
+  sourceAt: (opened: number) => Buffer = () => SOURCE,
+): { connection: GraphConnection; opened(): number } {
   let opened = 0
   async function* content(bytes: number) {
-    for (let at = 0; at < Math.min(bytes, SOURCE.length); at += PIECE) yield SOURCE.subarray(at, at + PIECE)
-    if (bytes < SOURCE.length) throw new AnswerUnread('unavailable', 'The content was not read in time.')
+    const source = sourceAt(opened)
+    for (let at = 0; at < Math.min(bytes, source.length); at += PIECE) yield source.subarray(at, at + PIECE)
+    if (bytes < source.length) throw new AnswerUnread('unavailable', 'The content was not read in time.')
   }
   const stream = () =>
     Promise.resolve({
@@ -55,4 +59,12 @@ test('a source is not opened for ever', async () => {
   const { connection, opened } = playMailbox(0)
   await expect(read(connection)).rejects.toBeInstanceOf(AnswerUnread)
   expect(opened()).toBe(40)
+})
+
+test.each([
+  ['is edited', Buffer.concat([Buffer.from('s'), SOURCE.subarray(1)])],
+  ['has become shorter', SOURCE.subarray(0, 1_500)],
+])('a source that %s while its reader pauses is not put together from two', async (_, other) => {
+  const { connection } = playMailbox(7_000, opened => (opened === 1 ? SOURCE : other))
+  await expect(read(connection)).rejects.toMatchObject({ kind: 'conflict' })
 })

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import { CONTENT_BYTES_MAX, type ContentEnd, type ContentProvider, type ContentRange } from '../content.ts'
 import { cut, untilHeaderEnd } from '../content-range.ts'
 import { ProviderFailure } from '../failure.ts'
@@ -20,7 +21,10 @@ export function graphContent(connection: GraphConnection): ContentProvider {
   }
 }
 
-/** The source of a message, or one of its parts. If its reader pauses for long, it is opened again behind what was read. */
+/**
+ * The source of a message, or one of its parts. If its reader pauses for long, it is opened again, and goes on behind what
+ * was read. `conflict` if it is another one then, as a draft that was edited.
+ */
 async function* openSource(
   { api, signal }: GraphConnection,
   key: MessageKey,
@@ -28,19 +32,48 @@ async function* openSource(
 ): AsyncGenerator<Buffer, ContentEnd, void> {
   if (range.part !== null && !NUMBER.test(range.part))
     throw new ProviderFailure('not_found', 'There is no such part.')
-  let { offset } = range
+  const read: Read = { bytes: 0, hash: createHash('sha256') }
   for (let opened = 1; ; opened += 1)
     try {
       await using answer = await api.stream(pathOf(key), { signal })
-      const pieces = cut(wantedOf(answer.content, range), { offset, end: range.end }, 'nothing')
-      for (let step = await pieces.next(); ; step = await pieces.next()) {
-        if (step.done) return step.value
-        offset += step.value.length
-        yield step.value
-      }
+      return yield* goOn(cut(wantedOf(answer.content, range), range, 'nothing'), read)
     } catch (error) {
       if (!(error instanceof AnswerUnread) || opened >= OPENED_MAX) throw error
     }
+}
+
+/** The bytes that a reader has. */
+interface Read {
+  bytes: number
+  hash: Hash
+}
+
+/** The pieces behind the bytes that were read, if they begin with these. */
+async function* goOn(
+  pieces: AsyncGenerator<Buffer, ContentEnd, void>,
+  read: Read,
+): AsyncGenerator<Buffer, ContentEnd, void> {
+  const before = createHash('sha256')
+  let left = read.bytes
+  for (;;) {
+    const step = await pieces.next()
+    const known = step.done ? 0 : Math.min(left, step.value.length)
+    if (!step.done && known > 0) before.update(step.value.subarray(0, known))
+    const isBehind = left > 0 && left === known
+    left -= known
+    if (isBehind && !before.digest().equals(read.hash.copy().digest())) throw changed()
+    if (step.done && left > 0) throw changed()
+    if (step.done) return step.value
+    if (known === step.value.length) continue
+    const piece = step.value.subarray(known)
+    read.hash.update(piece)
+    read.bytes += piece.length
+    yield piece
+  }
+}
+
+function changed(): ProviderFailure {
+  return new ProviderFailure('conflict', 'The message was changed while it was read.')
 }
 
 function pathOf(key: MessageKey): string {
