@@ -1,7 +1,7 @@
 import type { FollowOptions, SourceStep } from '../mail.ts'
 import { goneStep, recordChanges } from './changes.ts'
 import { type FolderCursor, type FolderState, freshCursor, isSince, readCursor, walkAgain } from './cursor.ts'
-import { type DeltaPage, readOn } from './delta.ts'
+import { beginWalk, type DeltaPage, readOn } from './delta.ts'
 import { LinkExpired } from './failure.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { isSameState, look } from './quiet-look.ts'
@@ -55,7 +55,9 @@ async function* compareByLink(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await readPage(connection, cursor.link!, options)
     if (page === null) {
-      yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state } }
+      // Messages that come and go between the reset and the walk are told by a link from before both.
+      const link = await linkOf(connection, source, options)
+      yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state, link } }
       return
     }
     for (const { id } of page.items) told.add(id)
@@ -97,4 +99,19 @@ async function readPage(
     if (error instanceof LinkExpired) return null
     throw error
   }
+}
+
+/** A link to the changes from now on, which only a walk through the folder gives. */
+async function linkOf(
+  connection: GraphConnection,
+  source: string,
+  { signal }: FollowOptions,
+): Promise<string> {
+  let page = await beginWalk(connection, source, { signal })
+  for (let pages = 1; !page.isLast; pages += 1) {
+    if (pages >= PAGES_MAX)
+      throw new LinkExpired('conflict', 'Microsoft Graph gave no link to later changes.')
+    page = await readOn(connection, page.link, { signal })
+  }
+  return page.link
 }
