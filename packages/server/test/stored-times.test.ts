@@ -42,6 +42,7 @@ const LEFT_ALONE = {
     'connect_session.expires_at',
     'event.created_at',
     'grant_revocation.expires_at',
+    'left_subscription.expires_at',
     'outbox.ended_at',
     'suppression_list.deleted_at',
     // Only compared with another reading of it.

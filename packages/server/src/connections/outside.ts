@@ -11,6 +11,7 @@ import { type Sharing, whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
+import type { DeleteSubscription } from '../providers/kept-subscription.ts'
 import type { OperatorsApps } from '../providers/operators-apps.ts'
 import { ProviderCalls } from '../providers/http/provider-calls.ts'
 import { serverCheck } from '../providers/server-check.ts'
@@ -70,6 +71,8 @@ export interface Outside {
   /** Calls of the HTTP interfaces of providers. */
   calls: ProviderCalls
   signIns: SignIns
+  /** Deletes subscriptions of accounts that are no longer followed. */
+  deleteSubscription: DeleteSubscription
   /** Opens the receivers of pushes of providers. */
   openPushes(taking: PushTaking): readonly PushReceiver[]
   tokensOf: TokensOf
@@ -142,6 +145,9 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     }),
     calls,
     signIns,
+    async deleteSubscription(left, signal) {
+      for (const kind of Object.values(kinds)) await kind.deleteSubscription?.(left, signal)
+    },
     openPushes: taking => Object.values(kinds).flatMap(kind => kind.openPushes?.(taking) ?? []),
     tokensOf,
     countConnections: () => ({ imap: budget.heldCount, smtp: smtpBudget.heldCount }),

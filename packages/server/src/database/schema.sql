@@ -459,6 +459,18 @@ CREATE INDEX job_due ON public.job USING btree (due_at);
 CREATE INDEX job_unclaimed ON public.job USING btree (tenant_id, kind) WHERE (claimed_by IS NULL);
 CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.job FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
+create table left_subscription (
+  id uuid not null,
+  tenant_id uuid not null,
+  cloud text not null,
+  subscription_id text not null,
+  access_token bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint left_subscription_pkey PRIMARY KEY (id),
+  constraint left_subscription_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX left_subscription_expires ON public.left_subscription USING btree (expires_at);
+
 create table mail_merge_pace (
   id uuid not null,
   account_id uuid not null,

@@ -336,6 +336,15 @@ export interface JobTable {
   due_set_at: Generated<Timestamp | null>
 }
 
+export interface LeftSubscriptionTable {
+  id: string
+  tenant_id: string
+  cloud: string
+  subscription_id: string
+  access_token: Buffer
+  expires_at: Timestamp
+}
+
 export interface MailMergePaceTable {
   id: string
   account_id: string
@@ -940,6 +949,7 @@ export interface Tables {
   identity: IdentityTable
   instance: InstanceTable
   job: JobTable
+  left_subscription: LeftSubscriptionTable
   mail_merge_pace: MailMergePaceTable
   mail_settings: MailSettingsTable
   mailbox: MailboxTable
@@ -1016,6 +1026,7 @@ export const COLUMNS = {
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],
   job: ['job.id', 'job.tenant_id', 'job.kind', 'job.payload', 'job.due_at', 'job.attempts', 'job.claimed_by', 'job.due_set_at'],
+  left_subscription: ['left_subscription.id', 'left_subscription.tenant_id', 'left_subscription.cloud', 'left_subscription.subscription_id', 'left_subscription.access_token', 'left_subscription.expires_at'],
   mail_merge_pace: ['mail_merge_pace.id', 'mail_merge_pace.account_id', 'mail_merge_pace.interval_seconds', 'mail_merge_pace.due_at', 'mail_merge_pace.due_set_at'],
   mail_settings: ['mail_settings.account_id', 'mail_settings.tenant_id', 'mail_settings.sign_by_default', 'mail_settings.signature', 'mail_settings.provider_signature', 'mail_settings.identities_read_at', 'mail_settings.identities_asked_at'],
   mailbox: ['mailbox.id', 'mailbox.tenant_id', 'mailbox.account_id', 'mailbox.provider_key', 'mailbox.provider_id', 'mailbox.name', 'mailbox.path', 'mailbox.parent_id', 'mailbox.role', 'mailbox.kind', 'mailbox.total_count', 'mailbox.unread_count', 'mailbox.source', 'mailbox.created_at', 'mailbox.is_deleted'],

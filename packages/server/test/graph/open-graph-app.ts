@@ -31,7 +31,12 @@ export async function openGraphApp(options: TestAppOptions = {}): Promise<GraphA
     await openTestApp({
       roles: ['api', 'jobs', 'sync'],
       pace: { pollSeconds: 0.2 },
-      config: { sandboxUrl: sandbox.controlUrl, ...config },
+      config: {
+        sandboxUrl: sandbox.controlUrl,
+        microsoftClientId: CLIENT.clientId,
+        microsoftClientSecret: new Secret(CLIENT.clientSecret),
+        ...config,
+      },
       ...rest,
     }),
   )

@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { clientStates, newNonce } from '../../src/connections/kinds/graph-push/client-state.ts'
 import { graphPushReceivers } from '../../src/connections/kinds/graph-push/receive.ts'
-import { recordSubscription } from '../../src/connections/kinds/graph-push/store.ts'
+import { recordSubscription } from '../../src/accounts/grants/subscriptions.ts'
 import type { Db } from '../../src/database/pool.ts'
 import type { Tables } from '../../src/database/tables.ts'
 import { newId } from '../../src/kit/ids.ts'
@@ -60,7 +60,7 @@ export function openReceivers(db: Db, tenantId: string) {
         .execute()
       const nonce = newNonce()
       const times = { expiresAt: IN_AN_HOUR(), renewAt: IN_AN_HOUR() }
-      await recordSubscription(db, accountId, { id: `of ${accountId}`, nonce, ...times, event: null })
+      await recordSubscription(db, accountId, { id: `of ${accountId}`, nonce, ...times }, null)
       return { accountId, nonce, clientState: states.make({ accountId, nonce }) }
     },
   }

@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { newNonce } from '../../src/connections/kinds/graph-push/client-state.ts'
-import { findSubscription, recordSubscription } from '../../src/connections/kinds/graph-push/store.ts'
+import { planSubscription } from '../../src/connections/kinds/graph-push/plan.ts'
+import { findSubscription, recordSubscription } from '../../src/accounts/grants/subscriptions.ts'
 import type { PushOutcome } from '../../src/kit/push-receiver.ts'
+import { Secret } from '../../src/kit/secret.ts'
+import type { GraphRequest } from '../../src/providers/graph/api.ts'
+import { openSubscribing } from '../../src/providers/graph/subscribing.ts'
 import { sampleTenant } from '../sample-rows.ts'
 import { useTestDatabase } from '../use-database.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -56,7 +60,7 @@ describe('a notification', () => {
     const control = await opened.subscribe()
     const { db } = database()
     const stored = (await findSubscription(db, earlier.accountId))!
-    await recordSubscription(db, earlier.accountId, { ...stored, nonce: newNonce() })
+    await recordSubscription(db, earlier.accountId, { ...stored, nonce: newNonce() }, null)
     await db
       .updateTable('account')
       .set({ deleted_at: new Date() })
@@ -144,6 +148,37 @@ describe('an event in the life of a subscription', () => {
     await tell(other.clientState, 'missed')
     await toBeNoticed(other.accountId)
     expect(await eventOf(accountId)).toBe('removed')
+  })
+
+  test('that comes while the subscription is renewed for an earlier one is acted upon after that', async () => {
+    const { accountId, clientState } = await opened.subscribe()
+    const toBe = (event: string) =>
+      waitUntil(`the event ${event}`, async () => (await eventOf(accountId)) === event)
+    await tell(clientState, 'reauthorizationRequired')
+    await toBe('reauthorize')
+    const base = { url: () => 'https://mail.example.com', isPlayed: false }
+    const plan = planSubscription(
+      { db: database().db, states: opened.states, base },
+      { id: accountId, delegate_account_id: null },
+    )!
+    const methods: unknown[] = []
+    const askRoot = async <T>({ method, schema }: GraphRequest<T>) => {
+      methods.push(method)
+      await tell(clientState, 'missed')
+      await toBe('missed')
+      const expirationDateTime = new Date(Date.now() + 3_600_000).toISOString()
+      return { status: 200, value: schema.parse({ expirationDateTime }) }
+    }
+    const token = async () => new Secret('token')
+    const subscribing = openSubscribing(
+      { askRoot, now: Date.now },
+      { mailboxId: 'user', plan, tokens: { get: token, renew: token } },
+    )
+    await subscribing.keep(new AbortController().signal)
+    expect(methods).toEqual(['PATCH'])
+    expect(await eventOf(accountId)).toBe('missed')
+    expect(await subscribing.noted()).toBe('pass')
+    expect(await eventOf(accountId)).toBeNull()
   })
 
   test('that is unknown, or of an earlier subscription, changes nothing', async () => {

@@ -224,3 +224,18 @@ export function deleteGrant(unit: UnitOfWork, accountId: string) {
     .returning(['id', 'provider', 'client_id', 'refresh_token', 'refused_at'])
     .executeTakeFirst()
 }
+
+/** The access token of a grant of the account's own; null if the provider does not take it any more. */
+export async function findAccessToken(
+  unit: UnitOfWork,
+  accountId: string,
+): Promise<{ id: string; access_token: Buffer; expires_at: Date } | null> {
+  const row = await unit.sql
+    .selectFrom('oauth_grant')
+    .select(['id', 'access_token', 'expires_at'])
+    .where('account_id', '=', accountId)
+    .where('refused_at', 'is', null)
+    .where('expires_at', '>', sql<Date>`clock_timestamp()`)
+    .executeTakeFirst()
+  return row ?? null
+}

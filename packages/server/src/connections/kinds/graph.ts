@@ -5,6 +5,7 @@ import type { Db } from '../../database/pool.ts'
 import type { Sharing } from '../../kit/share.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { graphAccount } from '../../providers/graph/account.ts'
+import { graphDeleteSubscription } from '../../providers/graph/delete-subscription.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
 import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
@@ -51,6 +52,7 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
         send: account => graphConnector(reach, account),
       }
     },
+    deleteSubscription: graphDeleteSubscription(calls),
     openPushes: ({ waker, log }) => graphPushReceivers({ db, waker, log, states: subscribing.states }),
   }
 }

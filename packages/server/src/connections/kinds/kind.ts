@@ -4,6 +4,7 @@ import type { AccountView } from '../../accounts/row.ts'
 import type { Waker } from '../../database/wake.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { PushReceiver } from '../../kit/push-receiver.ts'
+import type { DeleteSubscription } from '../../providers/kept-subscription.ts'
 import type { Connector } from '../connections.ts'
 
 /** A connector as a provider makes it: its version is that of the half. */
@@ -31,6 +32,8 @@ export interface Kind {
   endpoints: Readonly<Partial<Record<HalfKind, string>>>
   /** Called once for an account, before its first connection. */
   waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
+  /** Deletes subscriptions of accounts that are no longer followed. Absent if its accounts have none. */
+  deleteSubscription?: DeleteSubscription
   /** Absent if its provider pushes nothing. */
   openPushes?(taking: PushTaking): readonly PushReceiver[]
 }

@@ -18,6 +18,7 @@ import { openOAuthClients } from '../../accounts/apps/clients.ts'
 import { oauthAppOperations } from './oauth-apps/operations.ts'
 import { restartHandler } from './oauth-apps/restart.ts'
 import { openAppSecrets } from '../../accounts/apps/secrets.ts'
+import { forgetLeftSubscriptions, leftSubscriptionHandler } from './grants/left-subscriptions.ts'
 import { forgetRevocations, openEndingKeys, revocationHandler } from './grants/revocation.ts'
 import { forgetPreviousTokens } from '../../accounts/grants/store.ts'
 import { announceSettingsHandler } from './settings/inherit.ts'
@@ -29,6 +30,7 @@ import { ACCOUNT_TIMES } from './stored-times.ts'
 
 export async function openAccounts(resources: Resources) {
   const { db, keyRing, config, log, servers, serverSearch, signIns, waker, baseUrl } = resources
+  const { deleteSubscription } = resources
   const { allowPlaintext } = config
   const signIn = { accountKeys: accountKeys(keyRing), servers, serverSearch, allowPlaintext }
   const clients = await openOAuthClients(db, keyRing, config)
@@ -60,6 +62,7 @@ export async function openAccounts(resources: Resources) {
       restartHandler(db, accountId => waker.wake(accountId)),
       followDelegateHandler(db, accountId => waker.wake(accountId)),
       revocationHandler(db, endingKeys, signIns),
+      leftSubscriptionHandler(db, endingKeys, deleteSubscription),
     ],
     recurringTasks: ({ purgeSteps }) => [
       {
@@ -88,6 +91,7 @@ export async function openAccounts(resources: Resources) {
         run: async () => {
           await forgetPreviousTokens(db)
           await forgetRevocations(db)
+          await forgetLeftSubscriptions(db)
         },
       },
     ],

@@ -1,11 +1,16 @@
 import { z } from 'zod'
+import {
+  recordEvents,
+  recordNotified,
+  type Subscribed,
+  type SubscriptionEvent,
+} from '../../../accounts/grants/subscriptions.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Waker } from '../../../database/wake.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { Push, PushOutcome, PushReceiver } from '../../../kit/push-receiver.ts'
-import type { ClientStates, Subscribed } from './client-state.ts'
+import type { ClientStates } from './client-state.ts'
 import { Folded } from './folded.ts'
-import { recordEvents, recordNotified, type SubscriptionEvent } from './store.ts'
 
 /** A burst has up to 1,000 notifications, each of some hundred bytes. */
 const BODY_BYTES_MAX = 1024 * 1024

@@ -1,10 +1,16 @@
 import { sql } from 'kysely'
-import { type Pushed, recordPushedToMany } from '../../../accounts/halves/notice.ts'
-import type { Db } from '../../../database/pool.ts'
-import type { StoredSubscription } from '../../../providers/graph/subscription.ts'
-import type { Subscribed } from './client-state.ts'
+import type { Db } from '../../database/pool.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import type { KeptSubscription, StoredSubscription } from '../../providers/kept-subscription.ts'
+import { type Pushed, recordPushedToMany } from '../halves/notice.ts'
 
 export type SubscriptionEvent = NonNullable<StoredSubscription['event']>
+
+/** The account that a notification is for, and the subscription of it. */
+export interface Subscribed {
+  accountId: string
+  nonce: string
+}
 
 /** Returns null if there is none, or if it was made under an earlier grant. */
 export async function findSubscription(db: Db, accountId: string): Promise<StoredSubscription | null> {
@@ -16,24 +22,43 @@ export async function findSubscription(db: Db, accountId: string): Promise<Store
   return rows[0] ?? null
 }
 
-/** Keeps a subscription that was made or renewed, or forgets the one that ended. Of a deleted account nothing is kept. */
+/**
+ * Keeps a subscription that was made or renewed. Returns false if the account was paused or deleted meanwhile: nothing is
+ * kept then.
+ * @param takenEvent the event of the renewed subscription that was read and acted upon. Another one, which came since then,
+ * stays; events of a former subscription go with it
+ */
 export async function recordSubscription(
   db: Db,
   accountId: string,
-  subscription: StoredSubscription | null,
-): Promise<void> {
-  if (!subscription) {
-    await sql`delete from graph_subscription where account_id = ${accountId}`.execute(db)
-    return
-  }
-  const { id, nonce, expiresAt, renewAt, event } = subscription
-  await sql`
-    insert into graph_subscription (account_id, subscription_id, nonce, expires_at, renew_at, event)
-    select id, ${id}, ${nonce}, ${expiresAt}, ${renewAt}, ${event} from account
-    where id = ${accountId} and deleted_at is null for key share
+  subscription: KeptSubscription,
+  takenEvent: SubscriptionEvent | null,
+): Promise<boolean> {
+  const { id, nonce, expiresAt, renewAt } = subscription
+  // The lock waits for a pause that is under way, which takes the subscription along.
+  const { numAffectedRows = 0n } = await sql`
+    insert into graph_subscription (account_id, subscription_id, nonce, expires_at, renew_at)
+    select id, ${id}, ${nonce}, ${expiresAt}, ${renewAt} from account
+    where id = ${accountId} and deleted_at is null and status = 'active' for share
     on conflict (account_id) do update set subscription_id = excluded.subscription_id, nonce = excluded.nonce,
-      begun_at = excluded.begun_at, expires_at = excluded.expires_at, renew_at = excluded.renew_at, event = excluded.event
+      begun_at = excluded.begun_at, expires_at = excluded.expires_at, renew_at = excluded.renew_at,
+      event = case when graph_subscription.nonce = excluded.nonce
+        then nullif(graph_subscription.event, ${takenEvent}) end
   `.execute(db)
+  return numAffectedRows > 0n
+}
+
+/** Forgets a subscription that has ended, unless there is another one by now. */
+export async function forgetSubscription(db: Db, { accountId, nonce }: Subscribed): Promise<void> {
+  await sql`delete from graph_subscription where account_id = ${accountId} and nonce = ${nonce}`.execute(db)
+}
+
+/** Forgets the subscription of a locked account, and returns its id. Null if there was none. */
+export async function takeSubscription(unit: UnitOfWork, accountId: string): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    delete from graph_subscription where account_id = ${accountId} returning subscription_id as id
+  `.execute(unit.sql)
+  return rows[0]?.id ?? null
 }
 
 /** The parameters of subscriptions, for `unnest`. */
