@@ -1,3 +1,4 @@
+import type { Metric } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { accountKeys } from '../accounts/secrets.ts'
 import { openOAuthClients } from '../accounts/apps/clients.ts'
@@ -76,6 +77,8 @@ export interface Outside {
   /** Opens the receivers of pushes of providers. */
   openPushes(taking: PushTaking): readonly PushReceiver[]
   tokensOf: TokensOf
+  /** Metrics of the providers of accounts. */
+  metrics: readonly Metric[]
   /** Connections of this process to mail servers, by protocol. */
   countConnections(): { imap: number; smtp: number }
 }
@@ -150,6 +153,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     },
     openPushes: taking => Object.values(kinds).flatMap(kind => kind.openPushes?.(taking) ?? []),
     tokensOf,
+    metrics: Object.values(kinds).flatMap(kind => kind.metrics ?? []),
     countConnections: () => ({ imap: budget.heldCount, smtp: smtpBudget.heldCount }),
   }
 }

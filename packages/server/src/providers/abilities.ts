@@ -92,6 +92,8 @@ export interface SignInAbilities {
   takesCertificates: boolean
   /** Whether an app may name a topic to which changes of its mailboxes are published. */
   publishesToTopics: boolean
+  /** Whether it posts changes of mailboxes to the base address, without anything being set up. */
+  pushesToBase: boolean
   /**
    * Scope of a revocation: everything that the user granted to the app, or nothing, since the provider cannot revoke.
    */
@@ -105,6 +107,7 @@ const SIGN_IN_ABILITIES: Readonly<Record<OAuthProvider, SignInAbilities>> = {
     defaultCloud: null,
     takesCertificates: false,
     publishesToTopics: true,
+    pushesToBase: false,
     revokingEnds: 'all_of_app',
   },
   microsoft: {
@@ -113,10 +116,19 @@ const SIGN_IN_ABILITIES: Readonly<Record<OAuthProvider, SignInAbilities>> = {
     defaultCloud: 'global',
     takesCertificates: true,
     publishesToTopics: false,
+    pushesToBase: true,
     revokingEnds: 'nothing',
   },
 }
 
 export function signInAbilitiesOf(provider: OAuthProvider): SignInAbilities {
   return SIGN_IN_ABILITIES[provider]
+}
+
+/** The providers that post changes of mailboxes to the base address. */
+export function providersThatPush(): OAuthProvider[] {
+  return Object.entries(SIGN_IN_ABILITIES).flatMap(([provider, { pushesToBase }]) =>
+    // The entries of a record lose the type of its keys.
+    pushesToBase ? [provider as OAuthProvider] : [],
+  )
 }

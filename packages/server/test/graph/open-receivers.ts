@@ -16,6 +16,7 @@ export function openReceivers(db: Db, tenantId: string) {
   const statements = { count: 0 }
   const woken: string[] = []
   const warnings: unknown[] = []
+  const outcomes: string[] = []
   const counting: Kysely<Tables> = db.withPlugin({
     transformQuery({ node }) {
       statements.count++
@@ -28,6 +29,7 @@ export function openReceivers(db: Db, tenantId: string) {
     states,
     waker: { wake: id => void woken.push(id) },
     log: { warn: (...given: unknown[]) => void warnings.push(given) },
+    countNotification: outcome => void outcomes.push(outcome),
   })
   return {
     receivers,
@@ -35,6 +37,8 @@ export function openReceivers(db: Db, tenantId: string) {
     statements,
     woken,
     warnings,
+    /** How each notification was counted. */
+    outcomes,
     /** An account with a grant and a subscription. */
     async subscribe(): Promise<{ accountId: string; nonce: string; clientState: string }> {
       const { id: accountId } = await sampleAccount(db, tenantId, {

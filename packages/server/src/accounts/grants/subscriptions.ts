@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import { providersThatPush } from '../../providers/abilities.ts'
 import type { KeptSubscription, StoredSubscription } from '../../providers/kept-subscription.ts'
 import { type Pushed, recordPushedToMany } from '../halves/notice.ts'
 
@@ -90,4 +91,32 @@ export async function recordEvents(
     set event = case when graph_subscription.event = 'removed' then graph_subscription.event else known.event end
     from known where graph_subscription.account_id = known.account_id
   `.execute(db)
+}
+
+/**
+ * Counts the active accounts whose mailboxes can be subscribed to, by the state of their subscriptions. `due` is
+ * one that should have been renewed by now, `none` an account that is only polled.
+ */
+export async function countSubscriptions(
+  db: Db,
+): Promise<Record<'current' | 'due' | 'expired' | 'none', number>> {
+  const { rows } = await sql<{ state: 'current' | 'due' | 'expired' | 'none'; count: number }>`
+    select case
+        when begun_at is null or begun_at < oauth_grant.created_at then 'none'
+        when graph_subscription.expires_at <= clock_timestamp() then 'expired'
+        when renew_at <= clock_timestamp() or event is not null then 'due'
+        else 'current'
+      end as state, count(*)::int as count
+    from account join oauth_grant on oauth_grant.account_id = account.id
+    left join graph_subscription on graph_subscription.account_id = account.id
+    where oauth_grant.provider = any(${providersThatPush()}::text[]) and status = 'active' and deleted_at is null
+    group by 1
+  `.execute(db)
+  return {
+    current: 0,
+    due: 0,
+    expired: 0,
+    none: 0,
+    ...Object.fromEntries(rows.map(({ state, count }) => [state, count])),
+  }
 }

@@ -5,6 +5,7 @@ import type { Db } from '../../database/pool.ts'
 import type { Sharing } from '../../kit/share.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { graphAccount } from '../../providers/graph/account.ts'
+import type { GraphObserver } from '../../providers/graph/observed.ts'
 import { graphDeleteSubscription } from '../../providers/graph/delete-subscription.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
 import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
@@ -14,6 +15,7 @@ import { mailboxIdOf } from '../../providers/microsoft/subject.ts'
 import type { TokensOf } from '../access-tokens.ts'
 import type { ConnectionPermit } from '../connections.ts'
 import { type PlanOptions, planSubscription } from './graph-push/plan.ts'
+import { graphMetrics } from './graph-metrics.ts'
 import { graphPushReceivers } from './graph-push/receive.ts'
 import type { Kind, Way } from './kind.ts'
 import { sharedUse } from './quota-use.ts'
@@ -43,17 +45,20 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
     sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db, CALLS_WINDOW) } : null,
   })
   const slots = new SlotsOfMailboxes(() => Math.max(1, Math.floor(SLOTS_MAX / (sharing?.count ?? 1))))
+  const { all: metrics, observer, countNotification } = graphMetrics()
   return {
     endpoints: { mail: 'graph' },
+    metrics,
     waysTo() {
-      const reach = { db, calls, governor, slots, tokensOf, subscribing, ...pace }
+      const reach = { db, calls, governor, slots, observer, tokensOf, subscribing, ...pace }
       return {
         read: account => graphConnector(reach, account),
         send: account => graphConnector(reach, account),
       }
     },
     deleteSubscription: graphDeleteSubscription(calls),
-    openPushes: ({ waker, log }) => graphPushReceivers({ db, waker, log, states: subscribing.states }),
+    openPushes: ({ waker, log }) =>
+      graphPushReceivers({ db, waker, log, states: subscribing.states, countNotification }),
   }
 }
 
@@ -62,6 +67,7 @@ interface GraphReach extends GraphPace {
   calls: ProviderCalls
   governor: GraphGovernor
   slots: SlotsOfMailboxes
+  observer: GraphObserver
   tokensOf: TokensOf
   subscribing: Omit<PlanOptions, 'db'>
 }
@@ -70,7 +76,7 @@ interface GraphReach extends GraphPace {
 const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
 function graphConnector(
-  { db, calls, governor, slots, tokensOf, subscribing, pollSeconds, now }: GraphReach,
+  { db, calls, governor, slots, observer, tokensOf, subscribing, pollSeconds, now }: GraphReach,
   account: AccountView,
 ): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
@@ -93,6 +99,7 @@ function graphConnector(
         calls,
         tokens,
         quota: governor.quotaOf(name, slots.of(name)),
+        observer,
         cloud,
         mailboxId,
         signal,

@@ -1,3 +1,4 @@
+import type { Metric } from 'prom-client'
 import type { HalfKind } from '../../accounts/halves/kind.ts'
 import type { ReachedAccount } from '../../accounts/reach.ts'
 import type { AccountView } from '../../accounts/row.ts'
@@ -30,6 +31,8 @@ export interface PushTaking {
 export interface Kind {
   /** Names what each kind of data is read from. Kinds of one name share a connection; those that it lacks are absent. */
   endpoints: Readonly<Partial<Record<HalfKind, string>>>
+  /** Counts of its calls and pushes in this process. */
+  metrics?: readonly Metric[]
   /** Called once for an account, before its first connection. */
   waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
   /** Deletes subscriptions of accounts that are no longer followed. Absent if its accounts have none. */

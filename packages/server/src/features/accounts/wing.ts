@@ -1,6 +1,6 @@
 import { requireSealedValue } from '../../database/sealed-value.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
-import { askingGauge } from '../../kit/metrics.ts'
+import { askingGauge, askingGauges } from '../../kit/metrics.ts'
 import type { Wing } from '../../wing/wing.ts'
 import type { Resources } from '../../wing/resources.ts'
 import { accountOperations } from './accounts/operations.ts'
@@ -21,6 +21,7 @@ import { openAppSecrets } from '../../accounts/apps/secrets.ts'
 import { forgetLeftSubscriptions, leftSubscriptionHandler } from './grants/left-subscriptions.ts'
 import { forgetRevocations, openEndingKeys, revocationHandler } from './grants/revocation.ts'
 import { forgetPreviousTokens } from '../../accounts/grants/store.ts'
+import { countSubscriptions } from '../../accounts/grants/subscriptions.ts'
 import { announceSettingsHandler } from './settings/inherit.ts'
 import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
@@ -100,6 +101,12 @@ export async function openAccounts(resources: Resources) {
         'waxwing_purges_failing',
         'Deleted accounts of the whole installation whose purge has failed and is tried again',
         async () => (await measureFailingPurges(db)).count,
+      ),
+      askingGauges(
+        'waxwing_graph_subscriptions',
+        'Active accounts of the whole installation whose mailboxes can be subscribed to, by the state of their ' +
+          'subscriptions; "due" ones should have been renewed, and "none" are only polled',
+        { label: 'state', ask: () => countSubscriptions(db) },
       ),
     ],
     storedTimes: ACCOUNT_TIMES,

@@ -9,6 +9,7 @@ import { graphContent } from './content.ts'
 import type { MailboxQuota } from './governor.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { graphMail } from './mail.ts'
+import { type GraphObserver, observedApi, observedQuota } from './observed.ts'
 import { graphSearch } from './search.ts'
 import { emptySeenState } from './seen-state.ts'
 import { openSubscribing } from './subscribing.ts'
@@ -25,6 +26,8 @@ export interface GraphAccountOptions {
   mailboxId: string
   /** How the mailbox is subscribed to; by default it is only polled. */
   subscriptionPlan?: SubscriptionPlan | null
+  /** Counts the calls; by default nothing does. */
+  observer?: GraphObserver | undefined
   /** Ends all requests under way. */
   signal: AbortSignal
   /** Whether the source of each message is to be kept. */
@@ -39,9 +42,11 @@ export interface GraphAccountOptions {
 export function graphAccount(
   options: GraphAccountOptions,
 ): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending'> {
-  const { calls, tokens, quota, cloud, mailboxId, signal, now = Date.now } = options
+  const { calls, tokens, cloud, mailboxId, signal, observer, now = Date.now } = options
   const closing = new AbortController()
-  const api = openGraphApi({ calls, tokens, quota, cloud, mailboxId, now })
+  const quota = observer ? observedQuota(options.quota, observer) : options.quota
+  const opened = openGraphApi({ calls, tokens, quota, cloud, mailboxId, now })
+  const api = observer ? observedApi(opened, observer) : opened
   const { subscriptionPlan: plan = null } = options
   const connection: GraphConnection = {
     api,
