@@ -27,6 +27,7 @@ const WRITERS: Record<string, readonly string[]> = {
   feed_epoch: ['database'],
   gmail_watch: ['connections'],
   grant_revocation: ['features/accounts'],
+  graph_slot: ['connections'],
   graph_subscription: ['connections'],
   idempotency_key: ['door'],
   identity: ['features/mail'],

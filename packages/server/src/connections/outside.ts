@@ -7,7 +7,7 @@ import { egressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { type TargetGuard, targetGuard } from '../kit/egress/target-guard.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import type { PushReceiver } from '../kit/push-receiver.ts'
-import { type Sharing, whole } from '../kit/share.ts'
+import { whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
@@ -22,6 +22,7 @@ import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
 import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
+import type { LeasedSharing } from './kinds/slot-table.ts'
 import type { PushTaking } from './kinds/kind.ts'
 import { type KindOptions, type KindSettings, openKinds } from './kinds/kinds.ts'
 import { openSignIns } from './kinds/sign-ins.ts'
@@ -49,7 +50,7 @@ export interface OutsideOptions {
   resolve?: Resolver | undefined
   autoconfig?: AutoconfigPlaces
   /** The processes that share the limits of mail hosts and quotas; this one is alone by default. */
-  sharing?: Sharing
+  sharing?: LeasedSharing
   /** Origins that stand in for the hosts of providers, as a sandbox lists them; null: the providers themselves. */
   standIns?: ReadonlyMap<string, URL> | null
   pace?: KindOptions['pace']
@@ -62,6 +63,7 @@ export interface OutsideOptions {
  * given; the targets of webhooks have a guard of their own.
  */
 export interface Outside {
+  /** For whoever follows accounts; everything else goes over `connections`. */
   connectorOf: ConnectorOf
   connections: SharedConnections
   servers: ServerCheck
@@ -115,13 +117,13 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     sharing,
     pace,
   })
-  const connectorOf = connectors({ db, kinds }, 'read')
+  const called = { db, kinds, reachedFor: 'calls' } as const
   return {
-    connectorOf,
+    connectorOf: connectors({ db, kinds, reachedFor: 'following' }, 'read'),
     connections: new SharedConnections({
-      connectorOf,
+      connectorOf: connectors(called, 'read'),
       endpointOf: endpoints(kinds),
-      senderOf: connectors({ db, kinds }, 'send'),
+      senderOf: connectors(called, 'send'),
       share: sendingShare,
     }),
     servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {

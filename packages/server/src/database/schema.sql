@@ -378,6 +378,18 @@ create table grant_revocation (
 );
 CREATE INDEX grant_revocation_expires ON public.grant_revocation USING btree (expires_at);
 
+create unlogged table graph_slot (
+  name text not null,
+  number smallint not null,
+  instance uuid,
+  wanted_by uuid,
+  wanted_until timestamp with time zone,
+  paused_until timestamp with time zone,
+  used_at timestamp with time zone default clock_timestamp() not null,
+  constraint graph_slot_pkey PRIMARY KEY (name, number),
+  constraint graph_slot_number_check CHECK (((number >= 1) AND (number <= 2)))
+) with (fillfactor=50);
+
 create table graph_subscription (
   account_id uuid not null,
   subscription_id text not null,

@@ -273,6 +273,16 @@ export interface GrantRevocationTable {
   expires_at: Timestamp
 }
 
+export interface GraphSlotTable {
+  name: string
+  number: number
+  instance: string | null
+  wanted_by: string | null
+  wanted_until: Timestamp | null
+  paused_until: Timestamp | null
+  used_at: Generated<Timestamp>
+}
+
 export interface GraphSubscriptionTable {
   account_id: string
   subscription_id: string
@@ -935,6 +945,7 @@ export interface Tables {
   feed_epoch: FeedEpochTable
   gmail_watch: GmailWatchTable
   grant_revocation: GrantRevocationTable
+  graph_slot: GraphSlotTable
   graph_subscription: GraphSubscriptionTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
@@ -1011,6 +1022,7 @@ export const COLUMNS = {
   feed_epoch: ['feed_epoch.is_only', 'feed_epoch.epoch', 'feed_epoch.place', 'feed_epoch.standby', 'feed_epoch.noticed_epoch', 'feed_epoch.noticed_at', 'feed_epoch.continues'],
   gmail_watch: ['gmail_watch.account_id', 'gmail_watch.topic', 'gmail_watch.begun_at', 'gmail_watch.expires_at', 'gmail_watch.renew_at'],
   grant_revocation: ['grant_revocation.id', 'grant_revocation.tenant_id', 'grant_revocation.provider', 'grant_revocation.client_id', 'grant_revocation.subject', 'grant_revocation.email', 'grant_revocation.refresh_token', 'grant_revocation.expires_at'],
+  graph_slot: ['graph_slot.name', 'graph_slot.number', 'graph_slot.instance', 'graph_slot.wanted_by', 'graph_slot.wanted_until', 'graph_slot.paused_until', 'graph_slot.used_at'],
   graph_subscription: ['graph_subscription.account_id', 'graph_subscription.subscription_id', 'graph_subscription.nonce', 'graph_subscription.begun_at', 'graph_subscription.expires_at', 'graph_subscription.renew_at', 'graph_subscription.event'],
   idempotency_key: ['idempotency_key.tenant_id', 'idempotency_key.key', 'idempotency_key.fingerprint', 'idempotency_key.scope', 'idempotency_key.account_id', 'idempotency_key.claim', 'idempotency_key.locked_until', 'idempotency_key.status', 'idempotency_key.answer', 'idempotency_key.expires_at', 'idempotency_key.attempt', 'idempotency_key.has_failed', 'idempotency_key.about_account'],
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],

@@ -47,7 +47,7 @@ const secondsUntil = (column: string) =>
   sql`extract(epoch from ${sql.ref(column)} - clock_timestamp())::float8`
 
 /** The account that holds the grant which opens an account: its delegate, or the account itself. */
-const ofHolder = sql`holder.id = coalesce(account.delegate_account_id, account.id) and holder.deleted_at is null`
+export const ofHolder = sql`holder.id = coalesce(account.delegate_account_id, account.id) and holder.deleted_at is null`
 
 /**
  * Finds the grant that opens an account, with the account that holds it. Returns null if either account is gone, or

@@ -1,12 +1,11 @@
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
-import { findGranted } from '../../accounts/grants/store.ts'
+import { findMailboxClient } from '../../accounts/grants/mailbox-client.ts'
 import type { Db } from '../../database/pool.ts'
-import type { Sharing } from '../../kit/share.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { graphAccount } from '../../providers/graph/account.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
-import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
+import { SlotsOfMailboxes } from '../../providers/graph/slots-of-mailboxes.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import { CLOUDS } from '../../providers/microsoft/clouds.ts'
 import { mailboxIdOf } from '../../providers/microsoft/subject.ts'
@@ -14,7 +13,8 @@ import type { TokensOf } from '../access-tokens.ts'
 import type { ConnectionPermit } from '../connections.ts'
 import { type PlanOptions, planSubscription } from './graph-push/plan.ts'
 import { graphPushReceivers } from './graph-push/receive.ts'
-import type { Kind, Way } from './kind.ts'
+import { type LeasedSharing, slotTable } from './slot-table.ts'
+import type { Kind, ReachedFor, Way } from './kind.ts'
 import { sharedUse } from './quota-use.ts'
 
 export interface GraphOptions {
@@ -23,8 +23,8 @@ export interface GraphOptions {
   tokensOf: TokensOf
   /** How mailboxes are subscribed to. */
   subscribing: Omit<PlanOptions, 'db'>
-  /** The processes that share the quotas; this one is alone by default. */
-  sharing?: Sharing | undefined
+  /** The processes that share the quotas and the slots; this one is alone by default. */
+  sharing?: LeasedSharing | undefined
   pace?: GraphPace | undefined
 }
 
@@ -41,11 +41,24 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
   const governor = new GraphGovernor({
     sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db, CALLS_WINDOW) } : null,
   })
-  const slots = new SlotsOfMailboxes(() => Math.max(1, Math.floor(SLOTS_MAX / (sharing?.count ?? 1))))
+  const isAlone = () => sharing?.count === 1
+  const slots = new SlotsOfMailboxes(
+    sharing
+      ? {
+          table: slotTable(db, column => sharing.isClaimed(column)),
+          isAlone,
+          instanceId: () => sharing.instanceId,
+          onHeldUp: (name, seconds) => governor.holdUp(name, seconds),
+        }
+      : null,
+  )
+  sharing?.onChange(() => {
+    if (!isAlone()) slots.giveBackIdle()
+  })
   return {
     endpoints: { mail: 'graph' },
-    waysTo() {
-      const reach = { db, calls, governor, slots, tokensOf, subscribing, ...pace }
+    waysTo(_, reachedFor) {
+      const reach = { db, calls, governor, slots, tokensOf, subscribing, reachedFor, ...pace }
       return {
         read: account => graphConnector(reach, account),
         send: account => graphConnector(reach, account),
@@ -60,6 +73,7 @@ interface GraphReach extends GraphPace {
   calls: ProviderCalls
   governor: GraphGovernor
   slots: SlotsOfMailboxes
+  reachedFor: ReachedFor
   tokensOf: TokensOf
   subscribing: Omit<PlanOptions, 'db'>
 }
@@ -68,7 +82,7 @@ interface GraphReach extends GraphPace {
 const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
 function graphConnector(
-  { db, calls, governor, slots, tokensOf, subscribing, pollSeconds, now }: GraphReach,
+  { db, calls, governor, slots, reachedFor, tokensOf, subscribing, pollSeconds, now }: GraphReach,
   account: AccountView,
 ): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
@@ -83,11 +97,11 @@ function graphConnector(
     async connect(signal) {
       // Shows that the grant and the OAuth app are good.
       await tokens.get(signal)
-      const granted = await findGranted(db, account.id)
-      if (!granted) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      const client = await findMailboxClient(db, account.id)
+      if (!client) throw new ProviderFailure('account_deleted', 'The account was deleted.')
       const mailboxId = mailboxOf(account)
-      const name = `${granted.clientId} ${cloud.cloud} ${mailboxId}`
-      return graphAccount({
+      const name = `${client.clientId} ${cloud.cloud} ${mailboxId}`
+      const connected = graphAccount({
         calls,
         tokens,
         quota: governor.quotaOf(name, slots.of(name)),
@@ -99,6 +113,16 @@ function graphConnector(
         ...(pollSeconds !== undefined && { pollSeconds }),
         ...(now && { now }),
       })
+      // Of several accounts that are the same mailbox, one alone has the slot of its follower.
+      if (reachedFor === 'calls' || !client.isFirst) return connected
+      const followed = slots.follow(name)
+      return {
+        ...connected,
+        async [Symbol.asyncDispose]() {
+          await connected[Symbol.asyncDispose]()
+          await followed[Symbol.asyncDispose]()
+        },
+      }
     },
   }
 }

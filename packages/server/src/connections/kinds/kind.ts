@@ -9,6 +9,12 @@ import type { Connector } from '../connections.ts'
 /** A connector as a provider makes it: its version is that of the half. */
 export type Way = Omit<Connector, 'version'>
 
+/**
+ * Why an account is reached: to follow it, which one process does at a time, or for calls of whoever needs something of
+ * it. Providers bound what all processes together ask of an account.
+ */
+export type ReachedFor = 'following' | 'calls'
+
 /** The ways to one account, made for each runner and each shared line. They last over all connections of that one. */
 export interface Ways {
   /** Leads to what the account holds of one kind. Throws `ProviderFailure` if its row names no way. */
@@ -30,7 +36,7 @@ export interface Kind {
   /** Names what each kind of data is read from. Kinds of one name share a connection; those that it lacks are absent. */
   endpoints: Readonly<Partial<Record<HalfKind, string>>>
   /** Called once for an account, before its first connection. */
-  waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
+  waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>, reachedFor: ReachedFor): Ways
   /** Absent if its provider pushes nothing. */
   openPushes?(taking: PushTaking): readonly PushReceiver[]
 }
