@@ -1,4 +1,4 @@
-import type { Folder } from '../../../sandbox/src/microsoft/mailbox/folder.ts'
+import type { Folder } from '../../../sandbox/src/microsoft/mailbox/message.ts'
 import {
   addFolder,
   changeFolder,
