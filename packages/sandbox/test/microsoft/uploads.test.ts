@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { LargeFileUploadTask, FileUpload } from '@microsoft/microsoft-graph-client'
 import { expect, test } from 'vitest'
-import { DESK, EVA, FINN, IMMUTABLE, mimeOf, TEXT, to, useOffice } from './use-office.ts'
+import { IMMUTABLE } from './client.ts'
+import { DESK, EVA, FINN, mimeOf, TEXT, to, useOffice } from './use-office.ts'
 
 const office = useOffice()
 const STEP = 320 * 1024
