@@ -142,6 +142,7 @@ export const accounts = {
       'access_token_rejected',
       'account_exists',
       'billing_past_due',
+      'cloud_required',
       'honeypot_needs_click_tracking',
       'invalid_client',
       'invalid_grant',

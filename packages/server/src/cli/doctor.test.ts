@@ -311,7 +311,7 @@ describe('waxwing doctor and OAuth apps', () => {
       (await find(more)).map(
         ({ state, message }) => `${state}: ${message.replaceAll(/\([0-9a-f-]{36}\)/g, '(id)')}`,
       )
-    expect(await told()).toEqual(['ok: There are none, so users cannot sign in with Google.'])
+    expect(await told()).toEqual(['ok: There are none, so users cannot sign in with Google or Microsoft.'])
 
     const operators = {
       WAXWING_GOOGLE_CLIENT_ID: 'sandbox',

@@ -32,6 +32,7 @@ export const GUIDES = [
   'autoconfig',
   'connect',
   'google-app',
+  'microsoft-app',
   'gmail',
   'sandbox',
   'configuration',
