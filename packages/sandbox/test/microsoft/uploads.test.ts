@@ -109,7 +109,7 @@ test('ends a session with its draft', async () => {
 })
 
 test.each([
-  [{ size: 3 * 1024 * 1024 - 1 }, 'ErrorAttachmentSizeShouldNotBeLessThanMinimumSize'],
+  [{ size: 3_000_000 - 1 }, 'ErrorAttachmentSizeShouldNotBeLessThanMinimumSize'],
   [{ size: 150 * 1024 * 1024 + 1 }, 'ErrorAttachmentSizeLimitExceeded'],
   [{ attachmentType: 'item' }, 'ErrorInvalidRequest'],
   [{ name: '' }, 'ErrorInvalidRequest'],

@@ -103,10 +103,16 @@ export function isOfAccount({ kind }: ProviderFailure): boolean {
   return OF_ACCOUNT.has(kind)
 }
 
-/** Copies a failure with another kind or message. */
+/** Copies a failure with some changes. */
 export function restate(
   failure: ProviderFailure,
-  change: { kind?: FailureKind; message?: string; isBeforeAcceptance?: boolean },
+  change: {
+    kind?: FailureKind
+    message?: string
+    isBeforeAcceptance?: boolean
+    isBusy?: boolean
+    retryAfterSeconds?: number
+  },
 ): ProviderFailure {
   const { kind, message, retryAfterSeconds, reason, isBeforeAcceptance, isBusy, isOther } = {
     ...failure,

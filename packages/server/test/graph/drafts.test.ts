@@ -37,6 +37,19 @@ function draftOf(mailboxKey: string, generation: number, parts: readonly Outgoin
   }
 }
 
+function partOf(byteLength: number): OutgoingPart {
+  return {
+    filename: 'l.pdf',
+    contentType: 'application/pdf',
+    contentId: null,
+    isInline: false,
+    byteLength,
+    async *open() {
+      yield Buffer.alloc(byteLength, 'x')
+    },
+  }
+}
+
 const UNKNOWN: Pick<DraftReplacement, 'former' | 'draftKey' | 'others' | 'copies'> = {
   former: null,
   draftKey: null,
@@ -125,16 +138,7 @@ describe('drafts by Graph', () => {
   test('have large files attached, and are not left without them', async () => {
     await using office = await openOffice()
     const folder = await office.folderId('drafts')
-    const part: OutgoingPart = {
-      filename: 'l.pdf',
-      contentType: 'application/pdf',
-      contentId: null,
-      isInline: false,
-      byteLength: 5 * MIB,
-      async *open() {
-        yield Buffer.alloc(5 * MIB, 'x')
-      },
-    }
+    const part = partOf(5 * MIB)
     const added = await office.changing.addDraft(draftOf(folder, 1, [part]), false)
     const { data } = await office.ask('GET', `messages/${added.location!.key}/attachments`)
     expect(data.value).toMatchObject([{ name: 'l.pdf', contentType: 'application/pdf' }])
@@ -143,9 +147,25 @@ describe('drafts by Graph', () => {
     const adding = office.changing.addDraft(draftOf(folder, 2, [broken]), false)
     expect(await failureOf(adding)).toMatchObject({ kind: 'rejected' })
     expect(await subjectsOf(office)).toEqual(['Draft 1'])
+    // The draft of an earlier try stays until the next one has made it again.
+    expect(await failureOf(office.changing.addDraft(draftOf(folder, 1, [broken]), true))).toMatchObject({
+      kind: 'rejected',
+      isBeforeAcceptance: false,
+    })
+    expect((await office.list('drafts')).map(({ id }) => id)).toEqual([added.location!.key])
     // An earlier try may have left it without its files.
     const again = await office.changing.addDraft(draftOf(folder, 1, [part]), true)
     expect(again.location!.key).not.toBe(added.location!.key)
+    expect(await subjectsOf(office)).toEqual(['Draft 1'])
+  })
+
+  test('are reported as made if they cannot be removed without their files', async () => {
+    await using office = await openOffice()
+    const folder = await office.folderId('drafts')
+    await office.server.addFault({ does: 'error', status: 404, path: '*/createUploadSession', count: 1 })
+    await office.server.addFault({ does: 'rate_limit', path: '*/permanentDelete', count: 1 })
+    const adding = office.changing.addDraft(draftOf(folder, 1, [partOf(5 * MIB)]), false)
+    expect(await failureOf(adding)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
     expect(await subjectsOf(office)).toEqual(['Draft 1'])
   })
 

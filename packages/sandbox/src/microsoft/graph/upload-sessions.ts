@@ -10,8 +10,11 @@ import { requireDraft } from './require-draft.ts'
 import type { UploadSession } from './upload-store.ts'
 import { isDelegate, type Writing } from './writing.ts'
 
-/** Bytes of an attachment. A smaller one is posted whole, a larger one is refused. */
-const SIZE_MIN = 3 * 1024 * 1024
+/**
+ * Bytes of an attachment. A smaller one is posted whole, a larger one is refused. A request can hold a little less than
+ * 3 MiB, so that the documented 3 MB are decimal.
+ */
+const SIZE_MIN = 3_000_000
 const SIZE_MAX = 150 * 1024 * 1024
 
 /** The length of every range but the last is a multiple of this. */

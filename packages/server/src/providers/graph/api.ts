@@ -78,14 +78,13 @@ export interface GraphApi {
   /** The bytes of a path such as `messages/{id}/$value`. The slot is held until the answer is disposed of. */
   stream(path: string, options?: AskOptions): Promise<OpenAnswer>
   /**
-   * Sends a range to an upload session, without a token. `rejected` for an address that is not one of this cloud.
-   * @returns the first byte that the session still wants; null if it has all
+   * Sends a range to an upload session, without a token. `rejected` for an address that is not one of this cloud,
+   * `conflict` if the session wants another range, `not_found` if it has ended.
+   * @returns the first byte that the session still wants; null if it names none
    */
-  putRange(
-    uploadUrl: string,
-    range: UploadRange,
-    options?: AskOptions,
-  ): Promise<{ status: number; nextFrom: number | null }>
+  putRange(uploadUrl: string, range: UploadRange, options?: AskOptions): Promise<number | null>
+  /** Asks an upload session for the first byte that it wants, without a token. Failures and answers are those of `putRange`. */
+  findNextRange(uploadUrl: string, options?: AskOptions): Promise<number | null>
   /** Asks for a resource outside the mailbox, below `/v1.0/`, such as `subscriptions`. */
   askRoot<T>(request: GraphRequest<T>, options?: AskOptions): Promise<{ status: number; value: T }>
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Secret } from '../../kit/secret.ts'
 import type { AccessTokens } from '../access-tokens.ts'
 import { isOfAccount, ProviderFailure, restate } from '../failure.ts'
@@ -21,6 +21,7 @@ import { readBatch, writeBatch } from './batch.ts'
 import { graphFailure } from './failure.ts'
 import type { MailboxQuota } from './governor.ts'
 import { pathOfLink, targetOfUpload } from './links.ts'
+import { callOfRange, nextRangeOf } from './upload-ranges.ts'
 
 const ROOT_PATH = '/v1.0/'
 const BATCH_PATH = '/v1.0/$batch'
@@ -32,11 +33,9 @@ const PAGE_BYTES_MAX = 32 * 1024 * 1024
 /** The longest message that Exchange can be set to accept. */
 const STREAM_BYTES_MAX = 160 * 1024 * 1024
 const STREAM_SECONDS = 600
-const UPLOAD_SECONDS = 300
+const UPLOAD_STATUSES = new Set([200, 201, 202])
 /** Once this many parts of a batch found no server, the others are not asked for again. */
 const UNAVAILABLE_PARTS_MAX = 2
-
-const uploadSchema = z.object({ nextExpectedRanges: z.array(z.string()).default([]) })
 
 export interface GraphClientOptions {
   calls: ProviderCalls
@@ -169,34 +168,27 @@ class GraphClient implements GraphApi {
     }
   }
 
-  async putRange(
+  putRange(uploadUrl: string, range: UploadRange, options: AskOptions = {}): Promise<number | null> {
+    return this.#upload(uploadUrl, callOfRange(range), options)
+  }
+
+  findNextRange(uploadUrl: string, options: AskOptions = {}): Promise<number | null> {
+    return this.#upload(uploadUrl, { method: 'GET' }, options)
+  }
+
+  async #upload(
     uploadUrl: string,
-    { from, total, bytes }: UploadRange,
-    options: AskOptions = {},
-  ): Promise<{ status: number; nextFrom: number | null }> {
+    call: Omit<ProviderCall, 'host' | 'path'>,
+    options: AskOptions,
+  ): Promise<number | null> {
     const { calls, quota, cloud } = this.#options
     const target = targetOfUpload(uploadUrl, cloud)
     await quota.take(1, options.urgency ?? 'prompt')
     using _slot = await quota.enter(options.urgency ?? 'prompt', options.signal)
     await options.beforeEffect?.()
-    const answer = await calls.call({
-      ...target,
-      method: 'PUT',
-      headers: {
-        'content-type': 'application/octet-stream',
-        'content-length': String(bytes.byteLength),
-        'content-range': `bytes ${from}-${from + bytes.byteLength - 1}/${total}`,
-      },
-      body: bytes,
-      isRepeatable: false,
-      wholeSeconds: UPLOAD_SECONDS,
-      signal: options.signal,
-    })
-    if (answer.status === 201) return { status: 201, nextFrom: null }
-    if (answer.status !== 200 && answer.status !== 202) throw this.#failureOf(answer, true)
-    const { nextExpectedRanges } = readAnswer(uploadSchema, answer.content)
-    const next = /^(\d{1,12})-/.exec(nextExpectedRanges[0] ?? '')?.[1]
-    return { status: answer.status, nextFrom: next === undefined ? null : Number(next) }
+    const answer = await calls.call({ ...target, ...call, signal: options.signal })
+    if (!UPLOAD_STATUSES.has(answer.status)) throw this.#failureOf(answer, call.method !== 'GET')
+    return nextRangeOf(answer)
   }
 
   async #askEach<T>(
@@ -296,7 +288,7 @@ class GraphClient implements GraphApi {
   #failureOf(answer: ProviderAnswer, mayHaveEffect: boolean): ProviderFailure {
     const failure = graphFailure(answer, this.now(), mayHaveEffect)
     if (failure.kind !== 'throttled') return failure
-    return new ProviderFailure('throttled', failure.message, {
+    return restate(failure, {
       retryAfterSeconds: this.#options.quota.refused(failure.retryAfterSeconds),
     })
   }

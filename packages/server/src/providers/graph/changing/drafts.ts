@@ -42,8 +42,7 @@ export async function addDraft(
   mayExist: boolean,
 ): Promise<AddedMessage> {
   const found = mayExist ? await findGenerations(api, draft) : []
-  const same = found.find(({ generation }) => generation === draft.mark.generation)
-  return write(api, effect, draft, same ?? null)
+  return write(api, effect, draft, found)
 }
 
 /** `ChangingProvider.replaceDraft` on Graph. */
@@ -56,8 +55,7 @@ export async function replaceDraft(
   const before = withoutCopies(await findGenerations(api, draft), draft)
   if (before.some(({ generation }) => generation > mark.generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
-  const same = before.find(({ generation }) => generation === mark.generation) ?? null
-  const added = await write(api, effect, draft, same)
+  const added = await write(api, effect, draft, before)
   if (added.message === null) {
     const isFormerThere = former !== null && (await read(api, String(former.key))) !== null
     if (!isFormerThere) return { type: 'lost' }
@@ -129,27 +127,28 @@ export async function settleDraft(
 }
 
 /**
- * Writes a draft. A draft that an earlier try has made is kept, unless files were to be attached to it: these may be missing.
+ * Writes a draft. A draft that an earlier try has made is kept, unless files were to be attached to it: these may be
+ * missing. Then it is removed once the new one is there.
+ * @param found messages of the draft, by earlier tries among others
  */
 async function write(
   api: GraphApi,
   effect: Effect,
-  { mailboxKey, message }: NewDraft,
-  same: Generation | null,
+  { mailboxKey, message, mark }: NewDraft,
+  found: readonly Generation[],
 ): Promise<AddedMessage> {
-  let key = same?.key ?? null
-  let folderId = same?.folderId ?? mailboxKey
-  if (same && message.byteLength > GRAPH_MIME_BYTES_MAX) {
-    const { failure } = await removeForGood(api, effect, [same.key])
-    if (failure) throw failure
-    key = null
-  }
-  if (key === null) {
-    const made = await addToFolder(api, effect, mailboxKey, message)
-    key = made.id
-    folderId = made.parentFolderId ?? mailboxKey
-  }
+  const same = found.filter(({ generation }) => generation === mark.generation)
+  const [kept] = message.byteLength > GRAPH_MIME_BYTES_MAX ? [] : same
+  const { id: key, parentFolderId } = kept
+    ? { id: kept.key, parentFolderId: kept.folderId }
+    : await addToFolder(api, effect, mailboxKey, message)
   const remote = await read(api, key)
+  if (!kept && remote !== null && same.length > 0) {
+    const keys = same.map(one => one.key)
+    const { failure } = await removeForGood(api, effect, keys)
+    if (failure) throw failure
+  }
+  const folderId = parentFolderId ?? mailboxKey
   return {
     location: locationOf(folderId, key),
     mailboxKeys: remote?.mailboxKeys ?? [folderId],
