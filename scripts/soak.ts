@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 const NUMBERS = {
   /** Kills of the service and the database while messages are sent. */
   WAXWING_TEST_KILLS: '200',
-  /** Random walks on each mail server, and on Gmail. */
+  /** Random walks on each mail server, on Gmail, and on Graph in two clouds. */
   WAXWING_SEEDS: '20',
   /** Entries of a mail merge, and how many merges of 1,000 are sent. */
   WAXWING_TEST_MERGE: '1000',
