@@ -113,7 +113,7 @@ test.each(seedsFor(1).flatMap(seed => (['global', 'china'] as const).map(cloud =
   async ({ cloud, seed }) => {
     const { sandbox, caller, connect, output } = opened()
     const random = seeded(`graph changes ${cloud} ${seed}`)
-    const log: string[] = []
+    const log = [`${cloud}, seed ${seed}:`]
     onTestFailed(() => {
       const troubles = output()
         .split('\n')
