@@ -571,6 +571,8 @@ create table message (
   classification jsonb,
   may_be_report boolean,
   draft_key text collate "C",
+  draft_revision text,
+  draft_digest text,
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),

@@ -135,6 +135,95 @@ describe('drafts by Graph', () => {
     })
   })
 
+  test('are not replaced if another client changes them while the new content is written', async () => {
+    await using office = await openOffice()
+    const { changing, api } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const key = String(added.location!.key)
+    const { revision } = added.message!.content!
+    const { ask } = api
+    let edits = 0
+    api.ask = async (request, options) => {
+      const answer = await ask.call(api, request, options)
+      const isMade = request.method === 'POST' && request.path.endsWith('/messages')
+      if (isMade && edits++ === 0) await office.ask('PATCH', `messages/${key}`, { subject: 'Theirs' })
+      return answer as never
+    }
+    const former = { source: folder, cursor: null, key, revision }
+    const replacing = (known: typeof former) =>
+      changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former: known })
+    expect(await failureOf(replacing(former))).toMatchObject({ kind: 'conflict' })
+    expect(edits).toBe(1)
+    expect(await subjectsOf(office)).toEqual(['Theirs'])
+    // Nothing is written if that shows before.
+    expect(await failureOf(replacing(former))).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
+    expect(edits).toBe(1)
+    const read = await changing.readDraft!(key)
+    expect(read).toMatchObject({ subject: 'Theirs', isDraft: true })
+    expect(read!.content!.digest).not.toBe(added.message!.content!.digest)
+    expect(await replacing({ ...former, revision: read!.content!.revision })).toMatchObject({
+      type: 'replaced',
+      isSettled: true,
+    })
+    expect(await subjectsOf(office)).toEqual(['Draft 2'])
+  })
+
+  test('are not removed if another client has changed, moved or sent them', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const edited = await changing.addDraft(draftOf(folder, 1), false)
+    const remove = (key: string, revision: string | null) =>
+      changing.removeDraft({
+        mailboxKey: folder,
+        former: { source: folder, cursor: null, key, revision },
+        draftKey: null,
+        internetMessageId: ID,
+        others: [],
+      })
+    const key = String(edited.location!.key)
+    const { revision } = edited.message!.content!
+    await office.ask('PATCH', `messages/${key}`, { body: { contentType: 'text', content: 'Other' } })
+    expect(await failureOf(remove(key, revision))).toMatchObject({
+      kind: 'conflict',
+      isBeforeAcceptance: true,
+    })
+    await office.ask('POST', `messages/${key}/move`, { destinationId: 'archive' })
+    expect(await failureOf(remove(key, revision))).toMatchObject({
+      kind: 'not_found',
+      isBeforeAcceptance: true,
+    })
+    expect(await office.list('archive')).toHaveLength(1)
+    const { data } = await office.ask('POST', 'messages', {
+      subject: 'Sent',
+      toRecipients: [{ emailAddress: { address: 'bob@example.com' } }],
+    })
+    await office.ask('POST', `messages/${data.id}/send`)
+    expect(await failureOf(remove(data.id, null))).toMatchObject({ kind: 'not_found' })
+    expect(await office.list('sentitems')).toHaveLength(1)
+  })
+
+  test('keep an earlier content that another client changed after a later one was made', async () => {
+    await using office = await openOffice()
+    const { changing, server } = office
+    const folder = await office.folderId('drafts')
+    const keys: string[] = []
+    for (const generation of [1, 2, 3])
+      keys.push(String((await changing.addDraft(draftOf(folder, generation), false)).location!.key))
+    // Exchange notes whole seconds.
+    await server.turnClock(2)
+    await office.ask('PATCH', `messages/${keys[1]}`, { subject: 'Theirs' })
+    const settled = await changing.settleDraft({
+      mailboxKey: folder,
+      internetMessageId: ID,
+      draftId: 'd1',
+      copies: [],
+    })
+    expect(settled).toMatchObject({ kept: { generation: 3 }, removed: [keys[0]] })
+    expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 3', 'Theirs'])
+  })
+
   test('have large files attached, and are not left without them', async () => {
     await using office = await openOffice()
     const folder = await office.folderId('drafts')

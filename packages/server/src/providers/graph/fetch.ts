@@ -8,6 +8,7 @@ import {
   type PartOutcome,
   segment,
 } from './api.ts'
+import { readDraft } from './draft-content.ts'
 import { isHidden } from './folders.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { MESSAGE_QUERY, toRemoteMessage } from './message.ts'
@@ -42,6 +43,7 @@ export async function fetchMessages(
           key,
           reason: failure?.message ?? 'Microsoft Graph answered with another message',
         })
+      else if (value.isDraft === true) await sortDraft(connection, value, fetched, options)
       else await sort(connection, value, fetched, options)
     }
   }
@@ -53,12 +55,30 @@ async function sort(
   message: GraphMessage,
   fetched: Fetched,
   options: AskOptions,
+  read: RemoteMessage = toRemoteMessage(message),
 ): Promise<void> {
   const { parentFolderId } = message
   if (!parentFolderId)
     fetched.unreadable.push({ key: message.id, reason: 'Microsoft Graph named no folder of the message' })
   else if (await isHidden(connection, parentFolderId, options)) fetched.gone.push(message.id)
-  else fetched.messages.push(toRemoteMessage(message))
+  else fetched.messages.push(read)
+}
+
+/** Reads a draft once more, with its content. If that cannot be read, each change of the draft counts as an edit. */
+async function sortDraft(
+  connection: GraphConnection,
+  message: GraphMessage,
+  fetched: Fetched,
+  options: AskOptions,
+): Promise<void> {
+  try {
+    const draft = await readDraft(connection.api, message.id, options)
+    if (draft === null) fetched.gone.push(message.id)
+    else await sort(connection, draft.given, fetched, options, draft.message)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || !isOfPart(error)) throw error
+    await sort(connection, message, fetched, options)
+  }
 }
 
 function requestOfMessage(id: string): GraphRequest<GraphMessage> {

@@ -66,6 +66,8 @@ export type Recipient = z.infer<typeof recipient>
 const recipients = z.array(recipient).max(20_000).nullish()
 
 export const messageSchema = stateSchema.extend({
+  /** Differs after each change of the message. */
+  '@odata.etag': z.string().max(1_000).optional().catch(undefined),
   conversationId: text,
   internetMessageId: text,
   internetMessageHeaders: z
