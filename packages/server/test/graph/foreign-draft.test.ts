@@ -252,6 +252,35 @@ describe('a draft that another client of Exchange edits while a request is under
     expect(edits).toBeGreaterThan(1)
     expect(await eva.drafts()).toEqual(['Again MINE'])
   })
+
+  test('is sent with one of its contents whole, or refused', async () => {
+    const eva = await openDrafting()
+    const finn = await connectGraph(opened)
+    const { app } = opened
+    const draft = await create(eva, finn.email)
+    let edits = 0
+    reach = async point => {
+      if (point === 'content_write' && edits++ === 0) await eva.edit(draft)
+    }
+    const send = (headers = {}) => app.post<OutboxEntry>(`${eva.path}/${draft.id}/send`, {}, headers)
+    expect(await send({ 'if-match': draft.etag })).toMatchObject(CONFLICT)
+    expect(
+      (await app.get<{ items: OutboxEntry[] }>(`/v1/accounts/${eva.accountId}/outbox`)).body.items,
+    ).toEqual([])
+    edits = 0
+    reach = async point => {
+      if (point === 'content_write' && edits++ === 0)
+        await eva.edit(draft, { body: { contentType: 'html', content: `<p>${longText('OTHERS')}</p>` } })
+    }
+    const { status, body: entry } = await send()
+    reach = () => {}
+    expect({ status, edits }).toEqual({ status: 200, edits: 2 })
+    await waitForStatus(app, entry, 'sent')
+    const arrived = await waitUntil('the arrival', async () => (await finn.messages())[0] ?? null)
+    const { body } = await app.get<Message>(`/v1/accounts/${finn.accountId}/messages/${arrived.id}`)
+    expect(body.body?.html).toContain('OTHERS')
+    await waitUntil('the draft to be removed', async () => (await eva.drafts()).length === 0)
+  })
 })
 
 describe('the ETag of a draft of Exchange', () => {
