@@ -1,6 +1,7 @@
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { SuppressionEntry } from '@waxwing/contract/sending/suppressions.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DSN_SHAPES, NO_REPORTS, type ReportedSend } from '../sending/answers/dsn-shapes.ts'
 import { dataOf, waitUntilLookedAt } from '../sending/answers/open-answers.ts'
@@ -151,6 +152,11 @@ describe("a report of Exchange's own, which has no header", () => {
       "mailFolders/inbox/messages?$select=internetMessageHeaders,subject&$filter=startswith(subject,'Undeliverable')",
     )
     expect(report.internetMessageHeaders).toBeUndefined()
+    // Its sender gives it away as well, so the mark that its class alone makes is looked at.
+    const { rows } = await sql`select may_be_report from message where subject = ${report.subject}`.execute(
+      opened.app.db,
+    )
+    expect(rows).toEqual([{ may_be_report: true }])
     expect((await readMessage(report.subject)).classification).toMatchObject({
       kind: 'bounce',
       outboxId: entry.id,
