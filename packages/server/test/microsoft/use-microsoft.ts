@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import { type OpenFlows, openTestFlows, type TestFlows } from '../connect-flows.ts'
+import { behindProxy } from '../connect/hosted-form.ts'
 import { openTestApp, type TestApp, type TestTenant } from '../open-app.ts'
 import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
 
@@ -60,7 +61,7 @@ export function useMicrosoft() {
     )
     const clients = CLOUD_NAMES.map(cloud => ({ provider: 'microsoft', cloud, ...clientOf(cloud) }))
     const sandbox = opened.use(await startSandbox({ seed: { users, clients } }))
-    const app = opened.use(await openTestApp({ config: { sandboxUrl: sandbox.controlUrl } }))
+    const app = opened.use(await openTestApp(behindProxy({ config: { sandboxUrl: sandbox.controlUrl } })))
     parts = { sandbox, app, open: opened.use(await openTestFlows(app, sandbox)) }
   })
   afterAll(() => opened.disposeAsync())
