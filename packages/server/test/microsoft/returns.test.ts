@@ -1,4 +1,5 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -168,6 +169,19 @@ describe.each(CLOUD_NAMES)('in the cloud %s', cloud => {
     const meanwhile = () => at.tenant.delete(`/v1/accounts/${account.id}`)
     expect(await goThrough(cloud, { meanwhile }, again)).toEqual(failedWith('account_mismatch'))
     expect(await at.accounts()).toEqual([])
+  })
+
+  test('a mailbox signs in again with another app, which is its app from then on', async () => {
+    const account = await connect(cloud)
+    const { clientId, id: formerId } = at.apps[cloud]
+    const given = { provider: 'microsoft', name: 'Second', cloud, clientId, clientSecret: `secret-${cloud}` }
+    const { body: second } = await at.tenant.post<OAuthApp>('/v1/oauth-apps', given)
+    const again = { providers: undefined, microsoftCloud: undefined, accountId: account.id }
+    const named = { ...again, oauthAppIds: { microsoft: second.id } }
+    expect(await goThrough(cloud, {}, named)).toMatchObject({ url: expect.stringContaining(account.id) })
+    expect(await at.accounts()).toMatchObject([{ id: account.id, oauthAppId: second.id, cloud }])
+    expect((await at.tenant.delete(`/v1/oauth-apps/${formerId}`)).status).toBe(200)
+    expect(await goThrough(cloud, {}, again)).toMatchObject({ url: expect.stringContaining(account.id) })
   })
 
   test('a page explains that an administrator must approve, with a link that is good for that', async () => {
