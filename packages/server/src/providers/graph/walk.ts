@@ -79,11 +79,17 @@ export async function takeLink(
   const walkedAt = connection.api.now()
   if (!connection.api.cloud.has.messageDelta) return { ...begun, stage: 'follow', sweep: null, walkedAt }
   let cursor = begun
+  let restarts = 0
   let isEmpty = true
   while (cursor.stage === 'walk') {
-    const { items, next } = await readWalk(connection, source, cursor, options)
-    isEmpty &&= items.length === 0
-    cursor = next
+    try {
+      const { items, next } = await readWalk(connection, source, cursor, options)
+      isEmpty &&= items.length === 0
+      cursor = next
+    } catch (error) {
+      if (!(error instanceof LinkExpired) || cursor.walk === null || ++restarts > RESTARTS_MAX) throw error
+      cursor = { ...cursor, walk: null }
+    }
     options.signal.throwIfAborted()
   }
   return isEmpty ? { ...cursor, listing: null } : cursor
