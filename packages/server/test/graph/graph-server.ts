@@ -93,7 +93,7 @@ export async function startGraph(): Promise<GraphServer> {
       return graphAccount({
         calls: provider,
         tokens: { get: () => Promise.resolve(token), renew: () => Promise.resolve(token) },
-        quota: governor.quotaOf(email, new OwnSlots()),
+        quotaOf: mailboxId => governor.quotaOf(mailboxId, new OwnSlots()),
         cloud,
         mailboxId: email,
         signal: new AbortController().signal,

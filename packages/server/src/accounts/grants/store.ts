@@ -104,16 +104,19 @@ export async function storeGrant(
     .execute()
 }
 
-/**
- * The scopes of the grant that opens an account, and the client that got them; null if the account is not opened by
- * OAuth.
- */
-export async function findGranted(
-  db: Db,
-  accountId: string,
-): Promise<{ scopes: string[]; clientId: string } | null> {
-  const { rows } = await sql<{ scopes: string[]; clientId: string }>`
-    select scopes, client_id as "clientId"
+/** The grant that opens an account. */
+export interface Granted {
+  scopes: string[]
+  /** The client that got it. */
+  clientId: string
+  /** The provider's id of the user who gave it. */
+  subject: string | null
+}
+
+/** Finds the grant that opens an account; null if the account is not opened by OAuth. */
+export async function findGranted(db: Kysely<Tables>, accountId: string): Promise<Granted | null> {
+  const { rows } = await sql<Granted>`
+    select scopes, client_id as "clientId", holder.subject
     from account join account as holder on ${ofHolder}
     join oauth_grant on oauth_grant.account_id = holder.id
     where account.id = ${accountId}

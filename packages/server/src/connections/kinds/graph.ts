@@ -4,12 +4,12 @@ import { findGranted } from '../../accounts/grants/store.ts'
 import type { Db } from '../../database/pool.ts'
 import type { Sharing } from '../../kit/share.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import { graphAccount } from '../../providers/graph/account.ts'
+import { graphAccount, type SharedMailboxOptions } from '../../providers/graph/account.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
 import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import { CLOUDS } from '../../providers/microsoft/clouds.ts'
-import { mailboxIdOf } from '../../providers/microsoft/subject.ts'
+import { inboxIdOf, mailboxIdOf } from '../../providers/microsoft/subject.ts'
 import type { TokensOf } from '../access-tokens.ts'
 import type { ConnectionPermit } from '../connections.ts'
 import { type PlanOptions, planSubscription } from './graph-push/plan.ts'
@@ -85,14 +85,15 @@ function graphConnector(
       await tokens.get(signal)
       const granted = await findGranted(db, account.id)
       if (!granted) throw new ProviderFailure('account_deleted', 'The account was deleted.')
-      const mailboxId = mailboxOf(account)
-      const name = `${granted.clientId} ${cloud.cloud} ${mailboxId}`
       return graphAccount({
         calls,
         tokens,
-        quota: governor.quotaOf(name, slots.of(name)),
+        quotaOf(mailboxId) {
+          const name = `${granted.clientId} ${cloud.cloud} ${mailboxId.toLowerCase()}`
+          return governor.quotaOf(name, slots.of(name))
+        },
         cloud,
-        mailboxId,
+        ...mailboxOf(account, granted.subject),
         signal,
         subscriptionPlan: planSubscription({ db, ...subscribing }, account),
         takesSources: bodyStorage === 'full',
@@ -103,11 +104,15 @@ function graphConnector(
   }
 }
 
-/** The id of the user, or the address of a shared mailbox. */
-function mailboxOf({ subject, email, delegate_account_id: delegateId }: AccountView): string {
-  if (delegateId !== null) return email
+/** The mailbox by its user, or a shared one by its address. */
+function mailboxOf(
+  { subject, email, delegate_account_id: delegateId }: AccountView,
+  grantedBy: string | null,
+): { mailboxId: string; shared: SharedMailboxOptions | null } {
   try {
-    return mailboxIdOf(subject ?? '')
+    const userId = mailboxIdOf(grantedBy ?? '')
+    if (delegateId === null) return { mailboxId: userId, shared: null }
+    return { mailboxId: email, shared: { inboxId: inboxIdOf(subject ?? ''), delegateId: userId } }
   } catch (cause) {
     throw new ProviderFailure('misconfigured', 'The account names no mailbox.', { cause })
   }

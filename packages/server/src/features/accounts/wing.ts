@@ -25,10 +25,11 @@ import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
 import { spreadGrants } from '../../accounts/grants/spread.ts'
 import { followDelegateHandler } from './shared-mailboxes/follow-delegate-job.ts'
+import { sharedMailboxOperations } from './shared-mailboxes/operations.ts'
 import { ACCOUNT_TIMES } from './stored-times.ts'
 
 export async function openAccounts(resources: Resources) {
-  const { db, keyRing, config, log, servers, serverSearch, signIns, waker, baseUrl } = resources
+  const { db, keyRing, config, log, servers, serverSearch, signIns, waker, baseUrl, connections } = resources
   const { allowPlaintext } = config
   const signIn = { accountKeys: accountKeys(keyRing), servers, serverSearch, allowPlaintext }
   const clients = await openOAuthClients(db, keyRing, config)
@@ -41,6 +42,12 @@ export async function openAccounts(resources: Resources) {
   return {
     operations: {
       accounts: accountOperations({ ...signIn, credentialPepper, endingKeys, oauth, requireStorage }),
+      sharedMailboxes: sharedMailboxOperations({
+        accountKeys: signIn.accountKeys,
+        connections,
+        signIns,
+        requireStorage,
+      }),
       autoconfig: autoconfigOperations(serverSearch),
       connectSessions: connectSessionOperations({ clients, signIns, requireStorage, baseUrl }),
       hostedConnectSessions: hostedConnectOperations(flows.parts),

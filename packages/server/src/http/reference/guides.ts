@@ -33,6 +33,7 @@ export const GUIDES = [
   'connect',
   'google-app',
   'microsoft-app',
+  'shared-mailboxes',
   'gmail',
   'sandbox',
   'configuration',

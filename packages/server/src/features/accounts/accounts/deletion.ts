@@ -32,7 +32,7 @@ export async function deleteAccount(
   if (account.deleted_at) return true
   await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
-  if (await hasShared(unit, id)) await enqueueFollowing(unit, id)
+  if (await hasShared(unit.sql, id)) await enqueueFollowing(unit, id)
   unit.announce({
     type: 'account.deleted',
     accountId: id,
