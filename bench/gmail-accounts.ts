@@ -1,5 +1,6 @@
 import { SCOPES } from '../packages/server/test/gmail/gmail-client.ts'
 import type { DrivenSandbox } from '../packages/server/test/servers/sandbox.ts'
+import { connectByToken } from './connect-by-token.ts'
 import type { BenchService } from './service.ts'
 
 const NO_QUOTA = '100000000'
@@ -40,11 +41,5 @@ export async function connectGmail(
   bodyStorage: 'none' | 'full' = 'none',
 ): Promise<string> {
   const { refreshToken } = await sandbox.grant(email, [...SCOPES, 'openid', 'email', 'profile'])
-  const { status, body } = await service.post<{ id: string }>('/v1/accounts', {
-    provider: 'google',
-    refreshToken,
-    settings: { syncWindowDays: null, bodyStorage },
-  })
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body.id
+  return connectByToken(service, { provider: 'google', refreshToken }, bodyStorage)
 }

@@ -4,12 +4,12 @@ import {
   type SandboxServer,
   startSandbox,
 } from '../packages/server/test/servers/sandbox.ts'
-import { type Cpu, medianCpu, meterCpu } from './cpu.ts'
+import { type ReplayedCall, replayCalls } from './calls-process.ts'
+import { medianCpu } from './cpu.ts'
 import { median, short } from './figures.ts'
 import { connectGmail, gmailSettings } from './gmail-accounts.ts'
-import { replayCalls } from './gmail-calls-process.ts'
 import type { Benchmark } from './row.ts'
-import { startBenchService } from './service.ts'
+import { type SyncFigures, timeFirstSync } from './time-first-sync.ts'
 
 const MESSAGES = 10_000
 const RUNS = 3
@@ -73,23 +73,10 @@ export const gmailFirstSync: Benchmark = {
   },
 }
 
-interface SyncFigures {
-  perSecond: number
-  cpu: Cpu
-}
-
-async function timeSync(
-  sandbox: SandboxServer,
-  email: string,
-  bodyStorage: 'none' | 'full',
-): Promise<SyncFigures> {
-  await using service = await startBenchService({ env: gmailSettings(sandbox) })
-  const used = meterCpu()
-  const begun = performance.now()
-  const accountId = await connectGmail(service, sandbox, email, bodyStorage)
-  const seconds = ((await service.untilInitialized(accountId)) - begun) / 1_000
-  return { perSecond: MESSAGES / seconds, cpu: used(MESSAGES) }
-}
+const timeSync = (sandbox: SandboxServer, email: string, bodyStorage: 'none' | 'full') =>
+  timeFirstSync(MESSAGES, gmailSettings(sandbox), service =>
+    connectGmail(service, sandbox, email, bodyStorage),
+  )
 
 async function timeCalls(
   sandbox: SandboxServer,
@@ -108,11 +95,23 @@ async function timeCalls(
   const { seconds } = await replayCalls({
     origin: sandbox.origin('gmail.googleapis.com'),
     token: accessToken,
-    singles: singles.map(pathOf),
-    batches: [...parts.values()].map(some => some.map(pathOf)),
+    singles: singles.map(call => ({ path: pathOf(call) })),
+    batches: [...parts.values()].map(some => batchOf(some.map(pathOf))),
     atOnce: BATCHES_AT_ONCE,
   })
   return seconds
+}
+
+function batchOf(paths: readonly string[]): ReplayedCall {
+  const parts = paths.map(
+    (path, index) =>
+      `--bench\r\nContent-Type: application/http\r\nContent-ID: <item-${index}>\r\n\r\nGET ${path}\r\n\r\n`,
+  )
+  return {
+    path: '/batch/gmail/v1',
+    headers: { 'content-type': 'multipart/mixed; boundary=bench' },
+    body: `${parts.join('')}--bench--\r\n`,
+  }
 }
 
 /** The number of messages of each thread. */

@@ -1,7 +1,6 @@
 import { configureGmail } from '../packages/server/test/gmail/gmail-client.ts'
-import { short } from './figures.ts'
 import { connectGmail, gmailSettings, PUSH_SETTINGS, pushTo } from './gmail-accounts.ts'
-import { type IdleFigures, measureIdle } from './idle.ts'
+import { type IdleFigures, measureIdle, reportIdle } from './idle.ts'
 import type { Benchmark } from './row.ts'
 import { openItsDatabase } from './same-sql.ts'
 import { startSandboxProcess } from './sandbox-process.ts'
@@ -18,24 +17,8 @@ export const gmailIdle: Benchmark = {
     for (const [how, isPushed, cpuTarget] of [
       ['pushed', true, '≤ 2'],
       ['polled', false, '≤ 15'],
-    ] as const) {
-      const { kbEach, cpu, cpuBefore } = await measure(isPushed)
-      report({
-        measure: `${ACCOUNTS} accounts, ${how}: memory per account, KB`,
-        result: short(kbEach),
-        yardstick: '',
-        ratio: null,
-        target: '≤ 100',
-      })
-      report({
-        measure: `${ACCOUNTS} accounts, ${how}: processor, % of a core (before the first account)`,
-        result: `${short(cpu.service)} (${short(cpuBefore.service)})`,
-        yardstick: '',
-        ratio: null,
-        target: cpuTarget,
-        cpu,
-      })
-    }
+    ] as const)
+      reportIdle(report, `${ACCOUNTS} accounts, ${how}`, await measure(isPushed), cpuTarget)
   },
 }
 

@@ -1,10 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import { configureGmail } from '../packages/server/test/gmail/gmail-client.ts'
 import { connectGmail, gmailSettings, PUSH_SETTINGS, pushTo } from './gmail-accounts.ts'
 import { measureNotices } from './notice.ts'
+import { startPushRelay } from './push-relay.ts'
 import type { Benchmark } from './row.ts'
 import { startSandboxProcess } from './sandbox-process.ts'
 import { startBenchService } from './service.ts'
@@ -19,7 +16,7 @@ export const gmailNotice: Benchmark = {
     await using sandbox = await startSandboxProcess()
     await configureGmail(sandbox, { quota: 'off' })
     await sandbox.addUser(EMAIL, { messages: MESSAGES })
-    await using relay = await startRelay()
+    await using relay = await startPushRelay()
     await using service = await startBenchService({
       // Google signs pushes for the address that they are sent to.
       env: { ...gmailSettings(sandbox), ...PUSH_SETTINGS, WAXWING_BASE_URL: relay.origin },
@@ -33,32 +30,4 @@ export const gmailNotice: Benchmark = {
       p50Target: '≤ 20 (10)',
     })
   },
-}
-
-/** Passes pushes on, and notes when the last one came. */
-async function startRelay() {
-  let target = ''
-  const server = createServer(async (request, response) => {
-    relay.noticedAt = performance.now()
-    const { authorization = '', 'content-type': type = '' } = request.headers
-    const { status } = await fetch(new URL(request.url ?? '/', target), {
-      method: 'POST',
-      headers: { authorization, 'content-type': type },
-      body: await buffer(request),
-    })
-    response.writeHead(status).end()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const relay = {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    noticedAt: 0,
-    forwardTo: (address: string) => void (target = address),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-  return relay
 }

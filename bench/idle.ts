@@ -1,7 +1,9 @@
 import { type Cpu, meterCpu } from './cpu.ts'
+import { short } from './figures.ts'
 import { wait } from './imapflow-process.ts'
 import { readMemory } from './process-stats.ts'
 import { openItsDatabase } from './same-sql.ts'
+import type { Report } from './row.ts'
 import type { BenchService } from './service.ts'
 
 /** Accounts connected before memory is measured, so that what the first ones load is not counted. */
@@ -45,6 +47,24 @@ export async function measureIdle<Account>(
   const cpu = await measureCpu()
   const kbEach = ((readMemory(service.pid).nowMb - warmMb) * 1024) / (accounts.length - WARM_UP)
   return { kbEach, cpu, cpuBefore }
+}
+
+/** Reports the memory and the processor time of accounts that have no yardstick. */
+export function reportIdle(
+  report: Report,
+  accounts: string,
+  { kbEach, cpu, cpuBefore }: IdleFigures,
+  cpuTarget: string,
+): void {
+  const row = { yardstick: '', ratio: null }
+  report({ measure: `${accounts}: memory per account, KB`, result: short(kbEach), ...row, target: '≤ 100' })
+  report({
+    measure: `${accounts}: processor, % of a core (before the first account)`,
+    result: `${short(cpu.service)} (${short(cpuBefore.service)})`,
+    ...row,
+    target: cpuTarget,
+    cpu,
+  })
 }
 
 /** Seconds after which accounts whose comparison has not begun are asked again, in place of their next pass. */

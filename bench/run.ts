@@ -17,6 +17,10 @@ import { firstSync } from './first-sync.ts'
 import { gmailFirstSync } from './gmail-first-sync.ts'
 import { gmailIdle } from './gmail-idle.ts'
 import { gmailNotice } from './gmail-notice.ts'
+import { graphFirstSync } from './graph-first-sync.ts'
+import { graphIdle } from './graph-idle.ts'
+import { graphNotice } from './graph-notice.ts'
+import { graphSend } from './graph-send.ts'
 import { idleAccounts } from './idle-accounts.ts'
 import { idleTenThousand, idleThousand } from './idle-many.ts'
 import { listPage } from './list-page.ts'
@@ -39,6 +43,7 @@ import { webhooks } from './webhooks.ts'
 const BENCHMARKS: readonly Benchmark[] = [
   firstSync,
   gmailFirstSync,
+  graphFirstSync,
   storedBodies,
   listPage,
   pagesRedis,
@@ -51,12 +56,15 @@ const BENCHMARKS: readonly Benchmark[] = [
   neighbours,
   notice,
   gmailNotice,
+  graphNotice,
   memory,
   idleAccounts,
   idleThousand,
   idleTenThousand,
   gmailIdle,
+  graphIdle,
   sends,
+  graphSend,
   merges,
   renders,
   redirects,

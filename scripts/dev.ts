@@ -19,6 +19,9 @@ const PUSHES = {
   subscription: 'projects/sandbox/subscriptions/waxwing',
   serviceAccount: 'pushes@sandbox.iam.gserviceaccount.test',
 }
+/** The app that each of Microsoft's sign-ins in the sandbox has, and what its settings begin with in each cloud. */
+const MICROSOFT_APP = { CLIENT_ID: 'sandbox', CLIENT_SECRET: 'sandbox-secret' }
+const MICROSOFT_CLOUDS = ['', 'GCC_HIGH_', 'DOD_', 'CHINA_']
 
 const { values: ports } = parseArgs({
   options: {
@@ -70,6 +73,11 @@ function settings({ controlUrl, world }: Sandbox, folder: string): Record<string
     WAXWING_GOOGLE_PUSH_TOPIC: PUSHES.topic,
     WAXWING_GOOGLE_PUSH_SUBSCRIPTION: PUSHES.subscription,
     WAXWING_GOOGLE_PUSH_SERVICE_ACCOUNT: PUSHES.serviceAccount,
+    ...Object.fromEntries(
+      MICROSOFT_CLOUDS.flatMap(cloud =>
+        Object.entries(MICROSOFT_APP).map(([name, value]) => [`WAXWING_MICROSOFT_${cloud}${name}`, value]),
+      ),
+    ),
   }
 }
 
@@ -120,10 +128,13 @@ async function makeLink(key: string): Promise<string> {
 }
 
 function welcome({ controlUrl, smtp, world }: Sandbox, key: string, link: string): string {
-  const users = world.users.list().map(({ email }) => email)
+  // The link leads to the default cloud.
+  const users = world.users
+    .list()
+    .flatMap(({ email, cloud }) => (cloud === null || cloud === 'global' ? [email] : []))
   const first = users[0] ?? 'ada@gmail.test'
   return `
-Waxwing runs at ${baseUrl}, with a sandbox in place of Google. Nothing of it is kept.
+Waxwing runs at ${baseUrl}, with a sandbox in place of Google and Microsoft. Nothing of it is kept.
 
 Connect a mailbox (choose ${users.join(', ')}; there are no passwords):
 

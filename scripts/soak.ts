@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 const NUMBERS = {
   /** Kills of the service and the database while messages are sent. */
   WAXWING_TEST_KILLS: '200',
-  /** Random walks on each mail server, and on Gmail. */
+  /** Random walks on each mail server, on Gmail, and on Graph in two clouds. */
   WAXWING_SEEDS: '20',
   /** Entries of a mail merge, and how many merges of 1,000 are sent. */
   WAXWING_TEST_MERGE: '1000',
@@ -20,6 +20,8 @@ const NUMBERS = {
   WAXWING_TEST_REPLAY: '1000000',
   /** Messages of a mailbox that is compared with its server. */
   WAXWING_TEST_MAILBOX: '1000000',
+  /** Messages of a mailbox of Microsoft Graph that is read while it changes. */
+  WAXWING_TEST_GRAPH_FOLDER: '14000',
   /** Guessed links of connect flows. */
   WAXWING_TEST_GUESSES: '10000',
   /** Seconds of a download that goes on while its process is told to stop. */
@@ -38,6 +40,7 @@ const FILES = [
   'access-tokens',
   'large-replay',
   'large-mailbox',
+  'large-folder',
   'guesses',
   'rolling-restart',
   'unsubscribe-race',

@@ -12,6 +12,7 @@ import { mailMerges } from './sending/mail-merges.ts'
 import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
 import { outbox } from './sending/outbox.ts'
+import { sharedMailboxes } from './accounts/shared-mailboxes.ts'
 import { search } from './mail/search.ts'
 import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
@@ -25,6 +26,7 @@ import { usage } from './tenancy/usage.ts'
 /** Every operation of the service, by section. */
 export const contract = {
   accounts,
+  sharedMailboxes,
   autoconfig,
   connectSessions,
   hostedConnectSessions,

@@ -13,6 +13,12 @@ export const sections: Record<keyof typeof contract, Section> = {
       'An account is a connected mailbox that the service keeps in sync. Connect one, watch its `status` ' +
       'and `runtime`, pause it, delete it.',
   },
+  sharedMailboxes: {
+    title: 'Shared mailboxes',
+    description:
+      'Mailboxes of a team that an account of Microsoft can open. Each becomes an account, which is listed, followed, ' +
+      'sent from and counted like any other.',
+  },
   autoconfig: {
     title: 'Finding servers',
     description: 'Find the mail servers of an address before you connect it.',

@@ -25,7 +25,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly controlUrl: string
   /** Origin of each provider host. */
   readonly hosts: Readonly<Record<string, string>>
-  /** Where mail for the users is taken from outside. */
+  /** Address of the SMTP server that takes mail for the users from outside. */
   readonly smtp: { readonly host: string; readonly port: number }
   /** The world as it is now; `POST /reset` begins another. */
   readonly world: World

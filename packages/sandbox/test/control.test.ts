@@ -1,13 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { readAnswer } from './read-answer.ts'
 import { useSandbox } from './use-sandbox.ts'
 
 const used = useSandbox()
 const { ask, origin } = used
 
 test('lists an origin for each host, with pages on localhost', async () => {
-  const { body } = await ask('GET', '/hosts')
-  expect(body['gmail.googleapis.com']).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-  expect(body['accounts.google.com']).toMatch(/^http:\/\/localhost:\d+$/)
+  const { data } = await ask('GET', '/hosts')
+  expect(data['gmail.googleapis.com']).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(data['accounts.google.com']).toMatch(/^http:\/\/localhost:\d+$/)
 })
 
 test('refuses web pages and names that are not local', async () => {
@@ -19,9 +20,9 @@ test('refuses web pages and names that are not local', async () => {
 
 test('begins with users of each provider and cloud, and forgets others at a reset', async () => {
   await ask('POST', '/users', { email: 'dora@gmail.test' })
-  expect((await ask('GET', '/users')).body.items).toHaveLength(11)
+  expect((await ask('GET', '/users')).data.items).toHaveLength(11)
   expect((await ask('POST', '/reset')).status).toBe(204)
-  const { items } = (await ask('GET', '/users')).body
+  const { items } = (await ask('GET', '/users')).data
   expect(items.map(({ email, provider, cloud }: Record<string, string>) => [email, provider, cloud])).toEqual(
     [
       ['ada@gmail.test', 'google', null],
@@ -39,7 +40,7 @@ test('begins with users of each provider and cloud, and forgets others at a rese
 })
 
 test('lists the clients of each provider and cloud, of which two share their registrations', async () => {
-  const { items } = (await ask('GET', '/clients')).body
+  const { items } = (await ask('GET', '/clients')).data
   expect(
     items.map(({ provider, cloud, clientId }: Record<string, string>) => [provider, cloud, clientId]),
   ).toEqual([
@@ -88,7 +89,7 @@ test.each([
   ['POST', '/consents/withdraw', { user: 'eva@office.test', clientId: 'none' }, /There is no client none/],
 ])('refuses %s %s with %j', async (method, path, body, error) => {
   const refused = await ask(method, path, body)
-  expect(refused).toMatchObject({ status: 422, body: { error: expect.stringMatching(error) } })
+  expect(refused).toMatchObject({ status: 422, data: { error: expect.stringMatching(error) } })
 })
 
 test.each([
@@ -101,23 +102,23 @@ test.each([
   ['test', []],
   ['elsewhere.test', []],
 ])('names the hosts that take the mail of %s', async (domain, items) => {
-  expect((await ask('GET', `/mail-hosts/${domain}`)).body).toEqual({ items })
+  expect((await ask('GET', `/mail-hosts/${domain}`)).data).toEqual({ items })
 })
 
 test('names the field that is wrong', async () => {
-  const { status, body } = await ask('POST', '/users', { email: 'nobody' })
+  const { status, data } = await ask('POST', '/users', { email: 'nobody' })
   expect(status).toBe(422)
-  expect(body.error).toMatch(/^email: /)
+  expect(data.error).toMatch(/^email: /)
 })
 
 test('turns the clock', async () => {
-  const { body } = await ask('POST', '/clock', { now: '2030-01-01T00:00:00Z' })
-  expect(body.now).toMatch(/^2030-01-01T00:00:0/)
+  const { data } = await ask('POST', '/clock', { now: '2030-01-01T00:00:00Z' })
+  expect(data.now).toMatch(/^2030-01-01T00:00:0/)
 })
 
 test('logs calls without their secrets', async () => {
   await fetch(`${origin('www.googleapis.com')}/oauth2/v3/userinfo?access_token=ya29.secret&x=%zz&code=4%2F0A`)
-  const { items } = (await ask('GET', '/calls')).body
+  const { items } = (await ask('GET', '/calls')).data
   expect(items).toMatchObject([{ query: 'access_token=hidden&x=%zz&code=hidden', status: 401 }])
 })
 
@@ -129,7 +130,7 @@ describe('faults', () => {
     const refused = await call()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '7'])
     expect((await call()).status).toBe(404)
-    const { items } = (await ask('GET', '/calls')).body
+    const { items } = (await ask('GET', '/calls')).data
     expect(items).toMatchObject([
       { path: '/anything', status: 429, fault: 'rate_limit' },
       { path: '/anything', status: 404, fault: null },
@@ -140,10 +141,9 @@ describe('faults', () => {
     const [graph, login] = ['graph.microsoft.com', 'login.microsoftonline.com']
     const struck = async (host: string, fault: object) => {
       await ask('POST', '/faults', { host, count: 1, ...fault })
-      const response = await fetch(`${origin(host)}/common/oauth2/v2.0/token`, { method: 'POST' })
-      // oxlint-disable-next-line typescript/no-explicit-any -- the answers are of two kinds
-      const { error, error_codes: codes } = (await response.json()) as any
-      return [response.status, codes?.[0] ?? error.code, response.headers.get('retry-after')]
+      const url = `${origin(host)}/common/oauth2/v2.0/token`
+      const { status, headers, data } = await readAnswer(await fetch(url, { method: 'POST' }))
+      return [status, host === login ? data.error_codes[0] : data.error.code, headers.get('retry-after')]
     }
     expect(await struck(graph, { does: 'rate_limit', retryAfterSeconds: 7 })).toEqual([
       429,
@@ -182,9 +182,12 @@ describe('faults', () => {
 
   test('hang until the client goes', async () => {
     await ask('POST', '/faults', { does: 'hang', count: 1 })
-    const patience = AbortSignal.timeout(50)
-    await expect(fetch(`${origin('www.googleapis.com')}/anything`, { signal: patience })).rejects.toThrow(
-      'aborted due to timeout',
-    )
+    const client = new AbortController()
+    const answer = fetch(`${origin('www.googleapis.com')}/anything`, { signal: client.signal })
+    const calls = async () => (await ask('GET', '/calls')).data.items
+    await vi.waitUntil(async () => (await calls())[0]?.fault === 'hang', { timeout: 60_000, interval: 5 })
+    client.abort()
+    await expect(answer).rejects.toThrow('aborted')
+    expect(await calls()).toMatchObject([{ fault: 'hang', status: null }])
   })
 })

@@ -2,6 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { CodeChallengeMethod, JWT, OAuth2Client } from 'google-auth-library'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { type Answer, readAnswer } from './read-answer.ts'
 import { useSandbox } from './use-sandbox.ts'
 
 const used = useSandbox()
@@ -49,9 +50,9 @@ function authorizeUrl(client: OAuth2Client, wishes: Wishes = {}) {
 }
 
 async function authorize(url: string, options: object = {}): Promise<URLSearchParams> {
-  const { status, body } = await ask('POST', '/authorizations', { url, user: 'ada@gmail.test', ...options })
-  expect(status, JSON.stringify(body)).toBe(201)
-  return new URL(body.redirectUrl).searchParams
+  const { status, data } = await ask('POST', '/authorizations', { url, user: 'ada@gmail.test', ...options })
+  expect(status, JSON.stringify(data)).toBe(201)
+  return new URL(data.redirectUrl).searchParams
 }
 
 async function signIn(client = openClient(), wishes: Wishes = {}) {
@@ -61,13 +62,13 @@ async function signIn(client = openClient(), wishes: Wishes = {}) {
   return tokens
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-async function askToken(form: Record<string, string>): Promise<{ status: number; body: any }> {
-  const response = await fetch(`${origin('oauth2.googleapis.com')}/token`, {
-    method: 'POST',
-    body: new URLSearchParams({ client_id: 'sandbox', client_secret: 'sandbox-secret', ...form }),
-  })
-  return { status: response.status, body: await response.json() }
+async function askToken(form: Record<string, string>): Promise<Answer> {
+  return readAnswer(
+    await fetch(`${origin('oauth2.googleapis.com')}/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: 'sandbox', client_secret: 'sandbox-secret', ...form }),
+    }),
+  )
 }
 
 const refresh = (token: string | null | undefined, client: object = {}) =>
@@ -126,15 +127,15 @@ describe("Google's own library", () => {
     const sibling = await signIn(first)
     await signIn(second)
     await second.revokeCredentials()
-    expect(await refresh(sibling.refresh_token)).toEqual({
+    expect(await refresh(sibling.refresh_token)).toMatchObject({
       status: 400,
-      body: { error: 'invalid_grant', error_description: 'Token has been expired or revoked.' },
+      data: { error: 'invalid_grant', error_description: 'Token has been expired or revoked.' },
     })
     await expect(first.getTokenInfo(sibling.access_token ?? '')).rejects.toThrow('invalid_token')
   })
 
   test('acts for a user with the key of a service account', async () => {
-    const [account] = (await ask('GET', '/service-accounts')).body.items
+    const [account] = (await ask('GET', '/service-accounts')).data.items
     const openJwt = (subject: string, scopes: string[]) => {
       const jwt = new JWT({
         email: account.client_email,
@@ -246,10 +247,10 @@ describe('codes', () => {
   test('work once, and for ten minutes', async () => {
     const code = (await authorize(authorizeUrl(openClient()))).get('code') ?? ''
     expect((await redeem({}, code)).status).toBe(200)
-    expect((await redeem({}, code)).body.error).toBe('invalid_grant')
+    expect((await redeem({}, code)).data.error).toBe('invalid_grant')
     const late = (await authorize(authorizeUrl(openClient()))).get('code') ?? ''
     await ask('POST', '/clock', { advanceSeconds: 601 })
-    expect((await redeem({}, late)).body.error).toBe('invalid_grant')
+    expect((await redeem({}, late)).data.error).toBe('invalid_grant')
   })
 
   test.each([
@@ -262,7 +263,7 @@ describe('codes', () => {
     [{ client_id: 'nobody' }, 401, 'invalid_client'],
     [{ grant_type: 'password' }, 400, 'unsupported_grant_type'],
   ])('are refused with %j', async (changes: Record<string, string>, status, error) => {
-    expect(await redeem(changes)).toMatchObject({ status, body: { error } })
+    expect(await redeem(changes)).toMatchObject({ status, data: { error } })
   })
 })
 
@@ -270,14 +271,14 @@ describe('refresh tokens', () => {
   test('are at most 100 of a user and client; the oldest dies', async () => {
     const grants: string[] = []
     for (let count = 0; count < 101; count++) {
-      const { body } = await ask('POST', '/grants', {
+      const { data } = await ask('POST', '/grants', {
         user: 'ada@gmail.test',
         clientId: 'sandbox',
         scopes: [MODIFY],
       })
-      grants.push(body.refreshToken)
+      grants.push(data.refreshToken)
     }
-    expect((await refresh(grants[0])).body.error).toBe('invalid_grant')
+    expect((await refresh(grants[0])).data.error).toBe('invalid_grant')
     expect((await refresh(grants[1])).status).toBe(200)
   })
 
@@ -288,7 +289,7 @@ describe('refresh tokens', () => {
     await ask('POST', '/clock', { advanceSeconds: 7 * 24 * 3600 - 60 })
     expect((await refresh(token, trial)).status).toBe(200)
     await ask('POST', '/clock', { advanceSeconds: 120 })
-    expect((await refresh(token, trial)).body).toEqual({
+    expect((await refresh(token, trial)).data).toEqual({
       error: 'invalid_grant',
       error_description: 'Token has been expired or revoked.',
     })
@@ -301,7 +302,7 @@ describe('refresh tokens', () => {
       scope: ['https://www.googleapis.com/auth/contacts'],
     })
     await ask('PATCH', '/users/ada@gmail.test', { passwordChanged: true })
-    expect((await refresh(mail.refresh_token)).body.error).toBe('invalid_grant')
+    expect((await refresh(mail.refresh_token)).data.error).toBe('invalid_grant')
     const other = { client_id: 'contacts', client_secret: 'x' }
     expect((await refresh(contacts.refresh_token, other)).status).toBe(200)
   })
@@ -309,7 +310,7 @@ describe('refresh tokens', () => {
   test('of a suspended user are refused until the user is back', async () => {
     const { refresh_token: token } = await signIn()
     await ask('PATCH', '/users/ada@gmail.test', { suspended: true })
-    expect((await refresh(token)).body.error).toBe('invalid_grant')
+    expect((await refresh(token)).data.error).toBe('invalid_grant')
     await ask('PATCH', '/users/ada@gmail.test', { suspended: false })
     expect((await refresh(token)).status).toBe(200)
   })
@@ -319,9 +320,9 @@ describe('refresh tokens', () => {
     const once = { client_id: 'once', client_secret: 'x' }
     const { refresh_token: token } = await signIn(openClient('once', 'x'))
     const next = await refresh(token, once)
-    expect(next.body.refresh_token).toMatch(/^1\/\//)
-    expect((await refresh(token, once)).body.error).toBe('invalid_grant')
-    expect((await refresh(next.body.refresh_token, once)).status).toBe(200)
+    expect(next.data.refresh_token).toMatch(/^1\/\//)
+    expect((await refresh(token, once)).data.error).toBe('invalid_grant')
+    expect((await refresh(next.data.refresh_token, once)).status).toBe(200)
   })
 
   test('of another client are refused', async () => {

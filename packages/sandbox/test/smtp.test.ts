@@ -8,9 +8,9 @@ const { ask, origin } = used
 const READ = 'https://www.googleapis.com/auth/gmail.readonly'
 
 async function searchAs(user: string, query: string): Promise<string[]> {
-  const { body } = await ask('POST', '/grants', { user, clientId: 'sandbox', scopes: [READ] })
+  const { data } = await ask('POST', '/grants', { user, clientId: 'sandbox', scopes: [READ] })
   const url = `${origin('gmail.googleapis.com')}/gmail/v1/users/me/messages?q=${encodeURIComponent(query)}`
-  const response = await fetch(url, { headers: { authorization: `Bearer ${body.accessToken}` } })
+  const response = await fetch(url, { headers: { authorization: `Bearer ${data.accessToken}` } })
   const { messages = [] } = (await response.json()) as { messages?: Array<{ id: string }> }
   return messages.map(({ id }) => id)
 }

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { openSandbox, type Sandbox } from '../src/open-sandbox.ts'
+import { openSandbox, type Sandbox, type SandboxOptions } from '../src/open-sandbox.ts'
+import { type Answer, readAnswer } from './read-answer.ts'
 
 export interface TestSandbox {
   readonly sandbox: Sandbox
   origin(host: string): string
-  /** Calls the control API. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>
+  /** Calls the control API. Bytes are sent as they are, and anything else as JSON. */
+  ask(method: string, path: string, body?: unknown): Promise<Answer>
 }
 
 /** One sandbox for the tests of a file, which begins again before each. */
-export function useSandbox(): TestSandbox {
+export function useSandbox(options: SandboxOptions = {}): TestSandbox {
   let open: Sandbox | undefined
   const sandbox = () => {
     if (!open) throw new Error('the sandbox runs only while tests do')
@@ -22,16 +22,18 @@ export function useSandbox(): TestSandbox {
     },
     origin: host => sandbox().hosts[host] ?? '',
     async ask(method, path, body) {
-      const response = await fetch(`${sandbox().controlUrl}${path}`, {
-        method,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return { status: response.status, body: text === '' ? null : JSON.parse(text) }
+      return readAnswer(
+        await fetch(`${sandbox().controlUrl}${path}`, {
+          method,
+          ...(body !== undefined && {
+            body: body instanceof Buffer ? new Uint8Array(body) : JSON.stringify(body),
+          }),
+        }),
+      )
     },
   }
   beforeAll(async () => {
-    open = await openSandbox()
+    open = await openSandbox(options)
   })
   beforeEach(async () => used.ask('POST', '/reset'))
   afterAll(async () => open?.[Symbol.asyncDispose]())

@@ -149,8 +149,8 @@ describe('the import law', () => {
   test('keeps providers out of the rooms of the sandbox that all providers share', () => {
     const broken = imports.filter(
       ({ from, to }) =>
-        /^sandbox\/(?:world|hosting|control|smtp)\//.test(from) &&
-        /^sandbox\/(?!world\/|hosting\/|control\/|smtp\/)/.test(to),
+        /^sandbox\/(?:world|hosting|control|smtp|mail|signing|sign-in|limits|pushing)\//.test(from) &&
+        /^sandbox\/(?!(?:world|hosting|control|smtp|mail|signing|sign-in|limits|pushing)\/)/.test(to),
     )
     expect(broken.map(arrow)).toEqual([])
   })
@@ -158,8 +158,8 @@ describe('the import law', () => {
   test('names no provider in the code of those rooms', () => {
     const naming = files.filter(
       file =>
-        /^sandbox\/src\/(?:world|hosting|control|smtp)\//.test(file) &&
-        /google|gmail/i.test(
+        /^sandbox\/src\/(?:world|hosting|control|smtp|signing|sign-in|limits|pushing)\//.test(file) &&
+        /google|gmail|microsoft/i.test(
           readFileSync(path.join(PACKAGES, file), 'utf8').replaceAll(/\/\*.*?\*\/|\/\/.*$/gms, ''),
         ),
     )

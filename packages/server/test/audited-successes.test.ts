@@ -11,6 +11,7 @@ import { newId } from '../src/kit/ids.ts'
 import { Secret } from '../src/kit/secret.ts'
 import { callerOf } from './caller.ts'
 import { SCOPES } from './gmail/gmail-client.ts'
+import { connectUser, SANDBOX_APPS } from './graph/delegates.ts'
 import { type Receiver, startReceiver } from './notifications/receiver.ts'
 import { openSendingApp, type SendingApp } from './sending/open-sending.ts'
 import type { TestUser } from './servers/mail-server.ts'
@@ -40,6 +41,7 @@ beforeAll(async () => {
   receiver = opened.use(await startReceiver())
   const config = {
     sandboxUrl: sandbox.controlUrl,
+    ...SANDBOX_APPS,
     googleClientId: 'sandbox',
     googleClientSecret: new Secret('sandbox-secret'),
     webhookAllow: ['127.0.0.1/32'],
@@ -106,6 +108,9 @@ async function connectAccounts(): Promise<string> {
   const { refreshToken } = await sandbox.grant('lovelace@gmail.test', SCOPES)
   const google = await call('accounts.connect', {}, { provider: 'google', refreshToken })
   await call('accounts.delete', { accountId: google.id })
+  const delegate = await connectUser(sending.app, sandbox, 'eva@office.test')
+  const desk = await call('sharedMailboxes.add', { accountId: delegate.id }, { email: 'desk@office.test' })
+  for (const { id } of [desk, delegate]) await call('accounts.delete', { accountId: id })
   await call(
     'connectSessions.authorize',
     {},

@@ -14,6 +14,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   member: here('sync/member-service.ts'),
   patient: here('limits/patient-service.ts'),
   quick: here('sync/quick-service.ts'),
+  'quick-graph': here('graph/quick-graph-service.ts'),
   sharing: here('bodies/sharing-service.ts'),
 }
 

@@ -6,7 +6,7 @@ const SOURCES = path.resolve(import.meta.dirname, '../src')
 
 /** A value that is called a secret is compared, character by character, with something else than a literal. */
 const COMPARED =
-  /\b\w*(?:token|secret|signature|digest|password|mac|pepper)\b(?:\.reveal\(\))? *[!=]==?(?!=)(?!\s*(?:null|undefined|true|false|['"`\d]))/i
+  /\b\w*(?:token|secret|signature|digest|password|mac|pepper|assertion|clientState|privateKey)\b(?:\.reveal\(\))? *[!=]==?(?!=)(?!\s*(?:null|undefined|true|false|['"`\d]))/i
 /** Cursors of a provider's lists. */
 const NO_SECRETS = /pageToken/i
 

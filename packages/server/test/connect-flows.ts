@@ -11,7 +11,8 @@ import { systemClock } from '../src/kit/clock.ts'
 import { createOwnLimits } from '../src/limits/own-limits.ts'
 import { googleSignIn } from '../src/providers/google/sign-in.ts'
 import { ProviderCalls } from '../src/providers/http/provider-calls.ts'
-import { signInsOf } from '../src/providers/sign-in.ts'
+import { microsoftSignIns } from '../src/providers/microsoft/sign-in.ts'
+import { type OAuthProvider, signInsOf } from '../src/providers/sign-in.ts'
 import type { Caller } from './caller.ts'
 import type { TestApp } from './open-app.ts'
 import type { SandboxServer } from './servers/sandbox.ts'
@@ -37,14 +38,14 @@ export interface TestFlows {
   signIn(
     token: string,
     user: string,
-    options?: { scopes?: readonly string[]; deny?: boolean },
+    options?: { scopes?: readonly string[]; deny?: boolean | 'admin_required' },
   ): Promise<FlowEnd>
 }
 
 export interface OpenFlows extends AsyncDisposable {
   flows: ConnectFlows
-  /** The flows of the tenant of a caller. */
-  of(caller: Caller): TestFlows
+  /** The flows of the tenant of a caller, with Google unless another provider is named. */
+  of(caller: Caller, provider?: OAuthProvider): TestFlows
 }
 
 export interface TestFlowOptions {
@@ -81,7 +82,7 @@ export async function openTestFlows(
     baseUrl: () => app.address,
     limits: createOwnLimits(systemClock),
     clients: await openOAuthClients(db, keyRing, { googleClientId: null, googleClientSecret: null }),
-    signIns: signInsOf([googleSignIn({ calls, standIns })]),
+    signIns: signInsOf([googleSignIn({ calls, standIns }), ...microsoftSignIns({ calls, standIns })]),
     mail: {
       accountKeys: accountKeys(keyRing),
       servers: { imap: unused, smtp: unused },
@@ -92,12 +93,17 @@ export async function openTestFlows(
 
   return {
     flows,
-    of: caller => flowsOf(caller, flows, sandbox),
+    of: (caller, provider = 'google') => flowsOf(caller, flows, sandbox, provider),
     [Symbol.asyncDispose]: () => calls[Symbol.asyncDispose](),
   }
 }
 
-function flowsOf(caller: Caller, flows: ConnectFlows, sandbox: SandboxServer): TestFlows {
+function flowsOf(
+  caller: Caller,
+  flows: ConnectFlows,
+  sandbox: SandboxServer,
+  provider: OAuthProvider,
+): TestFlows {
   const self: TestFlows = {
     flows,
     async createLink(body) {
@@ -109,7 +115,7 @@ function flowsOf(caller: Caller, flows: ConnectFlows, sandbox: SandboxServer): T
     },
     async begin(token) {
       const begun = await flows.begin(token, {
-        provider: 'google',
+        provider,
         nonce: newId(),
         loginHint: null,
         caller: CALLER,
@@ -119,7 +125,7 @@ function flowsOf(caller: Caller, flows: ConnectFlows, sandbox: SandboxServer): T
     },
     comeBack: ({ cookie }, redirectUrl) =>
       flows.finishCallback({
-        provider: 'google',
+        provider,
         query: new URL(redirectUrl).searchParams,
         cookie,
         caller: CALLER,

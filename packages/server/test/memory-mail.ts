@@ -133,6 +133,7 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
     isPushed: false,
     mailboxesLeftOut: 0,
     listMailboxes: () => ask(() => [...server.mailboxes.values()].map(presentMailbox)),
+    answersTo: key => ask(() => server.mailboxes.has(key)),
 
     hasChanged({ state }, cursor) {
       const known = cursor as MemoryCursor | null

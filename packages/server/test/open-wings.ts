@@ -29,7 +29,7 @@ export async function openTestWings({ database, keyRing }: TestApp): Promise<Tes
   const config = readConfig(env, { isRoot: false, isTerminal: false })
   const facts = { roles: [], host: 'test', version: '0.0.0' }
   const instance = opened.use(await Instance.start({ address, log, facts, isAlone: false }))
-  const { connections, servers, serverSearch, signIns, targets } = await openOutside({
+  const { connections, servers, serverSearch, signIns, targets, deleteSubscription } = await openOutside({
     db,
     keyRing,
     settings: config,
@@ -54,6 +54,7 @@ export async function openTestWings({ database, keyRing }: TestApp): Promise<Tes
     connections: opened.use(connections),
     servers,
     signIns,
+    deleteSubscription,
     serverSearch,
     targets,
     blobs: openBlobStore(openFolderObjects(config.blobDir)),

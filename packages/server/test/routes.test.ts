@@ -140,6 +140,7 @@ const NEEDED_BODIES: Record<string, object> = {
   },
   'POST /v1/accounts/{accountId}/outbox': { to: [{ address: 'ada@example.com' }] },
   'PATCH /v1/accounts/{accountId}/outbox/{outboxId}': { sendAt: null },
+  'POST /v1/accounts/{accountId}/shared-mailboxes': { email: 'desk@example.com' },
 }
 
 async function openMatrix() {

@@ -32,6 +32,9 @@ const LEFT_ALONE = {
     // `openPushing`: no watch is renewed later than after a day.
     'gmail_watch.begun_at',
     'gmail_watch.renew_at',
+    // `slotTable`: nobody is in line, or held up, for longer than either lasts.
+    'graph_slot.paused_until',
+    'graph_slot.wanted_until',
     // `openSubscribing`: no subscription is renewed later than after half of its longest life.
     'graph_subscription.begun_at',
     'graph_subscription.renew_at',
@@ -41,7 +44,9 @@ const LEFT_ALONE = {
     'connect_session.created_at',
     'connect_session.expires_at',
     'event.created_at',
+    'graph_slot.used_at',
     'grant_revocation.expires_at',
+    'left_subscription.expires_at',
     'outbox.ended_at',
     'suppression_list.deleted_at',
     // Only compared with another reading of it.

@@ -85,7 +85,7 @@ export const accountInput = z.strictObject({
   oauthAppId: uuidInput
     .optional()
     .describe(
-      'The OAuth app to which the refresh token was issued. Default: the tenant’s oldest app of the provider, else the operator’s.',
+      'The OAuth app to which the refresh token was issued. Default: the tenant’s oldest app of the provider and cloud, else the operator’s.',
     ),
   externalRef: externalRef.optional(),
   settings: accountSettingsInput.optional(),

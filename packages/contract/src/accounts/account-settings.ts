@@ -20,6 +20,15 @@ export const accountSettingsOverride = accountSettings.partial().meta({ id: 'Acc
 export type AccountSettingsOverride = z.infer<typeof accountSettingsOverride>
 
 export const accountSettingsInput = z
-  .strictObject({ ...accountSettingsOverride.shape, sharedMailboxesEnabled: z.boolean().optional() })
+  .strictObject({
+    ...accountSettingsOverride.shape,
+    sharedMailboxesEnabled: z
+      .boolean()
+      .optional()
+      .describe(
+        'Microsoft only. Whether users are asked for access to shared mailboxes when they sign in. Needs the module ' +
+          '`sharedMailboxes`, and is not shown.',
+      ),
+  })
   .meta({ id: 'AccountSettingsInput' })
 export type AccountSettingsInput = z.infer<typeof accountSettingsInput>

@@ -137,11 +137,12 @@ export const accounts = {
       'replaces the given one. An account of the same user that is `reauth_required` or `disabled` gets the new ' +
       'grant, unless another `externalRef` than its own is named; otherwise the answer is `account_exists`. If the ' +
       'token does not allow calendars or contacts, they are turned off for the account; if `settings` turns them on, ' +
-      'it is refused with `scope_missing`.',
+      'it is refused with `scope_missing`. A token that does not allow shared mailboxes connects nevertheless.',
     refuses: [
       'access_token_rejected',
       'account_exists',
       'billing_past_due',
+      'cloud_required',
       'honeypot_needs_click_tracking',
       'invalid_client',
       'invalid_grant',
@@ -150,10 +151,12 @@ export const accounts = {
       'oauth_app_secret_unreadable',
       'plan_limit_accounts',
       'plan_limit_storage',
+      'plan_module_unavailable',
       'provider_forbidden',
       'provider_not_configured',
       'provider_throttled',
       'provider_unavailable',
+      'provider_unsupported',
       'scope_missing',
       'storage_unavailable',
       'token_exchange_failed',
@@ -184,7 +187,8 @@ export const accounts = {
       'Only the fields that are present change. `settings` is merged into the account’s own settings; ' +
       '`resetSettings` names settings that follow the tenant’s again. The account syncs again if its ' +
       'effective `bodyStorage`, `calendarEnabled` or `syncWindowDays` changes. Calendars and contacts for which the ' +
-      'user gave no permission cannot be turned on (`scope_missing`). An account leaves `reauth_required` and ' +
+      'user gave no permission cannot be turned on (`scope_missing`). `sharedMailboxesEnabled` takes effect when the ' +
+      'user signs in again. An account leaves `reauth_required` and ' +
       '`disabled` only with a new grant.',
     refuses: [
       'account_not_found',
@@ -192,6 +196,7 @@ export const accounts = {
       'account_disabled',
       'honeypot_needs_click_tracking',
       'plan_limit_storage',
+      'plan_module_unavailable',
       'provider_unsupported',
       'scope_missing',
       'storage_unavailable',

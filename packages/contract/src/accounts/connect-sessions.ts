@@ -49,7 +49,9 @@ const loginHint = emailInput.describe('The address that the provider’s sign-in
 const reconnected = uuidInput.describe(
   'The account that signs in again. Nothing but its own provider is offered, and `options` are ignored.',
 )
-const cloud = microsoftCloud.describe('Microsoft only.')
+const cloud = microsoftCloud.describe(
+  'Microsoft only. Default: the global one; on a reconnect that of the account.',
+)
 const newSettings = accountSettingsInput.describe('The account’s own settings.')
 
 const connectSession = z
@@ -84,7 +86,7 @@ export const connectSessionInput = z.strictObject({
     .optional()
     .describe(
       'The OAuth apps to sign in with. Default: on a reconnect that of the account, else the tenant’s oldest app of ' +
-        'the provider, else the operator’s.',
+        'the provider and cloud, else the operator’s.',
     ),
   externalRef: externalRef.optional(),
   loginHint: loginHint.optional(),

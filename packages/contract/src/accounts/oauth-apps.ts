@@ -84,8 +84,8 @@ export const oauthApps = {
     makes: 'appId',
     summary: 'Add an OAuth app that users sign in with.',
     description:
-      'Nothing is tried: a wrong secret shows at the first sign-in. Microsoft is not offered yet: such an app is ' +
-      'refused with `provider_unsupported`.',
+      'Nothing is tried: a wrong secret shows at the first sign-in. An app of Microsoft belongs to one cloud, by ' +
+      'default the global one, and proves itself by a secret or by a certificate with its private key.',
     refuses: [
       'credential_conflict',
       'credential_mismatch',
@@ -93,7 +93,6 @@ export const oauthApps = {
       'gmail_push_unsupported',
       'invalid_certificate',
       'not_microsoft',
-      'provider_unsupported',
       'push_unavailable',
     ],
     body: z.strictObject({

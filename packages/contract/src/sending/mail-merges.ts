@@ -23,6 +23,7 @@ const ENTRY_REASONS = [
   'template_render_failed',
   'suppressed',
   'plan_limit_sends',
+  'attachments_too_large',
 ] as const satisfies ReadonlyArray<keyof typeof reasons>
 
 /** It is checked entry by entry, so that one bad address stops no other. */

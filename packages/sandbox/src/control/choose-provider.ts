@@ -3,7 +3,7 @@ import type { PlayedProvider } from '../world/provider.ts'
 import type { World } from '../world/world.ts'
 
 /** The provider of this name. Throws `InvalidInput` if the sandbox does not play it. */
-export function requirePlayed(world: World, name: string): PlayedProvider {
+function requirePlayed(world: World, name: string): PlayedProvider {
   const played = world.providers.get(name)
   if (!played) throw new InvalidInput(`provider: the sandbox does not play ${name}.`)
   return played

@@ -2,13 +2,10 @@ import { z } from 'zod'
 import type { SigningKeys } from '../signing/keys.ts'
 import type { Random } from '../world/random.ts'
 import { parseInput } from '../world/invalid-input.ts'
+import { postUntilTaken } from '../pushing/post-until-taken.ts'
 import { presentId } from './mailbox/history.ts'
 import type { Mailbox } from './mailbox/mailbox.ts'
 
-const RETRIES_MAX = 10
-const RETRY_FIRST_MS = 200
-const RETRY_MAX_MS = 10_000
-const TIMEOUT_MS = 10_000
 const TOKEN_SECONDS = 3600
 
 /** A push subscription of Pub/Sub: where the notices of a topic go, and who signs them. */
@@ -107,7 +104,7 @@ function covers({ labelIds, excludes }: Watch, labels: ReadonlySet<string>): boo
 
 type Subscription = z.output<typeof SubscriptionSchema>
 
-/** Posts a notice until it is taken, as Pub/Sub does. */
+/** Posts a notice, as Pub/Sub does. */
 async function push(
   keys: SigningKeys,
   { subscription, endpoint, serviceAccount }: Subscription,
@@ -126,30 +123,17 @@ async function push(
     },
     subscription,
   })
-  if (delay > 0) await pause(delay, signal)
-  for (let attempt = 0; attempt <= RETRIES_MAX && !signal.aborted; attempt += 1) {
-    if (await posted(endpoint, body, await identityToken(keys, endpoint, serviceAccount), signal)) return
-    await pause(Math.min(RETRY_FIRST_MS * 2 ** attempt, RETRY_MAX_MS), signal)
-  }
-}
-
-async function posted(endpoint: string, body: string, token: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    const response = await fetch(endpoint, {
+  const makeRequest = async (): Promise<Request> =>
+    new Request(endpoint, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${await identityToken(keys, endpoint, serviceAccount)}`,
         from: 'noreply@google.com',
       },
       body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
-    await response.arrayBuffer()
-    return response.ok
-  } catch {
-    return false
-  }
+  await postUntilTaken(makeRequest, delay, signal)
 }
 
 /** The token with which Pub/Sub proves a push: signed by Google, for this address, as this service account. */
@@ -164,18 +148,5 @@ function identityToken(keys: SigningKeys, endpoint: string, serviceAccount: stri
     email_verified: true,
     iat: now,
     exp: now + TOKEN_SECONDS,
-  })
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) return resolve()
-    const done = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, milliseconds)
-    signal.addEventListener('abort', done)
   })
 }

@@ -1,5 +1,6 @@
 import type { ApiError } from '../google/errors.ts'
 import type { Random } from '../world/random.ts'
+import { spend, used, type Window, windowOf } from '../limits/window.ts'
 import { Refusal } from './api/refusal.ts'
 import type { GmailSettings } from './settings.ts'
 
@@ -66,44 +67,14 @@ export function openQuota(settings: GmailSettings, now: () => number, random: Ra
       const byUser = windowOf(users, `${user} ${project}`)
       const byProject = windowOf(projects, project)
       const userMax = settings.unitsPerMinute ?? USER_UNITS[settings.quota]
-      if (used(byProject, second) + units > settings.projectUnitsPerMinute) throw projectRefusal()
-      if (used(byUser, second) + units > userMax) throw userRefusal(settings.quotaAnswer, random)
+      if (used(byProject, second, WINDOW_SECONDS) + units > settings.projectUnitsPerMinute)
+        throw projectRefusal()
+      if (used(byUser, second, WINDOW_SECONDS) + units > userMax)
+        throw userRefusal(settings.quotaAnswer, random)
       spend(byUser, second, units)
       spend(byProject, second, units)
     },
   }
-}
-
-interface Window {
-  spent: { second: number; units: number }[]
-  sum: number
-}
-
-function windowOf(windows: Map<string, Window>, key: string): Window {
-  const found = windows.get(key)
-  if (found) return found
-  const opened = { spent: [], sum: 0 }
-  windows.set(key, opened)
-  return opened
-}
-
-/** The units used in the minute that ends with this second. Older ones are forgotten, and later ones, if the clock was turned back. */
-function used(window: Window, second: number): number {
-  const inside = (at: number): boolean => at > second - WINDOW_SECONDS && at <= second
-  const first = window.spent[0]
-  const last = window.spent.at(-1)
-  if (first && last && (!inside(first.second) || !inside(last.second))) {
-    window.spent = window.spent.filter(entry => inside(entry.second))
-    window.sum = window.spent.reduce((sum, entry) => sum + entry.units, 0)
-  }
-  return window.sum
-}
-
-function spend(window: Window, second: number, units: number): void {
-  const last = window.spent.at(-1)
-  if (last?.second === second) last.units += units
-  else window.spent.push({ second, units })
-  window.sum += units
 }
 
 const LIMITED = { domain: 'usageLimits', location: undefined } satisfies Partial<ApiError>

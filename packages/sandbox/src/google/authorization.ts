@@ -1,6 +1,7 @@
 import type { User } from '../world/users.ts'
 import type { Accounts } from './accounts.ts'
-import { type Client, isRedirectAllowed } from './clients.ts'
+import { isRedirectAllowed } from '../sign-in/redirect-uris.ts'
+import type { Client } from './clients.ts'
 import type { CodeMeaning } from './codes.ts'
 import { EMAIL_SCOPE, isKnownScope, parseScopes, PROFILE_SCOPE, SIGN_IN_SCOPES } from './scopes.ts'
 

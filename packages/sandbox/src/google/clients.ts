@@ -23,12 +23,3 @@ export interface ServiceAccount {
   readonly domain: string
   readonly scopes: readonly string[]
 }
-
-const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
-
-export function isRedirectAllowed(client: Client, redirectUri: string): boolean {
-  if (client.redirectUris.includes(redirectUri)) return true
-  if (!client.redirectUris.includes('loopback') || !URL.canParse(redirectUri)) return false
-  const { protocol, hostname, hash } = new URL(redirectUri)
-  return /^https?:$/.test(protocol) && LOOPBACK_HOSTS.has(hostname) && hash === ''
-}

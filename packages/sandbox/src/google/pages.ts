@@ -1,44 +1,15 @@
-import { html, raw } from 'hono/html'
+import { html } from 'hono/html'
+import { type Markup, openPages } from '../sign-in/page.ts'
 import type { User } from '../world/users.ts'
 import type { Authorization, Blocked } from './authorization.ts'
 import { describeScope, SIGN_IN_SCOPES } from './scopes.ts'
 
-/** Markup whose values are escaped. */
-type Markup = ReturnType<typeof html>
+const page = openPages(
+  'Google',
+  ':root { --allow: #0b57d0 } main { border-radius: 1rem } button { border-radius: .5rem }',
+)
 
-const STYLE = raw(`
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-  body { max-width: 28rem; margin: 3rem auto; padding: 0 1rem }
-  main { border: 1px solid #8886; border-radius: 1rem; padding: 1.5rem }
-  h1 { font-size: 1.4rem; margin-top: 0 }
-  button { font: inherit; padding: .5rem 1rem; border-radius: .5rem; border: 1px solid #8886; cursor: pointer }
-  .user { display: block; width: 100%; text-align: start; margin: .5rem 0 }
-  .allow { background: #0b57d0; border-color: #0b57d0; color: #fff }
-  label { display: block; margin: .75rem 0 }
-  .note, small { opacity: .75 }
-`)
-
-function page(title: string, content: Markup): Markup {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width" />
-        <title>${title}</title>
-        <style>
-          ${STYLE}
-        </style>
-      </head>
-      <body>
-        <main>${content}</main>
-        <p class="note">
-          This is the Waxwing sandbox. It plays Google for tests, and knows no real accounts.
-        </p>
-      </body>
-    </html>`
-}
-
-/** Where one of the sandbox's users is chosen. `query` is that of the authorization request. */
+/** The page on which one of the sandbox's users is chosen. `query` is that of the authorization request. */
 export function chooserPage({ client }: Authorization, users: readonly User[], query: string): Markup {
   return page(
     'Sign in',

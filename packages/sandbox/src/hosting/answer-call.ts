@@ -9,7 +9,7 @@ import type { HostApp } from './host-app.ts'
 /** Faults that refuse a call before it takes effect; a part of a batch can have no others. */
 const REFUSALS: readonly FaultKind[] = ['rate_limit', 'quota', 'unauthorized', 'error']
 
-/** How long a fault `slow` holds an answer back if it does not say how long. */
+/** Milliseconds for which a fault `slow` holds an answer back by default. */
 const PAUSE_MILLISECONDS = 1000
 
 const SECRET_VALUE = /((?:^|&)(?:access_token|refresh_token|id_token|token|code|client_secret)=)[^&]*/g

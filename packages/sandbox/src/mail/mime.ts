@@ -15,7 +15,7 @@ export interface Part {
   mimeType: string
   charset: string
   filename: string
-  /** Where its header block begins. */
+  /** Offset of its header block. */
   start: number
   bodyStart: number
   bodyEnd: number

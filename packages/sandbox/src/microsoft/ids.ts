@@ -7,7 +7,7 @@ export function guid(random: Random): string {
   return `${random.hex(8)}-${random.hex(4)}-4${random.hex(3)}-${variant}${random.hex(3)}-${random.hex(12)}`
 }
 
-/** The `oid` of a user: a person's own account has 64 bits of its own. */
+/** The `oid` of a user, of which a person's own account only has 64 bits. */
 export const newObjectId = (random: Random, organization: string | null): string =>
   organization === null ? `00000000-0000-0000-${random.hex(4)}-${random.hex(12)}` : guid(random)
 

@@ -101,8 +101,7 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: CloudKeys): 
     configurePushes: watching.configure,
     rotateKeys: () => keys.rotate(),
     addUser(user, messages) {
-      mail.addUser(user, messages)
-      watching.watch(user)
+      watching.watch(mail.addUser(user, messages))
     },
     findByAlias: () => null,
     receive: mail.receive,

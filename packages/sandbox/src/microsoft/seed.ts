@@ -3,7 +3,7 @@ import { EmailSchema, type WorldSeed } from '../world/seed.ts'
 import { CLOUD_NAMES } from './clouds.ts'
 
 const MESSAGES = 200
-/** Less for the other users, so that a sandbox begins quickly. */
+/** Messages of the other users, few so that a sandbox begins quickly. */
 const FEW_MESSAGES = 20
 
 export const AUDIENCES = [
@@ -25,14 +25,14 @@ export const SeedClientSchema = z
     secretExpiresAt: z.iso.datetime({ offset: true }).optional(),
     /** Certificates in PEM, whose private keys the app has. */
     certificates: z.array(z.string().startsWith('-----BEGIN CERTIFICATE-----')).max(10).optional(),
-    /** Exact redirect URIs; `loopback` stands for every one whose host is loopback. Without them: loopback. */
+    /** Exact redirect URIs; `loopback`, the default, stands for every one whose host is loopback. */
     redirectUris: z.array(z.string()).optional(),
     /** Shown on the consent page. */
     name: z.string().min(1).max(200).optional(),
     audience: z.enum(AUDIENCES).optional(),
     /** Domain of the tenant of an app of the audience `AzureADMyOrg`. */
     tenant: z.string().optional(),
-    /** Permissions of the registration that `.default` and an administrator's consent give. */
+    /** Permissions of the registration, which `.default` and the consent of an administrator grant. */
     delegatedPermissions: z.array(permission).optional(),
     applicationPermissions: z.array(permission).optional(),
     singleUseRefreshTokens: z.boolean().optional(),

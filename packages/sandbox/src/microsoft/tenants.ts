@@ -15,7 +15,7 @@ export interface Tenant {
   readonly cloud: CloudName
   /** Whether only an administrator may allow an app. */
   approvalRequired: boolean
-  /** Addresses of administrators; null: the user who was added first. */
+  /** Addresses of administrators; null for the user who was added first. */
   administrators: readonly string[] | null
 }
 
@@ -34,7 +34,7 @@ export function openTenants(users: Users, random: Random): Tenants {
     const key = `${cloud.name} ${domain}`
     const found = known.get(key)
     if (found) return found
-    // An id of its own stream does not depend on which tenant was asked for first.
+    // Each id comes from its own stream, so that it does not depend on the order in which tenants are asked for.
     const id = domain === null ? PERSONAL_TENANT : guid(random.stream(key))
     const tenant = { id, domain, cloud: cloud.name, approvalRequired: false, administrators: null }
     known.set(key, tenant)

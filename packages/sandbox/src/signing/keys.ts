@@ -5,7 +5,7 @@ import { makeCertificate } from './certificate.ts'
 
 const KEY_BITS = 2048
 
-/** the keys with which a provider signs ID tokens and what it pushes. */
+/** The keys with which a provider signs ID tokens and pushes. */
 export interface SigningKeys {
   /** Signs claims with the current key (RS256). */
   sign(claims: JWTPayload): Promise<string>

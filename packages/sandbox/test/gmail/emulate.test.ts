@@ -2,7 +2,9 @@ import { createServer } from 'node:net'
 import { createEmulator } from 'emulate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSandbox, type Sandbox } from '../../src/open-sandbox.ts'
-import { letter, MAIL, rawOf } from './use-gmail.ts'
+import type { Parsed } from '../read-answer.ts'
+import { letter } from '../letter.ts'
+import { MAIL, rawOf } from './use-gmail.ts'
 
 /**
  * The same calls to this Gmail and to another imitation of it. They agree, but for the differences below, each of
@@ -101,9 +103,7 @@ const message = (headers: Record<string, string>, labelIds?: string[]) => ({
   labelIds,
 })
 
-// oxlint-disable-next-line typescript/no-explicit-any -- answers of every kind
-type Data = any
-type Seen = (data: Data, world: World) => unknown
+type Seen = (data: Parsed, world: World) => unknown
 
 const thread = (world: World, id: string): string => {
   if (!world.threads.includes(id)) world.threads.push(id)
@@ -115,7 +115,8 @@ const labelled: Seen = (data, world) => [
   thread(world, data.threadId),
   (data.labelIds ?? []).map((id: string) => (id.startsWith('Label_') ? named(world, id) : id)).toSorted(),
 ]
-const listed: Seen = (data, world) => (data.messages ?? []).map(({ id }: Data) => named(world, id)).toSorted()
+const listed: Seen = (data, world) =>
+  (data.messages ?? []).map(({ id }: Parsed) => named(world, id)).toSorted()
 const drafted: Seen = (data, world) => [named(world, data.id), labelled(data.message, world)]
 const reason: Seen = data => data.error?.code
 const nothing: Seen = () => null
@@ -203,7 +204,7 @@ const STEPS: Step[] = [
     name: 'parts',
     call: ['GET', 'messages/{files}'],
     seen: data =>
-      data.payload.parts.map((part: Data) => [
+      data.payload.parts.map((part: Parsed) => [
         part.partId,
         part.mimeType,
         part.filename,
@@ -278,7 +279,7 @@ const STEPS: Step[] = [
   {
     name: 'threads',
     call: ['GET', 'threads'],
-    seen: (data, world) => data.threads.map(({ id }: Data) => thread(world, id)),
+    seen: (data, world) => data.threads.map(({ id }: Parsed) => thread(world, id)),
   },
   {
     name: 'modify many',
@@ -312,7 +313,7 @@ const STEPS: Step[] = [
   {
     name: 'drafts',
     call: ['GET', 'drafts'],
-    seen: (data, world) => data.drafts.map(({ id }: Data) => named(world, id)),
+    seen: (data, world) => data.drafts.map(({ id }: Parsed) => named(world, id)),
   },
   { name: 'send the draft', call: ['POST', 'drafts/send', { id: '{draft}' }], keep: 'sent', seen: labelled },
   { name: 'draft is gone', call: ['GET', 'drafts/{draft}'], seen: reason },
@@ -333,13 +334,13 @@ const STEPS: Step[] = [
     name: 'deleted',
     call: ['GET', 'history?startHistoryId={history}&historyTypes=messageDeleted'],
     seen: (data, world) =>
-      data.history.some((record: Data) => named(world, record.messagesDeleted[0].message.id) === 'files'),
+      data.history.some((record: Parsed) => named(world, record.messagesDeleted[0].message.id) === 'files'),
   },
   {
     name: 'added',
     call: ['GET', 'history?startHistoryId={history}&historyTypes=messageAdded&maxResults=2'],
     seen: (data, world) => [
-      data.history.map((record: Data) => named(world, record.messagesAdded[0].message.id)),
+      data.history.map((record: Parsed) => named(world, record.messagesAdded[0].message.id)),
       typeof data.nextPageToken,
     ],
   },
@@ -356,7 +357,7 @@ const STEPS: Step[] = [
     name: 'sendAs',
     call: ['GET', 'settings/sendAs'],
     seen: data =>
-      data.sendAs.map((alias: Data) => [
+      data.sendAs.map((alias: Parsed) => [
         alias.sendAsEmail,
         alias.displayName,
         alias.isPrimary,
@@ -374,7 +375,7 @@ async function take(world: World, { call: [method, path, body], keep, seen }: St
     ...(body && { body: filled(JSON.stringify(body)) }),
   })
   const text = await response.text()
-  const data: Data = text === '' ? {} : JSON.parse(text)
+  const data: Parsed = text === '' ? {} : JSON.parse(text)
   const [name = '', field = 'id'] = keep?.split(':') ?? []
   if (name) world.ids[name] = field.split('.').reduce((value, part) => value[part], data)
   return [response.ok, response.ok || seen === reason ? seen(data, world) : data]

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { letter, rawOf, useGmail } from './use-gmail.ts'
+import { letter } from '../letter.ts'
+import { rawOf, useGmail } from './use-gmail.ts'
 
 const gmail = useGmail()
 const LABELS = ['STARRED', 'UNREAD', 'INBOX', 'IMPORTANT'] as const

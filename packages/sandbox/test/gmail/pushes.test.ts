@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { letter, useGmail } from './use-gmail.ts'
+import { letter } from '../letter.ts'
+import { useGmail } from './use-gmail.ts'
 
 const gmail = useGmail()
 const TOPIC = 'projects/p/topics/mail'

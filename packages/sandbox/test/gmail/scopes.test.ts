@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { gmailScope, letter, MAIL, rawOf, useGmail } from './use-gmail.ts'
+import { letter } from '../letter.ts'
+import { gmailScope, MAIL, rawOf, useGmail } from './use-gmail.ts'
 
 const gmail = useGmail()
 const raw = rawOf(letter({ To: 'ben@gmail.test', Subject: 'x' }))

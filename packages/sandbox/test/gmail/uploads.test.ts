@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { letter, useGmail } from './use-gmail.ts'
+import { letter } from '../letter.ts'
+import { useGmail } from './use-gmail.ts'
 
 const gmail = useGmail()
 const CHUNK = 256 * 1024

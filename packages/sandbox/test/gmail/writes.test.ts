@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { letter, rawOf, useGmail } from './use-gmail.ts'
+import { letter } from '../letter.ts'
+import { rawOf, useGmail } from './use-gmail.ts'
 
 const gmail = useGmail()
 

@@ -9,7 +9,7 @@ const SECRET = { client_id: 'sandbox', client_secret: 'sandbox-secret' }
 const DAY_SECONDS = 24 * 3600
 
 const refreshTokenOf = async (user = EVA, clientId = 'sandbox'): Promise<string> =>
-  (await used.ask('POST', '/grants', { user, clientId, scopes: ['openid', ...MAIL] })).body.refreshToken
+  (await used.ask('POST', '/grants', { user, clientId, scopes: ['openid', ...MAIL] })).data.refreshToken
 
 const refresh = (token: string, more: object = {}, at: object = {}) =>
   used.token({ grant_type: 'refresh_token', refresh_token: token, ...SECRET, ...more }, at)
@@ -22,9 +22,9 @@ const redeem = (code: string, more: object = {}, at: object = {}) =>
   used.token({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...SECRET, ...more }, at)
 
 test('an error names its code, its ids and its time', async () => {
-  const { status, body } = await refresh('unknown')
+  const { status, data } = await refresh('unknown')
   expect(status).toBe(400)
-  expect(body).toEqual({
+  expect(data).toEqual({
     error: 'invalid_grant',
     error_description: expect.stringMatching(
       /^AADSTS9002313: .* Trace ID: [\da-f-]{36} Correlation ID: [\da-f-]{36} Timestamp: \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/,
@@ -79,12 +79,12 @@ describe('the token endpoint refuses', () => {
     ],
   ])('%s', async (_, form, code, error, status) => {
     const answer = await used.token(form as Record<string, string>)
-    expect([answer.status, answer.body.error, answer.body.error_codes]).toEqual([status, error, [code]])
+    expect([answer.status, answer.data.error, answer.data.error_codes]).toEqual([status, error, [code]])
   })
 
   test('a tenant that does not exist', async () => {
-    const { body } = await refresh('any', {}, { tenant: 'nowhere.test' })
-    expect([body.error, body.error_codes]).toEqual(['invalid_request', [90_002]])
+    const { data } = await refresh('any', {}, { tenant: 'nowhere.test' })
+    expect([data.error, data.error_codes]).toEqual(['invalid_request', [90_002]])
   })
 
   test('a secret that has expired', async () => {
@@ -99,15 +99,15 @@ describe('the token endpoint refuses', () => {
     const own = { client_id: 'short', client_secret: 'x' }
     expect((await refresh(token, own)).status).toBe(200)
     await used.ask('POST', '/clock', { advanceSeconds: DAY_SECONDS })
-    expect((await refresh(token, own)).body.error_codes).toEqual([7_000_222])
+    expect((await refresh(token, own)).data.error_codes).toEqual([7_000_222])
   })
 
   test('application permissions that are not asked for as `.default`', async () => {
     const form = { grant_type: 'client_credentials', ...SECRET }
     const wrong = await used.token({ ...form, scope: 'Mail.Read' }, { tenant: 'office.test' })
-    expect(wrong.body.error_codes).toEqual([1_002_012])
+    expect(wrong.data.error_codes).toEqual([1_002_012])
     const unknown = await used.token({ ...form, scope: '.default' }, { tenant: 'office.test' })
-    expect(unknown.body.error_codes).toEqual([7_000_229])
+    expect(unknown.data.error_codes).toEqual([7_000_229])
   })
 })
 
@@ -115,32 +115,32 @@ describe('a code is refused', () => {
   test('the second time, and after ten minutes', async () => {
     const code = await codeFor()
     expect((await redeem(code)).status).toBe(200)
-    expect((await redeem(code)).body.error_codes).toEqual([54_005])
+    expect((await redeem(code)).data.error_codes).toEqual([54_005])
     const late = await codeFor()
     await used.ask('POST', '/clock', { advanceSeconds: 600 })
-    expect((await redeem(late)).body.error_codes).toEqual([70_008])
-    expect((await redeem('1.Aunknown')).body.error_codes).toEqual([9_002_313])
+    expect((await redeem(late)).data.error_codes).toEqual([70_008])
+    expect((await redeem('1.Aunknown')).data.error_codes).toEqual([9_002_313])
   })
 
   test('with another redirect URI, another client, or another tenant', async () => {
     const wrong = await redeem(await codeFor(), { redirect_uri: 'http://127.0.0.1:9/other' })
-    expect([wrong.status, wrong.body.error_codes]).toEqual([400, [500_112]])
+    expect([wrong.status, wrong.data.error_codes]).toEqual([400, [500_112]])
     await used.ask('POST', '/clients', { provider: 'microsoft', clientId: 'other', clientSecret: 'x' })
     const other = await redeem(await codeFor(), { client_id: 'other', client_secret: 'x' })
-    expect(other.body.error_codes).toEqual([700_005])
+    expect(other.data.error_codes).toEqual([700_005])
     await used.ask('POST', '/users', { email: 'una@elsewhere.test', provider: 'microsoft' })
     const elsewhere = await redeem(await codeFor(), {}, { tenant: 'elsewhere.test' })
-    expect(elsewhere.body.error_codes).toEqual([50_020])
+    expect(elsewhere.data.error_codes).toEqual([50_020])
   })
 
   test('without the verifier of its challenge, and with one that was not asked for', async () => {
     const challenge = createHash('sha256').update('v'.repeat(43)).digest('base64url')
     const given = { code_challenge: challenge, code_challenge_method: 'S256' }
-    expect((await redeem(await codeFor(given))).body.error_codes).toEqual([501_481])
+    expect((await redeem(await codeFor(given))).data.error_codes).toEqual([501_481])
     const wrong = await redeem(await codeFor(given), { code_verifier: 'w'.repeat(43) })
-    expect(wrong.body.error_codes).toEqual([501_481])
+    expect(wrong.data.error_codes).toEqual([501_481])
     const unasked = await redeem(await codeFor(), { code_verifier: 'w'.repeat(43) })
-    expect(unasked.body.error_codes).toEqual([501_481])
+    expect(unasked.data.error_codes).toEqual([501_481])
   })
 })
 
@@ -148,8 +148,8 @@ describe('a refresh token is refused', () => {
   test('after a new password', async () => {
     const token = await refreshTokenOf()
     await used.ask('PATCH', `/users/${EVA}`, { passwordChanged: true })
-    const { body } = await refresh(token)
-    expect(body).toMatchObject({ error: 'invalid_grant', error_codes: [50_173], suberror: 'bad_token' })
+    const { data } = await refresh(token)
+    expect(data).toMatchObject({ error: 'invalid_grant', error_codes: [50_173], suberror: 'bad_token' })
     await used.ask('POST', '/clock', { advanceSeconds: 1 })
     expect((await refresh(await refreshTokenOf())).status).toBe(200)
   })
@@ -161,7 +161,7 @@ describe('a refresh token is refused', () => {
       expect((await refresh(token)).status).toBe(200)
     }
     await used.ask('POST', '/clock', { advanceSeconds: 90 * DAY_SECONDS })
-    expect((await refresh(token)).body.error_codes).toEqual([700_082])
+    expect((await refresh(token)).data.error_codes).toEqual([700_082])
   })
 
   test('the second time, by a client of single-use tokens', async () => {
@@ -174,25 +174,25 @@ describe('a refresh token is refused', () => {
     })
     const token = await refreshTokenOf(EVA, 'once')
     expect((await refresh(token, own)).status).toBe(200)
-    expect((await refresh(token, own)).body.error_codes).toEqual([50_173])
+    expect((await refresh(token, own)).data.error_codes).toEqual([50_173])
   })
 
   test('of a user who is suspended, or has taken the consent back', async () => {
     const token = await refreshTokenOf()
     await used.ask('PATCH', `/users/${EVA}`, { suspended: true })
-    expect((await refresh(token)).body.error_codes).toEqual([50_057])
+    expect((await refresh(token)).data.error_codes).toEqual([50_057])
     await used.ask('PATCH', `/users/${EVA}`, { suspended: false })
     await used.ask('POST', '/consents/withdraw', { user: EVA, clientId: 'sandbox' })
-    const { body } = await refresh(token)
-    expect(body).toMatchObject({ error_codes: [65_001], suberror: 'consent_required' })
+    const { data } = await refresh(token)
+    expect(data).toMatchObject({ error_codes: [65_001], suberror: 'consent_required' })
   })
 
   test('for more than was allowed, or for another cloud', async () => {
     const token = await refreshTokenOf()
     const more = await refresh(token, { scope: 'Mail.Read Mail.ReadWrite.Shared' })
-    expect(more.body.error_codes).toEqual([65_001])
-    const { body } = await refresh(token, { scope: 'https://graph.microsoft.us/Mail.ReadWrite' })
-    expect([body.error, body.error_codes]).toEqual(['invalid_resource', [500_011]])
+    expect(more.data.error_codes).toEqual([65_001])
+    const { data } = await refresh(token, { scope: 'https://graph.microsoft.us/Mail.ReadWrite' })
+    expect([data.error, data.error_codes]).toEqual(['invalid_resource', [500_011]])
   })
 
   test.each([
@@ -208,10 +208,18 @@ describe('a refresh token is refused', () => {
     for (let round = 0; round < 2; round += 1) {
       const answer = await refresh(token)
       expect(answer.status).toBe(status)
-      expect(answer.body).toMatchObject({ error, error_codes: [code], ...more })
+      expect(answer.data).toMatchObject({ error, error_codes: [code], ...more })
     }
     expect((await refresh(token)).status).toBe(200)
     expect((await refresh(await refreshTokenOf('finn@office.test'))).status).toBe(200)
+  })
+
+  test('no longer, once the refusals that were asked for are taken back', async () => {
+    const token = await refreshTokenOf()
+    await used.ask('POST', '/token-refusals', { code: 50_076, count: 2 })
+    expect((await refresh(token)).data.error_codes).toEqual([50_076])
+    expect((await used.ask('DELETE', '/token-refusals')).status).toBe(204)
+    expect((await refresh(token)).status).toBe(200)
   })
 })
 
@@ -233,9 +241,9 @@ describe('the authorization endpoint', () => {
       90_002,
     ],
   ])('shows %s on a page', async (_, parameters, at, code) => {
-    const { status, headers, body } = await shown(parameters as Record<string, string>, at)
+    const { status, headers, data } = await shown(parameters as Record<string, string>, at)
     expect([status < 500 && status >= 400, headers.get('location')]).toEqual([true, null])
-    expect(body).toContain(`AADSTS${code}`)
+    expect(data).toContain(`AADSTS${code}`)
   })
 
   test.each([
@@ -267,8 +275,8 @@ describe('the authorization endpoint', () => {
     await add('persons', { audience: 'PersonalMicrosoftAccount' })
     const code = async (client_id: string, tenant: string, user: string | null = null) => {
       const hint: Record<string, string> = user === null ? {} : { login_hint: user }
-      const { body } = await shown({ client_id, ...hint }, { tenant })
-      return Number(/AADSTS(\d+)/.exec(body)?.[1] ?? 0)
+      const { data } = await shown({ client_id, ...hint }, { tenant })
+      return Number(/AADSTS(\d+)/.exec(data)?.[1] ?? 0)
     }
     expect(await code('one', 'common')).toBe(50_194)
     expect(await code('one', 'office.test')).toBe(0)
@@ -365,19 +373,19 @@ describe('an assertion', () => {
     ['that ended', 700_024, { from: -1000 }],
     ['of eleven minutes', 700_024, { seconds: 660 }],
   ])('%s is refused with AADSTS%i', async (_, code, given) => {
-    const { status, body } = await asked(await made(given))
-    expect([status, body.error, body.error_codes]).toEqual([401, 'invalid_client', [code]])
+    const { status, data } = await asked(await made(given))
+    expect([status, data.error, data.error_codes]).toEqual([401, 'invalid_client', [code]])
   })
 
   test('that is no JWT is refused', async () => {
-    expect((await asked('nonsense')).body.error_codes).toEqual([50_027])
+    expect((await asked('nonsense')).data.error_codes).toEqual([50_027])
   })
 
   test('works once, if the app says so', async () => {
     const assertion = await made({})
     const once = { singleUseAssertions: true }
     expect((await asked(assertion, once)).status).toBe(200)
-    expect((await asked(assertion, once)).body.error_codes).toEqual([50_013])
-    expect((await asked(await made({ claims: { jti: undefined } }), once)).body.error_codes).toEqual([50_013])
+    expect((await asked(assertion, once)).data.error_codes).toEqual([50_013])
+    expect((await asked(await made({ claims: { jti: undefined } }), once)).data.error_codes).toEqual([50_013])
   })
 })

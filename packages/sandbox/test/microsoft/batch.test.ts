@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Parsed } from '../read-answer.ts'
 import { useGraph } from './use-graph.ts'
 
 const graph = useGraph()
@@ -6,8 +7,7 @@ const graph = useGraph()
 interface Part {
   id: string
   status: number
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  body?: any
+  body?: Parsed
 }
 
 test('answers each part of a batch, bytes as base64, each with the preferences of its own', async () => {

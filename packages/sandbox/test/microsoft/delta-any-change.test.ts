@@ -8,7 +8,9 @@ import {
 } from '../../src/microsoft/mailbox/messages.ts'
 import { openRandom } from '../../src/world/random.ts'
 import type { User } from '../../src/world/users.ts'
-import { IMMUTABLE, letter, useGraph } from './use-graph.ts'
+import { letter } from '../letter.ts'
+import { IMMUTABLE } from './client.ts'
+import { useGraph } from './use-graph.ts'
 
 const graph = useGraph()
 const FOLDERS = ['inbox', 'archive', 'junkemail'] as const

@@ -8,7 +8,9 @@ import {
 } from '../../src/microsoft/mailbox/messages.ts'
 import type { Message } from '../../src/microsoft/mailbox/message.ts'
 import type { User } from '../../src/world/users.ts'
-import { IMMUTABLE, letter, useGraph } from './use-graph.ts'
+import { letter } from '../letter.ts'
+import { IMMUTABLE } from './client.ts'
+import { useGraph } from './use-graph.ts'
 
 const graph = useGraph()
 const INBOX = 'mailFolders/inbox/messages/delta'
@@ -109,6 +111,16 @@ test('reports a move as removed from one folder, and by the other with or withou
   expect((await graph.deltaFrom(eva, back.link, IMMUTABLE)).items).toEqual([
     expect.objectContaining({ id: one.immutableId, isRead: true }),
   ])
+})
+
+test('reports some arrivals of moved messages, if it is set to lose them at random', async () => {
+  const { eva, messages } = arrange(20)
+  const archive = await graph.deltaFrom(eva, 'mailFolders/archive/messages/delta', IMMUTABLE)
+  graph.mail.configure({ arrivals: 'random' })
+  for (const message of messages) to(eva, message, 'archive')
+  const { items } = await graph.deltaFrom(eva, archive.link, IMMUTABLE)
+  expect(items.length).toBeGreaterThan(0)
+  expect(items.length).toBeLessThan(messages.length)
 })
 
 test('names a moved message by another id without the preference for immutable ids', async () => {

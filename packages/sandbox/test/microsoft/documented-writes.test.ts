@@ -1,11 +1,13 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Validate } from '../published-types.ts'
 import type { Answers } from './answers.ts'
-import { openValidation, type Validate } from './schemas.ts'
-import { EVA, FINN, IMMUTABLE, mimeOf, TEXT, to, useOffice } from './use-office.ts'
+import { IMMUTABLE } from './client.ts'
+import { EVA, FINN, mimeOf, TEXT, to, useOffice } from './use-office.ts'
+import { openGraphValidation } from './validation.ts'
 
 const office = useOffice()
-const validate: Validate = openValidation()
+const validate: Validate<Answers> = openGraphValidation()
 
 /** Answers each validation. */
 const endpoint = createServer((request, response) => {

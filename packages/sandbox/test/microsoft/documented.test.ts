@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
-import { openValidation, type Validate } from './schemas.ts'
+import type { Validate } from '../published-types.ts'
+import type { Answers } from './answers.ts'
 import { useGraph } from './use-graph.ts'
+import { openGraphValidation } from './validation.ts'
 
-const validate: Validate = openValidation()
+const validate: Validate<Answers> = openGraphValidation()
 const declarations = await readFile(
   createRequire(import.meta.url)
     .resolve('@microsoft/microsoft-graph-types/package.json')

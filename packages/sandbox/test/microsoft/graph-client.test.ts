@@ -1,39 +1,23 @@
-import {
-  AuthenticationHandler,
-  Client,
-  type Context,
-  GraphError,
-  PageIterator,
-} from '@microsoft/microsoft-graph-client'
+import { type Client, GraphError, PageIterator } from '@microsoft/microsoft-graph-client'
 import type { MailFolder, Message } from '@microsoft/microsoft-graph-types'
 import { expect, test } from 'vitest'
-import { CLOUDS, cloudOf } from '../../src/microsoft/clouds.ts'
+import { cloudOf } from '../../src/microsoft/clouds.ts'
 import { requireUser } from '../../src/world/users.ts'
 import { useSandbox } from '../use-sandbox.ts'
+import { openClient } from './client.ts'
 
 const used = useSandbox()
 
-/** Microsoft's own client for a user. It calls the hosts of the user's cloud, which are exchanged on the way. */
+/** Microsoft's own client for a user, by default with a token of its own. */
 async function clientOf(
   user: string,
   scopes = ['User.Read', 'Mail.ReadWrite'],
   token?: string,
 ): Promise<Client> {
-  const { graphHost } = cloudOf(requireUser(used.sandbox.world.users, user))
+  const cloud = cloudOf(requireUser(used.sandbox.world.users, user))
   const grant = { provider: 'microsoft', user, clientId: 'sandbox', scopes }
-  const accessToken = token ?? (await used.ask('POST', '/grants', grant)).body.accessToken
-  const authentication = new AuthenticationHandler({ getAccessToken: () => Promise.resolve(accessToken) })
-  authentication.setNext({
-    async execute(context: Context) {
-      const { host, pathname, search } = new URL(String(context.request))
-      context.response = await fetch(used.origin(host) + pathname + search, context.options)
-    },
-  })
-  return Client.initWithMiddleware({
-    middleware: authentication,
-    baseUrl: `https://${graphHost}/`,
-    customHosts: new Set(Object.values(CLOUDS).map(cloud => cloud.graphHost)),
-  })
+  const accessToken = token ?? (await used.ask('POST', '/grants', grant)).data.accessToken
+  return openClient(cloud, accessToken, used.origin)
 }
 
 test.each([
@@ -103,7 +87,7 @@ test('answers a batch, whose parts are calls of their own that faults refuse', a
     responses.map((part: { id: string; status: number }) => [part.id, part.status]),
   )
   expect(status).toEqual({ 1: 200, 2: 503, 3: 424 })
-  const calls = (await used.ask('GET', '/calls?host=graph.microsoft.com')).body.items
+  const calls = (await used.ask('GET', '/calls?host=graph.microsoft.com')).data.items
   expect(calls.map(({ path }: { path: string }) => path)).toEqual([
     '/v1.0/$batch',
     '/v1.0/me/mailFolders/inbox',
@@ -113,7 +97,7 @@ test('answers a batch, whose parts are calls of their own that faults refuse', a
 
 test('behaves as the control API sets it', async () => {
   const set = await used.ask('PATCH', '/graph', { arrivals: 'lost', repeats: 0.5 })
-  expect(set).toMatchObject({ status: 200, body: { arrivals: 'lost', repeats: 0.5, sparse: 0 } })
+  expect(set).toMatchObject({ status: 200, data: { arrivals: 'lost', repeats: 0.5, sparse: 0 } })
   expect((await used.ask('PATCH', '/graph', { arrivals: 'sometimes' })).status).toBe(422)
 })
 
@@ -138,7 +122,7 @@ test('refuses tokens that are unknown, of another cloud, or without the permissi
     clientId: 'sandbox',
     scopes: ['Mail.Read'],
   }
-  const { accessToken } = (await used.ask('POST', '/grants', grant)).body
+  const { accessToken } = (await used.ask('POST', '/grants', grant)).data
   const read = (client: Client) => client.api('/me/messages').get()
   await expect(read(await clientOf('eva@office.test', [], 'nonsense'))).rejects.toMatchObject({
     statusCode: 401,

@@ -3,7 +3,9 @@ import { findMessage, wellKnownFolder } from '../../src/microsoft/mailbox/mailbo
 import { addMessage, changeMessage, moveMessage } from '../../src/microsoft/mailbox/messages.ts'
 import type { MessageFields } from '../../src/microsoft/mailbox/message.ts'
 import type { User } from '../../src/world/users.ts'
-import { IMMUTABLE, letter, useGraph } from './use-graph.ts'
+import { letter } from '../letter.ts'
+import { IMMUTABLE } from './client.ts'
+import { useGraph } from './use-graph.ts'
 
 const graph = useGraph()
 const HOUR_MS = 3600 * 1000

@@ -92,8 +92,8 @@ describe.each(CLOUD_USERS)("Microsoft's own library in $cloud", ({ cloud, login,
       })
       expect(granted.scopes).toEqual(expect.arrayContaining(scopes))
       const me = await used.get(graph, '/v1.0/me', granted.accessToken)
-      expect([me.status, me.body.mail]).toEqual([200, user])
-      expect(granted.uniqueId).toBe(me.body.id)
+      expect([me.status, me.data.mail]).toEqual([200, user])
+      expect(granted.uniqueId).toBe(me.data.id)
 
       // The library keeps its refresh token; a refresh leads to another access token.
       const account = granted.account
@@ -122,7 +122,7 @@ describe.each(CLOUD_USERS)("Microsoft's own library in $cloud", ({ cloud, login,
     const back = await used.signIn(user, consentUrl)
     expect(Object.fromEntries(back)).toEqual({ admin_consent: 'True', tenant: tenantId, state: 's-1' })
     const token = (await client.acquireTokenByClientCredential(request))?.accessToken ?? ''
-    expect((await used.get(graph, `/v1.0/users/${user}`, token)).body).toMatchObject({ mail: user })
+    expect((await used.get(graph, `/v1.0/users/${user}`, token)).data).toMatchObject({ mail: user })
     expect((await used.get(graph, `/v1.0/users/${user}/messages?$top=1`, token)).status).toBe(200)
     expect(await used.get(graph, '/v1.0/me', token)).toMatchObject({ status: 400 })
   })
@@ -141,8 +141,8 @@ test("Microsoft's own library signs a person in, who has no organization", async
   })
   // Persons have no shared mailboxes.
   expect(granted.scopes.filter(scope => scope.includes('.'))).toEqual(MAIL)
-  const { body } = await used.get('graph.microsoft.com', '/v1.0/me', granted.accessToken)
-  expect(granted.uniqueId.replaceAll('-', '').slice(-16)).toBe(body.id)
+  const { data } = await used.get('graph.microsoft.com', '/v1.0/me', granted.accessToken)
+  expect(granted.uniqueId.replaceAll('-', '').slice(-16)).toBe(data.id)
 })
 
 test("Microsoft's own library uses the newest of refresh tokens that work once", async () => {

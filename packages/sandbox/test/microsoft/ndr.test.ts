@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { DESK, EVA, FINN, IMMUTABLE, mimeOf, TEXT, useOffice } from './use-office.ts'
+import { IMMUTABLE } from './client.ts'
+import { DESK, EVA, FINN, mimeOf, TEXT, useOffice } from './use-office.ts'
 
 const office = useOffice()
 

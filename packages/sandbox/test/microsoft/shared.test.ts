@@ -8,7 +8,7 @@ const DESK = 'desk@office.test'
 const SHARED = ['User.Read', 'Mail.ReadWrite', 'Mail.ReadWrite.Shared', 'Mail.Send.Shared']
 
 const tokenOf = async (user: string, scopes: readonly string[] = SHARED): Promise<string> =>
-  (await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes })).body.accessToken
+  (await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes })).data.accessToken
 
 const inbox = (of: string, token: string, graph: string = GRAPH) =>
   used.get(graph, `/v1.0/users/${of}/mailFolders/inbox`, token)
@@ -22,22 +22,22 @@ describe.each(CLOUD_USERS)('a shared mailbox in $cloud', ({ cloud, graph, user }
     await fetch(`${used.sandbox.controlUrl}/users/${email}/messages`, { method: 'POST', body })
     const token = await tokenOf(user)
     const found = await inbox(email, token, graph)
-    expect([found.status, found.body.totalItemCount]).toEqual([200, 1])
+    expect([found.status, found.data.totalItemCount]).toEqual([200, 1])
     const own = await inbox(user, token, graph)
-    expect([own.status, own.body.id === found.body.id]).toEqual([200, false])
+    expect([own.status, own.data.id === found.data.id]).toEqual([200, false])
   })
 })
 
 test('the same inbox is found by the address and the id of its owner', async () => {
   const token = await tokenOf(EVA)
-  const { body: added } = await used.ask('PATCH', `/users/${DESK}`, {})
+  const { data: added } = await used.ask('PATCH', `/users/${DESK}`, {})
   const [byAddress, byId, keyed] = [
     await inbox(DESK, token),
     await inbox(added.id, token),
     await used.get(GRAPH, `/v1.0/users('${DESK}')/mailFolders/inbox`, token),
   ]
-  expect(byId.body.id).toBe(byAddress.body.id)
-  expect(keyed.body.id).toBe(byAddress.body.id)
+  expect(byId.data.id).toBe(byAddress.data.id)
+  expect(keyed.data.id).toBe(byAddress.data.id)
 })
 
 test.each([
@@ -54,7 +54,7 @@ test.each([
     delegates: [EVA],
   })
   const refused = await inbox(of, await tokenOf(user, scopes))
-  expect([refused.status, refused.body.error.code]).toEqual([status, code])
+  expect([refused.status, refused.data.error.code]).toEqual([status, code])
 })
 
 test('access is lost to one mailbox, and given again, while others stay open', async () => {
@@ -77,16 +77,16 @@ test('access is lost to one mailbox, and given again, while others stay open', a
 test('a shared mailbox has a profile for those who may read the profiles of others', async () => {
   const basic = await tokenOf(EVA)
   const refused = await used.get(GRAPH, `/v1.0/users/${DESK}`, basic)
-  expect([refused.status, refused.body.error.code]).toEqual([403, 'Authorization_RequestDenied'])
+  expect([refused.status, refused.data.error.code]).toEqual([403, 'Authorization_RequestDenied'])
   const token = await tokenOf(EVA, ['User.ReadBasic.All'])
-  const { body } = await used.get(GRAPH, `/v1.0/users/${DESK}?$select=displayName,mail`, token)
-  expect(body).toEqual({
+  const { data } = await used.get(GRAPH, `/v1.0/users/${DESK}?$select=displayName,mail`, token)
+  expect(data).toEqual({
     '@odata.context': 'https://graph.microsoft.com/v1.0/$metadata#users(displayName,mail)/$entity',
     displayName: 'Front Desk',
     mail: DESK,
   })
   const unknown = await used.get(GRAPH, '/v1.0/users/nobody@office.test', token)
-  expect([unknown.status, unknown.body.error.code]).toEqual([404, 'Request_ResourceNotFound'])
+  expect([unknown.status, unknown.data.error.code]).toEqual([404, 'Request_ResourceNotFound'])
   const wrong = await used.get(GRAPH, '/v1.0/me?$select=nonsense', token)
-  expect([wrong.status, wrong.body.error.code]).toEqual([400, 'BadRequest'])
+  expect([wrong.status, wrong.data.error.code]).toEqual([400, 'BadRequest'])
 })

@@ -24,9 +24,9 @@ const redeem = (back: URLSearchParams, more: object = {}, at: object = {}) =>
 /** Opens a page, and posts its form with these fields. */
 async function page(url: string) {
   const { host, pathname, search } = new URL(url)
-  const { status, headers, body } = await used.get(host, `${pathname}${search}`)
-  const [, action = ''] = /<form method="post" action="([^"]*)"/.exec(body) ?? []
-  const [, request = ''] = /name="request" value="([^"]*)"/.exec(body) ?? []
+  const { status, headers, data } = await used.get(host, `${pathname}${search}`)
+  const [, action = ''] = /<form method="post" action="([^"]*)"/.exec(data) ?? []
+  const [, request = ''] = /name="request" value="([^"]*)"/.exec(data) ?? []
   const post = async (fields: Record<string, string>) => {
     const form = { request: request.replaceAll('&amp;', '&'), ...fields }
     const response = await fetch(`${used.origin(host)}${action}`, {
@@ -41,7 +41,7 @@ async function page(url: string) {
       back: location === null ? null : new URL(location).searchParams,
     }
   }
-  return { status, headers, text: String(body), post }
+  return { status, headers, text: String(data), post }
 }
 
 describe.each(CLOUD_USERS)('the sign-in of $cloud', ({ cloud, login, graph, user }) => {
@@ -53,31 +53,31 @@ describe.each(CLOUD_USERS)('the sign-in of $cloud', ({ cloud, login, graph, user
       [tenantId, tenantId],
       [domain, tenantId],
     ]) {
-      const { body } = await used.get(login, `/${name}/v2.0/.well-known/openid-configuration`)
-      expect(body).toMatchObject({
+      const { data } = await used.get(login, `/${name}/v2.0/.well-known/openid-configuration`)
+      expect(data).toMatchObject({
         issuer: `https://${login}/${issuedFor}/v2.0`,
         token_endpoint: expect.stringMatching(`^https://${login}/[^/]+/oauth2/v2.0/token$`),
         jwks_uri: expect.stringMatching(`^https://${login}/[^/]+/discovery/v2.0/keys$`),
       })
     }
-    const { body } = await used.get(login, `/${tenantId}/v2.0/.well-known/openid-configuration`)
-    expect([body.msgraph_host, body.userinfo_endpoint]).toEqual([graph, `https://${graph}/oidc/userinfo`])
+    const { data } = await used.get(login, `/${tenantId}/v2.0/.well-known/openid-configuration`)
+    expect([data.msgraph_host, data.userinfo_endpoint]).toEqual([graph, `https://${graph}/oidc/userinfo`])
   })
 
   test('signs ID tokens with the published keys, also after they were rotated', async () => {
     const url = used.authorizeUrl({ nonce: 'n-7' }, { login, tenant: 'organizations' })
     for (let round = 0; round < 2; round += 1) {
-      const { body } = await redeem(await used.signIn(user, url), {}, { login, tenant: 'organizations' })
-      const { body: published } = await used.get(login, '/organizations/discovery/v2.0/keys')
+      const { data } = await redeem(await used.signIn(user, url), {}, { login, tenant: 'organizations' })
+      const { data: published } = await used.get(login, '/organizations/discovery/v2.0/keys')
       const tenantId = await used.tenantId(user.split('@')[1] ?? '', cloud)
-      const { payload } = await jwtVerify(body.id_token, createLocalJWKSet(published), {
+      const { payload } = await jwtVerify(data.id_token, createLocalJWKSet(published), {
         audience: 'sandbox',
         issuer: `https://${login}/${tenantId}/v2.0`,
       })
-      const me = await used.get(graph, '/v1.0/me', body.access_token)
+      const me = await used.get(graph, '/v1.0/me', data.access_token)
       expect(payload).toMatchObject({
         nonce: 'n-7',
-        oid: me.body.id,
+        oid: me.data.id,
         tid: tenantId,
         preferred_username: user,
         email: user,
@@ -87,9 +87,9 @@ describe.each(CLOUD_USERS)('the sign-in of $cloud', ({ cloud, login, graph, user
   })
 
   test('gives tokens for the Graph of this cloud alone', async () => {
-    const { body } = await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes: MAIL })
+    const { data } = await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes: MAIL })
     for (const other of CLOUD_USERS) {
-      const { status } = await used.get(other.graph, '/v1.0/me', body.accessToken)
+      const { status } = await used.get(other.graph, '/v1.0/me', data.accessToken)
       expect([other.cloud, status]).toEqual([other.cloud, other.cloud === cloud ? 200 : 401])
     }
   })
@@ -189,8 +189,8 @@ describe('the pages', () => {
 
   test('answer in a fragment or by a form, if asked to', async () => {
     const url = used.authorizeUrl({ response_mode: 'fragment' })
-    const { body } = await used.ask('POST', '/authorizations', { url, user: 'eva@office.test' })
-    expect(new URL(body.redirectUrl).hash).toContain('code=')
+    const { data } = await used.ask('POST', '/authorizations', { url, user: 'eva@office.test' })
+    expect(new URL(data.redirectUrl).hash).toContain('code=')
     const posted = await page(
       used.authorizeUrl({ response_mode: 'form_post', login_hint: 'eva@office.test' }),
     )
@@ -215,29 +215,41 @@ describe('tokens', () => {
   test('name the permissions as they were asked for, and all that the user ever allowed', async () => {
     await used.signIn('eva@office.test', used.authorizeUrl())
     const scope = `openid https://${GRAPH}/User.Read`
-    const { body } = await redeem(await used.signIn('eva@office.test', used.authorizeUrl({ scope })))
+    const { data } = await redeem(await used.signIn('eva@office.test', used.authorizeUrl({ scope })))
     const all = MAIL.map(name => `https://${GRAPH}/${name}`)
-    expect(body.scope).toBe([...all, 'openid'].join(' '))
-    expect(decodeJwt(body.access_token)['scp']).toBe(MAIL.join(' '))
-    expect(body).not.toHaveProperty('refresh_token')
+    expect(data.scope).toBe([...all, 'openid'].join(' '))
+    expect(decodeJwt(data.access_token)['scp']).toBe(MAIL.join(' '))
+    expect(data).not.toHaveProperty('refresh_token')
+  })
+
+  test('have the registered permissions of an app that asks for `.default`', async () => {
+    await used.ask('POST', '/clients', {
+      provider: 'microsoft',
+      clientId: 'sandbox',
+      clientSecret: 'sandbox-secret',
+      delegatedPermissions: ['User.Read', 'Mail.Read'],
+    })
+    const url = used.authorizeUrl({ scope: `https://${GRAPH}/.default` })
+    const { data } = await redeem(await used.signIn('eva@office.test', url))
+    expect(decodeJwt(data.access_token)['scp']).toBe('User.Read Mail.Read')
   })
 
   test('of a person name what was asked for, and nothing that persons do not have', async () => {
     const scope = 'openid offline_access User.Read Mail.Read Mail.Read.Shared'
-    const { body } = await redeem(await used.signIn('greta@outlook.test', used.authorizeUrl({ scope })))
-    expect(body.scope).toBe('User.Read Mail.Read openid')
-    expect(body.access_token).not.toContain('.')
-    expect(decodeJwt(body.id_token)['tid']).toBe(PERSONAL_TENANT)
+    const { data } = await redeem(await used.signIn('greta@outlook.test', used.authorizeUrl({ scope })))
+    expect(data.scope).toBe('User.Read Mail.Read openid')
+    expect(data.access_token).not.toContain('.')
+    expect(decodeJwt(data.id_token)['tid']).toBe(PERSONAL_TENANT)
   })
 
   test('rotate at a refresh, and the older one lives on', async () => {
-    const { body } = await redeem(await used.signIn('eva@office.test', used.authorizeUrl()))
+    const { data } = await redeem(await used.signIn('eva@office.test', used.authorizeUrl()))
     const refresh = (token: string) =>
       used.token({ grant_type: 'refresh_token', refresh_token: token, ...SECRET })
-    const next = await refresh(body.refresh_token)
-    expect(next.body.refresh_token).not.toBe(body.refresh_token)
-    expect((await refresh(body.refresh_token)).status).toBe(200)
-    expect((await refresh(next.body.refresh_token)).status).toBe(200)
+    const next = await refresh(data.refresh_token)
+    expect(next.data.refresh_token).not.toBe(data.refresh_token)
+    expect((await refresh(data.refresh_token)).status).toBe(200)
+    expect((await refresh(next.data.refresh_token)).status).toBe(200)
   })
 
   test('need the verifier of their challenge', async () => {
@@ -250,8 +262,8 @@ describe('tokens', () => {
 
   test('end when a user is suspended, and work again afterwards', async () => {
     const user = 'eva@office.test'
-    const { body } = await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes: MAIL })
-    const me = async () => (await used.get(GRAPH, '/v1.0/me', body.accessToken)).status
+    const { data } = await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes: MAIL })
+    const me = async () => (await used.get(GRAPH, '/v1.0/me', data.accessToken)).status
     await used.ask('PATCH', `/users/${user}`, { suspended: true })
     expect(await me()).toBe(401)
     await used.ask('PATCH', `/users/${user}`, { suspended: false })
@@ -263,10 +275,10 @@ describe('tokens', () => {
   test('open the profile of the user, with the scopes for it', async () => {
     const scopes = ['openid', 'Mail.Read']
     const user = 'finn@office.test'
-    const { body } = await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes })
-    const refused = await used.get(GRAPH, '/v1.0/me', body.accessToken)
-    expect([refused.status, refused.body.error.code]).toEqual([403, 'Authorization_RequestDenied'])
-    const { body: claims } = await used.get(GRAPH, '/oidc/userinfo', body.accessToken)
+    const { data } = await used.ask('POST', '/grants', { user, clientId: 'sandbox', scopes })
+    const refused = await used.get(GRAPH, '/v1.0/me', data.accessToken)
+    expect([refused.status, refused.data.error.code]).toEqual([403, 'Authorization_RequestDenied'])
+    const { data: claims } = await used.get(GRAPH, '/oidc/userinfo', data.accessToken)
     expect(claims).toMatchObject({ email: user, name: 'Finn Okoye' })
     expect((await used.get(GRAPH, '/v1.0/me')).headers.get('www-authenticate')).toContain(
       `authorization_uri="https://${LOGIN}/common/oauth2/authorize"`,

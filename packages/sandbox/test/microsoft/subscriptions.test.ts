@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { ADA, DESK, EVA, FINN, IMMUTABLE, mimeOf, TEXT, to, useOffice } from './use-office.ts'
+import { IMMUTABLE } from './client.ts'
+import { ADA, DESK, EVA, FINN, mimeOf, TEXT, to, useOffice } from './use-office.ts'
 
 const office = useOffice()
 const MINUTE_MS = 60_000
@@ -256,6 +257,16 @@ test('loses, doubles and retries notices as it is set to', async () => {
   await arrived(5)
   status = 202
   await vi.waitUntil(() => requests >= 7, { timeout: 60_000 })
+})
+
+test('holds notices back for as long as it is set to', async () => {
+  const settings = (body: object) => office.control('PATCH', '/pushes', { provider: 'microsoft', ...body })
+  await subscribe()
+  await settings({ delayMilliseconds: 3_600_000 })
+  await deliver()
+  await settings({ delayMilliseconds: 0 })
+  const id = await deliver()
+  expect((await arrived(1)).map(({ resourceData }) => resourceData?.id)).toEqual([id])
 })
 
 test('finds nothing by id right after a notice, for as long as it is set to', async () => {

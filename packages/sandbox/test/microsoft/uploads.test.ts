@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { LargeFileUploadTask, FileUpload } from '@microsoft/microsoft-graph-client'
 import { expect, test } from 'vitest'
-import { DESK, EVA, FINN, IMMUTABLE, mimeOf, TEXT, to, useOffice } from './use-office.ts'
+import { IMMUTABLE } from './client.ts'
+import { DESK, EVA, FINN, mimeOf, TEXT, to, useOffice } from './use-office.ts'
 
 const office = useOffice()
 const STEP = 320 * 1024
@@ -108,7 +109,7 @@ test('ends a session with its draft', async () => {
 })
 
 test.each([
-  [{ size: 3 * 1024 * 1024 - 1 }, 'ErrorAttachmentSizeShouldNotBeLessThanMinimumSize'],
+  [{ size: 3_000_000 - 1 }, 'ErrorAttachmentSizeShouldNotBeLessThanMinimumSize'],
   [{ size: 150 * 1024 * 1024 + 1 }, 'ErrorAttachmentSizeLimitExceeded'],
   [{ attachmentType: 'item' }, 'ErrorInvalidRequest'],
   [{ name: '' }, 'ErrorInvalidRequest'],

@@ -1,7 +1,7 @@
-import { AuthenticationHandler, Client, type Context } from '@microsoft/microsoft-graph-client'
+import type { Client } from '@microsoft/microsoft-graph-client'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { listen, type Listening } from '../../src/hosting/listen.ts'
-import { CLOUDS, cloudOf } from '../../src/microsoft/clouds.ts'
+import { cloudOf } from '../../src/microsoft/clouds.ts'
 import { serveBatch } from '../../src/microsoft/graph/batch.ts'
 import { errorResponse, GraphRefusal } from '../../src/microsoft/graph/errors.ts'
 import { type GraphMail, openGraphMail } from '../../src/microsoft/graph/mail.ts'
@@ -9,16 +9,10 @@ import type { Mailbox } from '../../src/microsoft/mailbox/mailbox.ts'
 import { type Clock, openClock } from '../../src/world/clock.ts'
 import { openRandom } from '../../src/world/random.ts'
 import type { User } from '../../src/world/users.ts'
+import { type Answer, type Parsed, readAnswer } from '../read-answer.ts'
+import { openClient } from './client.ts'
 
-export const IMMUTABLE = { prefer: 'IdType="ImmutableId"' }
 const SCOPES = ['Mail.ReadWrite', 'MailboxSettings.ReadWrite']
-
-export interface Answer {
-  status: number
-  headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  data: any
-}
 
 /** Graph's mail behind HTTP, without sign-in: a token is the address of its user, and the scopes behind it. */
 export interface TestGraph {
@@ -42,8 +36,7 @@ export interface TestGraph {
     user: User,
     start: string,
     headers?: Record<string, string>,
-    // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  ): Promise<{ items: any[]; link: string; pages: number }>
+  ): Promise<{ items: Parsed[]; link: string; pages: number }>
 }
 
 export function useGraph(): TestGraph {
@@ -98,38 +91,22 @@ export function useGraph(): TestGraph {
       return user
     },
     mailbox: user => mail.mailboxOf(user),
-    client(user, scopes = SCOPES) {
-      const authentication = new AuthenticationHandler({
-        getAccessToken: () => Promise.resolve([user.email, ...scopes].join(' ')),
-      })
-      authentication.setNext({
-        async execute(context: Context) {
-          const { href } = new URL(String(context.request))
-          context.response = await fetch(href.replace(/^https:\/\/[^/]+/, origin()), context.options)
-        },
-      })
-      return Client.initWithMiddleware({
-        middleware: authentication,
-        baseUrl: `https://${cloudOf(user).graphHost}/`,
-        customHosts: new Set(Object.values(CLOUDS).map(({ graphHost }) => graphHost)),
-      })
-    },
+    client: (user, scopes = SCOPES) => openClient(cloudOf(user), [user.email, ...scopes].join(' '), origin),
     async ask(user, method, path, body, headers = {}, scopes = SCOPES) {
       const url = path.startsWith('https://') ? new URL(path) : new URL(`/v1.0/me/${path}`, origin())
       if (path.startsWith('https://') && url.host !== cloudOf(user).graphHost)
         throw new Error(`a link leads to ${url.host}`)
-      const response = await fetch(new URL(url.pathname + url.search, origin()), {
-        method,
-        headers: {
-          authorization: `Bearer ${[user.email, ...scopes].join(' ')}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      const isJson = response.headers.get('content-type')?.includes('json')
-      return { status: response.status, headers: response.headers, data: isJson ? JSON.parse(text) : text }
+      return readAnswer(
+        await fetch(new URL(url.pathname + url.search, origin()), {
+          method,
+          headers: {
+            authorization: `Bearer ${[user.email, ...scopes].join(' ')}`,
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        }),
+      )
     },
     async deltaFrom(user, start, headers) {
       const items = []
@@ -158,10 +135,4 @@ export function useGraph(): TestGraph {
 function openMail(clock: Clock): GraphMail {
   const post = { findUser: () => null, isLocal: () => false, deliver: () => ({}) }
   return openGraphMail({ clock, random: openRandom(1), post })
-}
-
-/** A small message of these headers. */
-export function letter(headers: Record<string, string>, body = 'Hello'): Buffer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return Buffer.from([...lines, '', body, ''].join('\r\n'))
 }

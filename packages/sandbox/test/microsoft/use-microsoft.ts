@@ -1,5 +1,6 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { makeCertificate } from '../../src/signing/certificate.ts'
+import { type Answer, readAnswer } from '../read-answer.ts'
 import { type TestSandbox, useSandbox } from '../use-sandbox.ts'
 
 export const REDIRECT = 'http://127.0.0.1:9/callback'
@@ -31,14 +32,9 @@ export const CLOUD_USERS = [
 
 export interface TestMicrosoft extends TestSandbox {
   /** Calls a path of a host by a token. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  get(host: string, path: string, token?: string): Promise<{ status: number; headers: Headers; body: any }>
+  get(host: string, path: string, token?: string): Promise<Answer>
   /** Posts a form to the token endpoint. */
-  token(
-    form: Record<string, string>,
-    at?: { login?: string; tenant?: string },
-    // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  ): Promise<{ status: number; headers: Headers; body: any }>
+  token(form: Record<string, string>, at?: { login?: string; tenant?: string }): Promise<Answer>
   /** URL of the authorization endpoint, with usual parameters and these. */
   authorizeUrl(parameters?: Record<string, string>, at?: { login?: string; tenant?: string }): string
   /** Signs in as a user and returns the parameters that come back. */
@@ -49,11 +45,6 @@ export interface TestMicrosoft extends TestSandbox {
 
 export function useMicrosoft(): TestMicrosoft {
   const used = useSandbox()
-  const answered = async (response: Response) => {
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json') ?? false
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
-  }
   return {
     get sandbox() {
       return used.sandbox
@@ -61,14 +52,14 @@ export function useMicrosoft(): TestMicrosoft {
     origin: used.origin,
     ask: used.ask,
     get: async (host, path, token) =>
-      answered(
+      readAnswer(
         await fetch(`${used.origin(host)}${path}`, {
           redirect: 'manual',
           ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
         }),
       ),
     token: async (form, { login = 'login.microsoftonline.com', tenant = 'common' } = {}) =>
-      answered(
+      readAnswer(
         await fetch(`${used.origin(login)}/${tenant}/oauth2/v2.0/token`, {
           method: 'POST',
           body: new URLSearchParams(form),
@@ -86,13 +77,13 @@ export function useMicrosoft(): TestMicrosoft {
       return `https://${login}/${tenant}/oauth2/v2.0/authorize?${new URLSearchParams(all)}`
     },
     async signIn(user, url, more = {}) {
-      const { status, body } = await used.ask('POST', '/authorizations', { url, user, ...more })
-      if (status !== 201) throw new Error(body.error)
-      return new URL(body.redirectUrl).searchParams
+      const { status, data } = await used.ask('POST', '/authorizations', { url, user, ...more })
+      if (status !== 201) throw new Error(data.error)
+      return new URL(data.redirectUrl).searchParams
     },
     async tenantId(domain, cloud) {
-      const { body } = await used.ask('PATCH', '/tenants', { domain, cloud })
-      return body.id
+      const { data } = await used.ask('PATCH', '/tenants', { domain, cloud })
+      return data.id
     },
   }
 }

@@ -1,8 +1,13 @@
-import { AuthenticationHandler, Client, type Context } from '@microsoft/microsoft-graph-client'
-import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { openSandbox, type Sandbox } from '../../src/open-sandbox.ts'
+import type { Client } from '@microsoft/microsoft-graph-client'
+import { beforeEach } from 'vitest'
+import { type Cloud, cloudOf } from '../../src/microsoft/clouds.ts'
+import type { Sandbox } from '../../src/open-sandbox.ts'
+import { requireUser } from '../../src/world/users.ts'
+import { type Answer, type Parsed, readAnswer } from '../read-answer.ts'
+import { letter } from '../letter.ts'
+import { useSandbox } from '../use-sandbox.ts'
+import { IMMUTABLE, openClient } from './client.ts'
 
-export const IMMUTABLE = { prefer: 'IdType="ImmutableId"' }
 export const EVA = 'eva@office.test'
 export const FINN = 'finn@office.test'
 export const DESK = 'desk@office.test'
@@ -31,13 +36,6 @@ const SEED = {
   ],
 }
 
-export interface Answer {
-  status: number
-  headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  data: any
-}
-
 /** A sandbox with its sign-in, reached by HTTP alone. */
 export interface Office {
   readonly sandbox: Sandbox
@@ -55,52 +53,36 @@ export interface Office {
   /** Reads a message's MIME. */
   mime(user: string, id: string): Promise<string>
   /** Messages of a folder, newest first. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  list(user: string, folder: string, select?: string): Promise<any[]>
+  list(user: string, folder: string, select?: string): Promise<Parsed[]>
   /** Microsoft's own client. */
   client(user: string): Promise<Client>
 }
 
-const GRAPH_HOSTS: Readonly<Record<string, string>> = {
-  'agency.test': 'graph.microsoft.us',
-  'shanghai.test': 'microsoftgraph.chinacloudapi.cn',
-}
-
 /** One sandbox for the tests of a file, which begins again before each. Limits are off. */
 export function useOffice(): Office {
-  let open: Sandbox | undefined
+  const used = useSandbox({ seed: SEED })
   const tokens = new Map<string, string>()
-  const sandbox = () => {
-    if (!open) throw new Error('the sandbox runs only while tests do')
-    return open
-  }
-  const graphHost = (user: string) => GRAPH_HOSTS[user.slice(user.indexOf('@') + 1)] ?? 'graph.microsoft.com'
+  const cloud = (user: string): Cloud => cloudOf(requireUser(used.sandbox.world.users, user))
   const office: Office = {
     get sandbox() {
-      return sandbox()
+      return used.sandbox
     },
-    async control(method, path, body) {
-      return answerOf(
-        await fetch(`${sandbox().controlUrl}${path}`, {
-          method,
-          ...(body !== undefined && {
-            body: body instanceof Buffer ? new Uint8Array(body) : JSON.stringify(body),
-          }),
-        }),
-      )
-    },
+    control: used.ask,
     async token(user, scopes = SCOPES) {
       const key = [user, ...scopes].join(' ')
       const known = tokens.get(key)
       if (known) return known
-      const named = scopes.map(scope => `https://${graphHost(user)}/${scope}`)
+      const named = scopes.map(scope => `https://${cloud(user).graphHost}/${scope}`)
       const { data } = await office.control('POST', '/grants', { user, clientId: 'sandbox', scopes: named })
       tokens.set(key, data.accessToken)
       return data.accessToken
     },
     async ask(user, method, path, body, headers = {}) {
-      const url = new URL(path.startsWith('/') ? path : `/v1.0/me/${path}`, sandbox().hosts[graphHost(user)])
-      return answerOf(
+      const url = new URL(
+        path.startsWith('/') ? path : `/v1.0/me/${path}`,
+        used.origin(cloud(user).graphHost),
+      )
+      return readAnswer(
         await fetch(url, {
           method,
           headers: {
@@ -123,45 +105,18 @@ export function useOffice(): Office {
       if (status !== 200) throw new Error(`${status} ${JSON.stringify(data)}`)
       return data.value
     },
-    async client(user) {
-      const token = await office.token(user)
-      const authentication = new AuthenticationHandler({ getAccessToken: () => Promise.resolve(token) })
-      authentication.setNext({
-        async execute(context: Context) {
-          const { host, pathname, search } = new URL(String(context.request))
-          const url = new URL(pathname + search, sandbox().hosts[host])
-          context.response = await fetch(url, context.options)
-        },
-      })
-      return Client.initWithMiddleware({
-        middleware: authentication,
-        baseUrl: `https://${graphHost(user)}/`,
-        customHosts: new Set([graphHost(user)]),
-      })
-    },
+    client: async user => openClient(cloud(user), await office.token(user), used.origin),
   }
-  beforeAll(async () => {
-    open = await openSandbox({ seed: SEED })
-  })
   beforeEach(async () => {
     tokens.clear()
-    await office.control('POST', '/reset')
     await office.control('PATCH', '/graph', { limits: 'off' })
   })
-  afterAll(async () => open?.[Symbol.asyncDispose]())
   return office
-}
-
-async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json')
-  return { status: response.status, headers: response.headers, data: isJson ? JSON.parse(text) : text }
 }
 
 /** A message of these headers as Graph takes MIME. */
 export function mimeOf(headers: Record<string, string>, body = 'Hello'): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return Buffer.from([...lines, '', body, ''].join('\r\n')).toString('base64')
+  return letter(headers, body).toString('base64')
 }
 
 export const TEXT = { 'content-type': 'text/plain', ...IMMUTABLE }

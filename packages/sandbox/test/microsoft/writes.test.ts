@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { DESK, EVA, FINN, IMMUTABLE, mimeOf, TEXT, to, useOffice } from './use-office.ts'
+import { letter } from '../letter.ts'
+import { IMMUTABLE } from './client.ts'
+import { DESK, EVA, FINN, mimeOf, TEXT, to, useOffice } from './use-office.ts'
 
 const office = useOffice()
 
@@ -11,9 +13,7 @@ async function delivered(headers: Record<string, string> = {}, body = 'Hello') {
     Subject: 'Plan',
     ...headers,
   }
-  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}`)
-  const raw = Buffer.from([...lines, '', body, ''].join('\r\n'))
-  const { data } = await office.control('POST', `/users/${EVA}/messages`, raw)
+  const { data } = await office.control('POST', `/users/${EVA}/messages`, letter(given, body))
   return data.id as string
 }
 
@@ -85,7 +85,7 @@ test('makes a draft of MIME byte for byte', async () => {
   expect(await office.mime(EVA, data.id)).toBe(Buffer.from(mimeOf(headers), 'base64').toString())
 })
 
-test('answers MIME above 2,240 KiB with 200, and makes nothing', async () => {
+test('answers MIME above 2,240 KiB with 200 and makes nothing, unless it is set to take it', async () => {
   const atLimit = 2_240 * 1024
   const mimeOfLength = (length: number) => {
     const rest = Buffer.from(mimeOf({ To: FINN, Subject: 'Long' }, 'x'), 'base64').length - 1
@@ -97,6 +97,8 @@ test('answers MIME above 2,240 KiB with 200, and makes nothing', async () => {
   expect(await office.list(EVA, 'drafts')).toHaveLength(1)
   const beyond = await office.ask(EVA, 'POST', 'messages', 'A'.repeat(4 * 1024 * 1024 + 4), TEXT)
   expect(beyond.status).toBe(413)
+  await office.control('PATCH', '/graph', { mimeVanishes: false })
+  expect((await office.ask(EVA, 'POST', 'messages', mimeOfLength(atLimit + 1), TEXT)).status).toBe(201)
 })
 
 test.each([

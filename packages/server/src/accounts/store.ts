@@ -285,7 +285,8 @@ export async function updateAccount(
   const ended = endedProblems(before, change, reached)
   const changed = changedView(before, change, { ended, problem })
   const changes = changedFields(shownBefore, presentAccount(changed))
-  if (changes.length === 0 && reached.size === 0 && !problem) return before
+  const isUnseen = change.wants_shared !== undefined && change.wants_shared !== before.wants_shared
+  if (changes.length === 0 && reached.size === 0 && !problem && !isUnseen) return before
 
   const { settings_override, imap, ...plain } = change
   await unit.sql

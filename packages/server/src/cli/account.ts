@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { openWaker } from '../database/wake.ts'
 import { inTransaction, type UnitOfWork } from '../events/unit-of-work.ts'
 import { deleteAccount } from '../features/accounts/accounts/deletion.ts'
-import { openEndingKeys } from '../features/accounts/grants/revocation.ts'
+import { type EndingKeys, openEndingKeys } from '../features/accounts/grants/revocation.ts'
 import {
   type Decision,
   findTenantOf,
@@ -118,11 +118,11 @@ function describe({ id, tenant, email, status, statusReason, runtime }: ReturnTy
   return fields.map(field => field.replaceAll(/\p{C}/gu, ' ')).join('  ')
 }
 
-type Change = (unit: UnitOfWork, id: string) => Promise<Decision | null>
+type Change = (unit: UnitOfWork, id: string, keys: EndingKeys) => Promise<Decision | null>
 
 async function decide(connect: Connect, id: string, change: Change, words: { done: string; verb: string }) {
-  const decision = await changeAccount(connect, id, async unit => {
-    const made = await change(unit, id)
+  const decision = await changeAccount(connect, id, async (unit, { db, keyRing }) => {
+    const made = await change(unit, id, await openEndingKeys(db, keyRing))
     if (made?.isDone) await recordAction(unit, 'account.update', id)
     return made
   })

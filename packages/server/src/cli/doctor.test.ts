@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createWebServer } from 'node:http'
@@ -9,6 +9,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
 import { findFreePort } from '../../test/metrics.ts'
+import { expiredLongAgo, makeAppCertificate } from '../../test/microsoft/app-certificate.ts'
 import { openTestApp } from '../../test/open-app.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { startSandbox } from '../../test/servers/sandbox.ts'
@@ -311,7 +312,7 @@ describe('waxwing doctor and OAuth apps', () => {
       (await find(more)).map(
         ({ state, message }) => `${state}: ${message.replaceAll(/\([0-9a-f-]{36}\)/g, '(id)')}`,
       )
-    expect(await told()).toEqual(['ok: There are none, so users cannot sign in with Google.'])
+    expect(await told()).toEqual(['ok: There are none, so users cannot sign in with Google or Microsoft.'])
 
     const operators = {
       WAXWING_GOOGLE_CLIENT_ID: 'sandbox',
@@ -352,6 +353,66 @@ describe('waxwing doctor and OAuth apps', () => {
     expect((await told()).join()).toContain(
       'warning: The app "Good" (id), accounts: 0: Whether Google accepts it is not known. Google cannot issue tokens now',
     )
+  })
+})
+
+describe('waxwing doctor and apps of Microsoft', () => {
+  test('asks about them in their clouds, and reports certificates that expire', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    await using folder = await makeDataFolder()
+    const made = await makeAppCertificate()
+    const place = { provider: 'microsoft', clientId: 'certified' }
+    const secret = { clientId: 'sandbox', clientSecret: 'sandbox-secret' }
+    const clients = [
+      { ...place, cloud: 'global', certificates: [made.certificate] },
+      { ...place, cloud: 'china', certificates: [made.certificate] },
+      { provider: 'microsoft', cloud: 'global', ...secret },
+    ]
+    await using sandbox = await startSandbox({ seed: { clients } })
+    const old = expiredLongAgo(made)
+    const [certificateFile, keyFile] = [path.join(folder.path, 'app.crt'), path.join(folder.path, 'app.key')]
+    await writeFile(certificateFile, old.certificate)
+    await writeFile(keyFile, old.privateKey)
+    const env = {
+      DATABASE_URL: external.url,
+      WAXWING_SECRET_KEY: KEY,
+      WAXWING_SANDBOX_URL: sandbox.controlUrl,
+      WAXWING_MICROSOFT_DOD_CLIENT_ID: 'certified',
+      WAXWING_MICROSOFT_DOD_CERTIFICATE_FILE: certificateFile,
+      WAXWING_MICROSOFT_DOD_PRIVATE_KEY_FILE: keyFile,
+    }
+    {
+      await using app = await openTestApp({ database: external.database, keyRing: environmentKeyRing(KEY) })
+      const add = (body: object) => app.post('/v1/oauth-apps', { provider: 'microsoft', ...body })
+      for (const cloud of ['global', 'china'])
+        expect((await add({ name: cloud, cloud, clientId: 'certified', ...made })).status).toBe(200)
+      expect((await add({ name: 'With a secret', ...secret })).status).toBe(200)
+      expect((await add({ name: 'Wrong', cloud: 'china', ...secret })).status).toBe(200)
+    }
+    const { of } = await examine(env)
+    const day = new X509Certificate(made.certificate).validToDate.toISOString().slice(0, 10)
+    expect(
+      of('OAuth apps').map(
+        ({ state, message }) => `${state}: ${message.replaceAll(/ \([0-9a-f-]{36}\)/g, '')}`,
+      ),
+    ).toEqual([
+      'ok: Apps whose secret can be read: 5',
+      expect.stringMatching(
+        /^wrong: The app of WAXWING_MICROSOFT_DOD_CLIENT_ID: its certificate expired on 20/,
+      ),
+      `warning: The app "global", accounts: 0: its certificate expires on ${day}.`,
+      `warning: The app "china", accounts: 0: its certificate expires on ${day}.`,
+      'ok: Apps that Microsoft (global) accepts: 2',
+      'ok: Apps that Microsoft (china) accepts: 1',
+      expect.stringMatching(/^wrong: The app of WAXWING_MICROSOFT_DOD_CLIENT_ID: Microsoft does not accept/),
+      'wrong: The app "Wrong", accounts: 0: Microsoft does not accept its client id and secret.',
+    ])
+    expect(of('pushes')).toMatchObject([{ state: 'ok', message: expect.stringContaining('Microsoft') }])
+    expect(
+      of('OAuth apps')
+        .filter(({ state }) => state !== 'ok')
+        .map(({ remedy }) => remedy),
+    ).not.toContain(null)
   })
 })
 

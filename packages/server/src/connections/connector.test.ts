@@ -32,7 +32,7 @@ async function openAccount(kinds: readonly HalfKind[] = ['calendar']) {
     await sql`
       insert into account_half (account_id, tenant_id, kind, stamp) values (${id}, ${tenantId}, ${kind}, 7)
     `.execute(db)
-  const connectorOf = connectors({ db, kinds: { imap: toy } }, 'read')
+  const connectorOf = connectors({ db, kinds: { imap: toy }, reachedFor: 'calls' }, 'read')
   return { db, id, find: (kind: HalfKind) => connectorOf({ id, tenantId }, kind)() }
 }
 

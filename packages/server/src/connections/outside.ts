@@ -1,3 +1,4 @@
+import type { Metric } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { accountKeys } from '../accounts/secrets.ts'
 import { openOAuthClients } from '../accounts/apps/clients.ts'
@@ -7,10 +8,11 @@ import { egressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { type TargetGuard, targetGuard } from '../kit/egress/target-guard.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import type { PushReceiver } from '../kit/push-receiver.ts'
-import { type Sharing, whole } from '../kit/share.ts'
+import { whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
+import type { DeleteSubscription } from '../providers/kept-subscription.ts'
 import type { OperatorsApps } from '../providers/operators-apps.ts'
 import { ProviderCalls } from '../providers/http/provider-calls.ts'
 import { serverCheck } from '../providers/server-check.ts'
@@ -22,6 +24,7 @@ import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
 import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
+import type { LeasedSharing } from './kinds/slot-table.ts'
 import type { PushTaking } from './kinds/kind.ts'
 import { type KindOptions, type KindSettings, openKinds } from './kinds/kinds.ts'
 import { openSignIns } from './kinds/sign-ins.ts'
@@ -49,7 +52,7 @@ export interface OutsideOptions {
   resolve?: Resolver | undefined
   autoconfig?: AutoconfigPlaces
   /** The processes that share the limits of mail hosts and quotas; this one is alone by default. */
-  sharing?: Sharing
+  sharing?: LeasedSharing
   /** Origins that stand in for the hosts of providers, as a sandbox lists them; null: the providers themselves. */
   standIns?: ReadonlyMap<string, URL> | null
   pace?: KindOptions['pace']
@@ -62,6 +65,7 @@ export interface OutsideOptions {
  * given; the targets of webhooks have a guard of their own.
  */
 export interface Outside {
+  /** For whoever follows accounts; everything else goes over `connections`. */
   connectorOf: ConnectorOf
   connections: SharedConnections
   servers: ServerCheck
@@ -70,9 +74,13 @@ export interface Outside {
   /** Calls of the HTTP interfaces of providers. */
   calls: ProviderCalls
   signIns: SignIns
+  /** Deletes subscriptions of accounts that are no longer followed. */
+  deleteSubscription: DeleteSubscription
   /** Opens the receivers of pushes of providers. */
   openPushes(taking: PushTaking): readonly PushReceiver[]
   tokensOf: TokensOf
+  /** Metrics of the providers of accounts. */
+  metrics: readonly Metric[]
   /** Connections of this process to mail servers, by protocol. */
   countConnections(): { imap: number; smtp: number }
 }
@@ -115,13 +123,13 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     sharing,
     pace,
   })
-  const connectorOf = connectors({ db, kinds }, 'read')
+  const called = { db, kinds, reachedFor: 'calls' } as const
   return {
-    connectorOf,
+    connectorOf: connectors({ db, kinds, reachedFor: 'following' }, 'read'),
     connections: new SharedConnections({
-      connectorOf,
+      connectorOf: connectors(called, 'read'),
       endpointOf: endpoints(kinds),
-      senderOf: connectors({ db, kinds }, 'send'),
+      senderOf: connectors(called, 'send'),
       share: sendingShare,
     }),
     servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {
@@ -142,8 +150,12 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     }),
     calls,
     signIns,
+    async deleteSubscription(left, signal) {
+      for (const kind of Object.values(kinds)) await kind.deleteSubscription?.(left, signal)
+    },
     openPushes: taking => Object.values(kinds).flatMap(kind => kind.openPushes?.(taking) ?? []),
     tokensOf,
+    metrics: Object.values(kinds).flatMap(kind => kind.metrics ?? []),
     countConnections: () => ({ imap: budget.heldCount, smtp: smtpBudget.heldCount }),
   }
 }

@@ -26,7 +26,7 @@ describe('an account that sends', () => {
       settings: { allowPlaintext: false },
       authorities: trustAlso(mail.authorities),
     })
-    const options = { db: app.db, kinds: { imap } }
+    const options = { db: app.db, kinds: { imap }, reachedFor: 'calls' } as const
     return new SharedConnections({
       connectorOf: connectors(options, 'read'),
       endpointOf: endpoints(options.kinds),

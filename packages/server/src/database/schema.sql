@@ -378,6 +378,18 @@ create table grant_revocation (
 );
 CREATE INDEX grant_revocation_expires ON public.grant_revocation USING btree (expires_at);
 
+create unlogged table graph_slot (
+  name text not null,
+  number smallint not null,
+  instance uuid,
+  wanted_by uuid,
+  wanted_until timestamp with time zone,
+  paused_until timestamp with time zone,
+  used_at timestamp with time zone default clock_timestamp() not null,
+  constraint graph_slot_pkey PRIMARY KEY (name, number),
+  constraint graph_slot_number_check CHECK (((number >= 1) AND (number <= 2)))
+) with (fillfactor=50);
+
 create table graph_subscription (
   account_id uuid not null,
   subscription_id text not null,
@@ -458,6 +470,18 @@ CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_b
 CREATE INDEX job_due ON public.job USING btree (due_at);
 CREATE INDEX job_unclaimed ON public.job USING btree (tenant_id, kind) WHERE (claimed_by IS NULL);
 CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.job FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
+
+create table left_subscription (
+  id uuid not null,
+  tenant_id uuid not null,
+  cloud text not null,
+  subscription_id text not null,
+  access_token bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint left_subscription_pkey PRIMARY KEY (id),
+  constraint left_subscription_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX left_subscription_expires ON public.left_subscription USING btree (expires_at);
 
 create table mail_merge_pace (
   id uuid not null,
@@ -571,6 +595,8 @@ create table message (
   classification jsonb,
   may_be_report boolean,
   draft_key text collate "C",
+  draft_revision text,
+  draft_digest text,
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -752,13 +778,14 @@ create table outbox (
   due_set_at timestamp with time zone default now(),
   task_set_at timestamp with time zone default now(),
   is_scheduled boolean default true not null,
+  may_be_prepared boolean default false not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
   constraint outbox_phase_check CHECK ((phase = ANY (ARRAY['pre'::text, 'handed_over'::text, 'unknown'::text]))),
   constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text]))),
   constraint outbox_task_by_fkey FOREIGN KEY (task_by) REFERENCES instance(id) ON DELETE SET NULL,
-  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'link_copy'::text, 'mark_original'::text]))),
+  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'link_copy'::text, 'mark_original'::text, 'discard'::text]))),
   constraint outbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);

@@ -273,6 +273,16 @@ export interface GrantRevocationTable {
   expires_at: Timestamp
 }
 
+export interface GraphSlotTable {
+  name: string
+  number: number
+  instance: string | null
+  wanted_by: string | null
+  wanted_until: Timestamp | null
+  paused_until: Timestamp | null
+  used_at: Generated<Timestamp>
+}
+
 export interface GraphSubscriptionTable {
   account_id: string
   subscription_id: string
@@ -334,6 +344,15 @@ export interface JobTable {
   attempts: Generated<number>
   claimed_by: string | null
   due_set_at: Generated<Timestamp | null>
+}
+
+export interface LeftSubscriptionTable {
+  id: string
+  tenant_id: string
+  cloud: string
+  subscription_id: string
+  access_token: Buffer
+  expires_at: Timestamp
 }
 
 export interface MailMergePaceTable {
@@ -427,6 +446,8 @@ export interface MessageTable {
   classification: Json | null
   may_be_report: boolean | null
   draft_key: string | null
+  draft_revision: string | null
+  draft_digest: string | null
 }
 
 export interface MessageBlobTable {
@@ -538,7 +559,7 @@ export interface OutboxTable {
   claimed_by: string | null
   handed_over_at: Timestamp | null
   trace: string | null
-  task: 'look_up' | 'file_copy' | 'link_copy' | 'mark_original' | null
+  task: 'look_up' | 'file_copy' | 'link_copy' | 'mark_original' | 'discard' | null
   task_at: Timestamp | null
   task_tries: Generated<number>
   task_by: string | null
@@ -563,6 +584,7 @@ export interface OutboxTable {
   due_set_at: Generated<Timestamp | null>
   task_set_at: Generated<Timestamp | null>
   is_scheduled: Generated<boolean>
+  may_be_prepared: Generated<boolean>
 }
 
 export interface OutboxContentTable {
@@ -935,11 +957,13 @@ export interface Tables {
   feed_epoch: FeedEpochTable
   gmail_watch: GmailWatchTable
   grant_revocation: GrantRevocationTable
+  graph_slot: GraphSlotTable
   graph_subscription: GraphSubscriptionTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
   instance: InstanceTable
   job: JobTable
+  left_subscription: LeftSubscriptionTable
   mail_merge_pace: MailMergePaceTable
   mail_settings: MailSettingsTable
   mailbox: MailboxTable
@@ -1011,23 +1035,25 @@ export const COLUMNS = {
   feed_epoch: ['feed_epoch.is_only', 'feed_epoch.epoch', 'feed_epoch.place', 'feed_epoch.standby', 'feed_epoch.noticed_epoch', 'feed_epoch.noticed_at', 'feed_epoch.continues'],
   gmail_watch: ['gmail_watch.account_id', 'gmail_watch.topic', 'gmail_watch.begun_at', 'gmail_watch.expires_at', 'gmail_watch.renew_at'],
   grant_revocation: ['grant_revocation.id', 'grant_revocation.tenant_id', 'grant_revocation.provider', 'grant_revocation.client_id', 'grant_revocation.subject', 'grant_revocation.email', 'grant_revocation.refresh_token', 'grant_revocation.expires_at'],
+  graph_slot: ['graph_slot.name', 'graph_slot.number', 'graph_slot.instance', 'graph_slot.wanted_by', 'graph_slot.wanted_until', 'graph_slot.paused_until', 'graph_slot.used_at'],
   graph_subscription: ['graph_subscription.account_id', 'graph_subscription.subscription_id', 'graph_subscription.nonce', 'graph_subscription.begun_at', 'graph_subscription.expires_at', 'graph_subscription.renew_at', 'graph_subscription.event'],
   idempotency_key: ['idempotency_key.tenant_id', 'idempotency_key.key', 'idempotency_key.fingerprint', 'idempotency_key.scope', 'idempotency_key.account_id', 'idempotency_key.claim', 'idempotency_key.locked_until', 'idempotency_key.status', 'idempotency_key.answer', 'idempotency_key.expires_at', 'idempotency_key.attempt', 'idempotency_key.has_failed', 'idempotency_key.about_account'],
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],
   job: ['job.id', 'job.tenant_id', 'job.kind', 'job.payload', 'job.due_at', 'job.attempts', 'job.claimed_by', 'job.due_set_at'],
+  left_subscription: ['left_subscription.id', 'left_subscription.tenant_id', 'left_subscription.cloud', 'left_subscription.subscription_id', 'left_subscription.access_token', 'left_subscription.expires_at'],
   mail_merge_pace: ['mail_merge_pace.id', 'mail_merge_pace.account_id', 'mail_merge_pace.interval_seconds', 'mail_merge_pace.due_at', 'mail_merge_pace.due_set_at'],
   mail_settings: ['mail_settings.account_id', 'mail_settings.tenant_id', 'mail_settings.sign_by_default', 'mail_settings.signature', 'mail_settings.provider_signature', 'mail_settings.identities_read_at', 'mail_settings.identities_asked_at'],
   mailbox: ['mailbox.id', 'mailbox.tenant_id', 'mailbox.account_id', 'mailbox.provider_key', 'mailbox.provider_id', 'mailbox.name', 'mailbox.path', 'mailbox.parent_id', 'mailbox.role', 'mailbox.kind', 'mailbox.total_count', 'mailbox.unread_count', 'mailbox.source', 'mailbox.created_at', 'mailbox.is_deleted'],
   mailbox_comparison: ['mailbox_comparison.mailbox_id', 'mailbox_comparison.account_id', 'mailbox_comparison.due_at', 'mailbox_comparison.compared_at', 'mailbox_comparison.listed', 'mailbox_comparison.indexed', 'mailbox_comparison.missing', 'mailbox_comparison.extra', 'mailbox_comparison.changed', 'mailbox_comparison.repaired', 'mailbox_comparison.stuck_hours', 'mailbox_comparison.is_doubtful', 'mailbox_comparison.due_set_at'],
-  message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key'],
+  message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key', 'message.draft_revision', 'message.draft_digest'],
   message_blob: ['message_blob.id', 'message_blob.tenant_id', 'message_blob.account_id', 'message_blob.message_id', 'message_blob.bytes', 'message_blob.created_at', 'message_blob.is_indexed'],
   message_copy: ['message_copy.message_id', 'message_copy.number', 'message_copy.sealed'],
   message_mailbox: ['message_mailbox.mailbox_id', 'message_mailbox.received_at', 'message_mailbox.message_id', 'message_mailbox.uid'],
   message_search: ['message_search.message_id', 'message_search.account_id', 'message_search.received_at', 'message_search.document', 'message_search.version'],
   oauth_app: ['oauth_app.id', 'oauth_app.tenant_id', 'oauth_app.provider', 'oauth_app.cloud', 'oauth_app.name', 'oauth_app.client_id', 'oauth_app.credential_type', 'oauth_app.secret', 'oauth_app.scopes', 'oauth_app.push_topic', 'oauth_app.push_subscription', 'oauth_app.push_service_account', 'oauth_app.created_at', 'oauth_app.updated_at', 'oauth_app.certificate'],
   oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at', 'oauth_grant.retry_set_at', 'oauth_grant.spread_after'],
-  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled'],
+  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled', 'outbox.may_be_prepared'],
   outbox_content: ['outbox_content.id', 'outbox_content.account_id', 'outbox_content.outbox_id', 'outbox_content.layout', 'outbox_content.bytes', 'outbox_content.created_at', 'outbox_content.tail_id'],
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],

@@ -292,6 +292,7 @@ test('the role jobs runs the tasks of every wing', async () => {
       "sweep_outbox_content",
       "sweep_quota_use",
       "sweep_rate_windows",
+      "sweep_slots",
       "sweep_suppression_lists",
       "sweep_thread_links",
       "sweep_tracking",

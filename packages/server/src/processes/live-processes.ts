@@ -1,7 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Share, Sharing } from '../kit/share.ts'
+import { isClaimed } from './claims.ts'
 import type { Instance } from './instance.ts'
 import { isLive } from './lease.ts'
 import type { Pulse } from './pulse.ts'
@@ -56,9 +57,19 @@ export class LiveProcesses implements Sharing, AsyncDisposable {
     return Math.max(1, this.#processes.length + (this.#isListed ? 0 : 1))
   }
 
+  /** The lease of this process; null while it has none. */
+  get instanceId(): string | null {
+    return this.#options.instance.lease?.id ?? null
+  }
+
+  /** Whether the process that a column names has a valid lease, by the database. */
+  isClaimed(column: string): RawBuilder<boolean> {
+    return isClaimed(column)
+  }
+
   /** The processes with this role, without this one. */
   countOthers(role: string): number {
-    return this.#processes.filter(({ id, roles }) => id !== this.#ownId && roles.includes(role)).length
+    return this.#processes.filter(({ id, roles }) => id !== this.instanceId && roles.includes(role)).length
   }
 
   /**
@@ -78,17 +89,13 @@ export class LiveProcesses implements Sharing, AsyncDisposable {
     return this.#loop[Symbol.asyncDispose]()
   }
 
-  get #ownId(): string | null {
-    return this.#options.instance.lease?.id ?? null
-  }
-
   get #isListed(): boolean {
-    return this.#processes.some(({ id }) => id === this.#ownId)
+    return this.#processes.some(({ id }) => id === this.instanceId)
   }
 
   /** Processes without a lease come last. */
   get #rank(): number {
-    const rank = this.#processes.findIndex(({ id }) => id === this.#ownId)
+    const rank = this.#processes.findIndex(({ id }) => id === this.instanceId)
     return rank < 0 ? this.#processes.length : rank
   }
 

@@ -1,5 +1,4 @@
-import { CLOUDS } from './microsoft/clouds.ts'
-import type { Cloud, OAuthProvider } from './sign-in.ts'
+import type { OAuthProvider } from './sign-in.ts'
 
 /** The kind of an account: by which interface its mailbox is reached. */
 export type AccountKind = 'gmail' | 'graph' | 'imap'
@@ -54,32 +53,6 @@ export function abilitiesOf(kind: AccountKind): Abilities {
   return ABILITIES[kind]
 }
 
-/** Limits of sending from an account, by the kind of account and the cloud it is in. */
-export interface SendingAbilities {
-  /** The largest part of a message, decoded, in bytes. Null: only the message as a whole has a limit. */
-  partBytesMax: number | null
-  /** Messages that an account may send in a minute at the provider. Null: they are not counted by the minute. */
-  sendsPerMinute: number | null
-}
-
-const UNLIMITED: SendingAbilities = { partBytesMax: null, sendsPerMinute: null }
-/** A larger attachment takes an upload session (learn.microsoft.com/graph/outlook-large-attachments). */
-const ATTACHED_AT_ONCE_BYTES_MAX = 3 * 1024 * 1024
-/** learn.microsoft.com/office365/servicedescriptions/exchange-online-service-description/exchange-online-limits */
-const GRAPH_SENDS_PER_MINUTE = 30
-
-export function sendingAbilitiesOf(account: {
-  provider: AccountKind
-  cloud: Cloud | null
-}): SendingAbilities {
-  if (account.provider !== 'graph') return UNLIMITED
-  const { has } = CLOUDS[account.cloud ?? 'global']
-  return {
-    partBytesMax: has.uploadSessions ? null : ATTACHED_AT_ONCE_BYTES_MAX,
-    sendsPerMinute: GRAPH_SENDS_PER_MINUTE,
-  }
-}
-
 /** Abilities in which signing in at a provider differs from others. */
 export interface SignInAbilities {
   /** The name of the provider, for people. */
@@ -92,6 +65,8 @@ export interface SignInAbilities {
   takesCertificates: boolean
   /** Whether an app may name a topic to which changes of its mailboxes are published. */
   publishesToTopics: boolean
+  /** Whether it posts changes of mailboxes to the base address, without anything being set up. */
+  pushesToBase: boolean
   /**
    * Scope of a revocation: everything that the user granted to the app, or nothing, since the provider cannot revoke.
    */
@@ -105,6 +80,7 @@ const SIGN_IN_ABILITIES: Readonly<Record<OAuthProvider, SignInAbilities>> = {
     defaultCloud: null,
     takesCertificates: false,
     publishesToTopics: true,
+    pushesToBase: false,
     revokingEnds: 'all_of_app',
   },
   microsoft: {
@@ -113,10 +89,19 @@ const SIGN_IN_ABILITIES: Readonly<Record<OAuthProvider, SignInAbilities>> = {
     defaultCloud: 'global',
     takesCertificates: true,
     publishesToTopics: false,
+    pushesToBase: true,
     revokingEnds: 'nothing',
   },
 }
 
 export function signInAbilitiesOf(provider: OAuthProvider): SignInAbilities {
   return SIGN_IN_ABILITIES[provider]
+}
+
+/** The providers that post changes of mailboxes to the base address. */
+export function providersThatPush(): OAuthProvider[] {
+  return Object.entries(SIGN_IN_ABILITIES).flatMap(([provider, { pushesToBase }]) =>
+    // The entries of a record lose the type of its keys.
+    pushesToBase ? [provider as OAuthProvider] : [],
+  )
 }

@@ -12,6 +12,7 @@ import type { DraftMark } from './draft-mark.ts'
 import type { MailboxRole } from './mailbox-role.ts'
 import type {
   Cursor,
+  ContentState,
   KnownMessage,
   MessageKey,
   MessageState,
@@ -147,11 +148,19 @@ export interface NewDraft {
   mark: DraftMark
 }
 
+/** A content of a draft that is looked for, or that is to be removed. */
+export interface FormerContent extends SourceCursor {
+  key: MessageKey
+  known?: KnownMessage | null
+  /** As of `FoundMessage`: it is removed only if it is still the same. Null or absent: that is not checked. */
+  revision?: string | null
+}
+
 /** A draft as the index has it. */
 export interface KnownDraft {
   mailboxKey: string
   /** Its content as the index has it; null if its location is unknown, or if it has other content by now. */
-  former: (SourceCursor & { key: MessageKey; known?: KnownMessage | null }) | null
+  former: FormerContent | null
   /** The provider's id of the draft, if that is another than the key of its content (Gmail). */
   draftKey: string | null
   /** Null if it has none by which it can be found. */
@@ -163,14 +172,14 @@ export interface DraftReplacement extends NewDraft, Omit<KnownDraft, 'internetMe
    * Contents that other clients gave the draft, as they were found together, which go as well. Ignored if a draft has
    * one content.
    */
-  others: readonly NewLocation[]
+  others: ReadonlyArray<Pick<FoundMessage, 'location' | 'revision'>>
   /** As of `DraftSettling`. */
   copies: DraftSettling['copies']
 }
 
 export interface DraftRemoval extends KnownDraft {
   /** As of `DraftReplacement`. */
-  others: readonly NewLocation[]
+  others: DraftReplacement['others']
 }
 
 /**
@@ -209,6 +218,8 @@ export interface FoundMessage {
   flags: RemoteFlags
   /** The requested fields, by the requested name; the first of each, unfolded. */
   fields: ReadonlyMap<string, string>
+  /** As of `ContentState`; null if its content cannot change under its key. */
+  revision: ContentState['revision'] | null
 }
 
 /** A mailbox that has another key or path than before. */
@@ -301,13 +312,23 @@ export interface ChangingProvider {
    */
   findDraft(draft: KnownDraft, fields: readonly string[]): Promise<FoundMessage[]>
 
-  /** Removes a draft for good, with its `others`. A draft that is gone is no failure. */
+  /**
+   * A draft as the index shows it, with the state of its content; null if it is gone. Absent if the content of a draft
+   * cannot change under its key.
+   */
+  readDraft?(key: MessageKey): Promise<RemoteMessage | null>
+
+  /**
+   * Removes a draft for good, with its `others`. A draft that is gone is no failure. If one of them has another revision
+   * by now, that is a `conflict`, and `not_found` if `former` was moved or sent: then nothing is removed.
+   */
   removeDraft(draft: DraftRemoval): Promise<void>
 
   /**
    * Gives a draft new content: in place, or by adding it, making sure that the provider has it, and only then removing
-   * `former`, `others` and lower generations of the same draft, but for `copies`. May be called again with the same mark after any
-   * failure. `not_found` if a draft with an id of its own is gone.
+   * `former`, `others` and lower generations of the same draft, but for `copies`. May be called again with the same mark
+   * after any failure. `not_found` if a draft with an id of its own is gone. If another client changes one of the
+   * contents to be removed meanwhile, that is a `conflict`: all of them stay, and the new one goes again.
    *
    * Between adding and removing, a crash leaves both. A sync that sees a second message with the Message-ID of a draft
    * in its mailbox (a draft keeps its Message-ID) calls `settleDraft`, which keeps the highest generation.
@@ -316,7 +337,8 @@ export interface ChangingProvider {
 
   /**
    * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the
-   * draft's mark, which another client wrote, are left alone. Does nothing if drafts have one content.
+   * draft's mark, which another client wrote, are left alone, and generations that another client has changed since a
+   * higher one was made. Does nothing if drafts have one content.
    */
   settleDraft(draft: DraftSettling): Promise<SettledDraft>
 

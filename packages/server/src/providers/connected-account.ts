@@ -4,6 +4,7 @@ import type { IdentityProvider } from './identities.ts'
 import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
 import type { SendingProvider } from './sending.ts'
+import type { SharingProvider } from './sharing.ts'
 
 /** Capabilities that the provider of an account may offer. */
 export interface Capabilities {
@@ -13,6 +14,7 @@ export interface Capabilities {
   changing: ChangingProvider
   sending: SendingProvider
   identities: IdentityProvider
+  sharing: SharingProvider
 }
 
 export type Capability = keyof Capabilities

@@ -103,10 +103,16 @@ export function isOfAccount({ kind }: ProviderFailure): boolean {
   return OF_ACCOUNT.has(kind)
 }
 
-/** Copies a failure with another kind or message. */
+/** Copies a failure with some changes. */
 export function restate(
   failure: ProviderFailure,
-  change: { kind?: FailureKind; message?: string; isBeforeAcceptance?: boolean },
+  change: {
+    kind?: FailureKind
+    message?: string
+    isBeforeAcceptance?: boolean
+    isBusy?: boolean
+    retryAfterSeconds?: number
+  },
 ): ProviderFailure {
   const { kind, message, retryAfterSeconds, reason, isBeforeAcceptance, isBusy, isOther } = {
     ...failure,
@@ -121,4 +127,14 @@ export function restate(
     ...(retryAfterSeconds !== null && { retryAfterSeconds }),
     ...(reason !== null && { reason }),
   })
+}
+
+/** Runs work that has no effect at the provider, with any outcome. */
+export async function beforeAcceptance<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    throw restate(error, { isBeforeAcceptance: true })
+  }
 }

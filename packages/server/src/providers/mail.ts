@@ -66,6 +66,14 @@ export interface RemoteFlags {
   categories: string[]
 }
 
+/** The state of a content that may change while its key stays. */
+export interface ContentState {
+  /** Differs after each change of the message, also of its flags alone. */
+  revision: string
+  /** The same text as long as nothing of the content changes; null if the content was not read. */
+  digest: string | null
+}
+
 export interface RemoteMessage extends RemoteFlags {
   key: MessageKey
   mailboxKeys: string[]
@@ -99,6 +107,8 @@ export interface RemoteMessage extends RemoteFlags {
    * null for all other messages.
    */
   draftKey: string | null
+  /** Absent if its content cannot change under its key. */
+  content?: ContentState
   /** Whether its header marks it as a report on another message: a bounce, a complaint, a notice. */
   mayBeReport: boolean
   /** Bytes, as the provider counts them; null if it reports none. */
@@ -285,6 +295,11 @@ export interface Notice {
 export interface MailProvider {
   /** Every mailbox, parents before children. */
   listMailboxes(): Promise<RemoteMailbox[]>
+
+  /**
+   * Whether the provider still answers to the key of a mailbox that its list lacks. Absent where lists are always whole.
+   */
+  answersTo?(key: string): Promise<boolean>
 
   /**
    * Number of mailboxes whose name or source the last list lacks, because they exceed the adapter's limits.

@@ -83,15 +83,17 @@ export interface OutgoingMessage {
   internetMessageId: string
   /** Value of its field `X-Waxwing-Outbox`. */
   outboxId: string
-  /**
-   * Whether an earlier attempt may have left a copy that was prepared at the provider, and never sent. False: this is
-   * the first attempt.
-   */
+  /** Whether an earlier attempt may have left a copy that was prepared at the provider, and never sent. */
   mayBePrepared: boolean
   /** ENVID of delivery reports: visible ASCII, at most 100 characters. */
   envelopeId: string
   /** The provider's thread that it replies to, if the provider keeps threads. */
   threadId: string | null
+  /**
+   * Awaited directly before the first request that may leave such a copy. If it rejects, nothing is left, and `send`
+   * rejects with the same error.
+   */
+  beforePreparing(): Promise<void>
   /**
    * Awaited directly before the step that cannot be taken back: the dot that ends the data, or the request that sends.
    * If it rejects, nothing is handed over, and `send` rejects with the same error. `trace` is the adapter's own note
@@ -145,6 +147,14 @@ export interface HandedOver {
   handedOverAt: Date
 }
 
+/** A message that is not sent any more, of which attempts may have left copies that were prepared. */
+export interface Prepared {
+  /** With angle brackets. */
+  internetMessageId: string
+  /** The trace that was last passed to `beforeHandOver`. */
+  trace: string | null
+}
+
 /**
  * `accepted` and `not_accepted` are proven; `key` belongs to the filed copy, if the provider shows it. `absent`: a
  * complete look did not find it, which proves that it was not accepted once it can no longer be under way. `not_known`:
@@ -165,4 +175,7 @@ export interface SendingProvider {
   send(message: OutgoingMessage): Promise<SendOutcome>
 
   lookUp(message: HandedOver): Promise<LookUp>
+
+  /** Removes prepared copies that were not sent. Only of a provider that prepares messages. */
+  discard?(message: Prepared): Promise<void>
 }

@@ -1,8 +1,10 @@
 import type { Registry } from 'prom-client'
+import { sweepSlots } from '../connections/kinds/slot-table.ts'
 import { sweepQuotaUse } from '../connections/kinds/quota-use.ts'
 import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
 import { ANSWER_TIMES, deleteExpiredAnswers, purgeAnswers } from '../door/idempotency.ts'
+import { isClaimed } from '../processes/claims.ts'
 import type { Instance } from '../processes/instance.ts'
 import { JobWorker } from '../jobs/job-worker.ts'
 import type { Pulse } from '../processes/pulse.ts'
@@ -78,5 +80,6 @@ function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {
     { name: 'sweep_answers', schedule: hourlyAt(37), run: signal => deleteExpiredAnswers(db, signal) },
     { name: 'sweep_rate_windows', schedule: hourlyAt(53), run: () => sweepRateWindows(db) },
     { name: 'sweep_quota_use', schedule: hourlyAt(59), run: () => sweepQuotaUse(db) },
+    { name: 'sweep_slots', schedule: hourlyAt(58), run: () => sweepSlots(db, isClaimed) },
   ]
 }

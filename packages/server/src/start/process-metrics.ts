@@ -5,11 +5,11 @@ import type { Outside } from '../connections/outside.ts'
 import type { Database } from '../database/pool.ts'
 import { buildGauge, countingGauges } from '../kit/metrics.ts'
 
-/** Metrics of every process, whatever its roles: its release, and the connections that it has. */
+/** Metrics of every process, whatever its roles: its release, its connections, and its calls of providers. */
 export function processMetrics(
   { roles }: Pick<Config, 'roles'>,
   { pool }: Pick<Database, 'pool'>,
-  { countConnections }: Pick<Outside, 'countConnections'>,
+  { countConnections, metrics }: Pick<Outside, 'countConnections' | 'metrics'>,
 ): Metric[] {
   return [
     buildGauge({ version: product.version, node: process.versions.node, roles: roles.join(',') }),
@@ -30,5 +30,6 @@ export function processMetrics(
       'Connections of this process to mail servers, open or being opened, by protocol',
       { label: 'protocol', count: countConnections },
     ),
+    ...metrics,
   ]
 }

@@ -169,6 +169,7 @@ async function openResources(
     connections,
     servers: outside.servers,
     signIns: outside.signIns,
+    deleteSubscription: outside.deleteSubscription,
     serverSearch: outside.serverSearch,
     targets: outside.targets,
     blobs: await openBlobs(config, { db, log }),

@@ -14,6 +14,7 @@ import type { Limits } from '../limits/limits.ts'
 import type { Instance } from '../processes/instance.ts'
 import type { Pulse } from '../processes/pulse.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
+import type { DeleteSubscription } from '../providers/kept-subscription.ts'
 import type { ServerCheck } from '../providers/mail-server.ts'
 import type { SignIns } from '../providers/sign-in.ts'
 
@@ -44,6 +45,8 @@ export interface Resources {
   servers: ServerCheck
   /** The providers that users can sign in to by OAuth. */
   signIns: SignIns
+  /** Deletes subscriptions of accounts that are no longer followed. */
+  deleteSubscription: DeleteSubscription
   /** Finds the servers of an address. */
   serverSearch: ServerSearch
   /** Checks the URLs to which events are posted. */

@@ -3,10 +3,11 @@ import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { expect, onTestFailed, test } from 'vitest'
 import { pause } from '../../src/processes/nudge.ts'
+import { actHere } from '../changing/act-here.ts'
 import { type Random, seeded } from '../seeded.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { seedsFor } from '../sync/disturbance.ts'
-import { type FeedEvent, readFeed, readMailboxes, readMessages } from '../sync/followed-account.ts'
+import { type FeedEvent, readFeed, readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { refusalOf } from './gmail-client.ts'
 import { readIndexed, readTruth } from './gmail-truth.ts'
@@ -25,74 +26,6 @@ const opened = useServer(() =>
 )
 
 let made = 0
-
-/** Asks the service until it answers: it may be down. */
-const unlessKilled = <T>(ask: () => Promise<T>): Promise<T> =>
-  waitUntil<T>('the service to answer', async () => ask().catch(() => null))
-
-/** Does one thing by the interface; what is not clear is asked again. */
-async function actHere({ path, accountId }: KillableAccount, random: Random): Promise<string> {
-  const { caller } = opened()
-  const messages = await unlessKilled(() => readMessages(caller(), accountId))
-  const mailboxes = await unlessKilled(() => readMailboxes(caller(), accountId))
-  const custom = mailboxes.filter(({ role }) => role === 'custom')
-  const kind = random.between(0, 99)
-  const message = messages.length > 0 ? random.pick(messages) : null
-  const call = async (name: string, send: () => Promise<{ status: number }>) => {
-    const { status } = await waitUntil('a clear answer', async () => {
-      const answer = await send().catch(() => null)
-      return answer === null || [429, 502].includes(answer.status) ? null : answer
-    })
-    if (status >= 500) throw new Error(`${name}: ${status}`)
-    return `here: ${name}: ${status}`
-  }
-  if (message === null || kind < 12) {
-    const to = [{ address: `draft-${++made}@example.com` }]
-    const body = { subject: `draft ${made}`, text: 'x', to }
-    const key = { 'idempotency-key': `draft-${made}` }
-    return call(`draft ${made}`, () => caller().post(`${path}/drafts`, body, key))
-  }
-  const at = `${path}/messages/${message.id}`
-  if (message.isDraft && kind < 60) {
-    const draft = `${path}/drafts/${message.id}`
-    const { subject, to } = message
-    if (kind < 50)
-      return call(`edit ${subject}`, () => caller().put(draft, { subject, to, text: `text ${++made}` }))
-    return call(`drop ${subject}`, () => caller().delete(draft))
-  }
-  if (kind < 40)
-    return call(`mark ${message.subject}`, () =>
-      caller().patch(at, { isRead: random.chance(0.5), isFlagged: random.chance(0.5) }),
-    )
-  if (kind < 60) {
-    const target = random.pick(mailboxes.filter(({ role }) => role !== 'sent' && role !== 'drafts'))
-    return call(`move ${message.subject} to ${target.path}`, () =>
-      caller().patch(at, { mailboxId: target.id }),
-    )
-  }
-  if (kind < 70 && custom.length > 1) {
-    const [add, remove] = [random.pick(custom), random.pick(custom)]
-    if (add.id === remove.id) return 'here: nothing'
-    return call(`label ${message.subject}`, () =>
-      caller().patch(at, { addMailboxIds: [add.id], removeMailboxIds: [remove.id] }),
-    )
-  }
-  if (kind < 78) return call(`trash ${message.subject}`, () => caller().delete(at))
-  if (kind < 82) return call(`remove ${message.subject}`, () => caller().delete(`${at}?permanent=true`))
-  if (kind < 88 && custom.length < 6) {
-    const [name, key] = [`Made ${++made}`, { 'idempotency-key': `label-${made}` }]
-    return call(`create ${name}`, () => caller().post(`${path}/mailboxes`, { name }, key))
-  }
-  if (kind < 94 && custom.length > 0) {
-    const [name, { id }] = [`Named ${++made}`, random.pick(custom)]
-    return call(name, () => caller().patch(`${path}/mailboxes/${id}`, { name }))
-  }
-  if (custom.length > 3) {
-    const { id } = random.pick(custom)
-    return call('delete a label', () => caller().delete(`${path}/mailboxes/${id}`))
-  }
-  return 'here: nothing'
-}
 
 /** Does one thing as another client, unless what it chose is gone by then. */
 async function actThere(account: KillableAccount, random: Random): Promise<string> {
@@ -177,6 +110,8 @@ test.each(seedsFor(1))(
       for (const name of ['One', 'One/Below', 'Two']) await client.createLabel(name)
     })
     const { accountId, path, client } = account
+    const draftSubject = (number: number) => `draft ${number}`
+    const acting = { caller, path, accountId, hasLabels: true, draftSubject, next: () => ++made }
     const before = await readMessages(caller(), accountId)
     const { cursor } = await readFeed(caller())
     for (const fault of FAULTS)
@@ -194,7 +129,7 @@ test.each(seedsFor(1))(
       if (count === expiresAt) await sandbox.expireHistory(email)
       log.push(
         ...(await Promise.all([
-          actHere(account, random),
+          actHere({ ...acting, random }),
           random.chance(0.5) ? actThere(account, random) : '',
           killsAt.has(count) ? killSoon() : '',
         ])),

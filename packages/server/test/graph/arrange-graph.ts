@@ -1,4 +1,4 @@
-import type { Folder } from '../../../sandbox/src/microsoft/mailbox/folder.ts'
+import type { Folder } from '../../../sandbox/src/microsoft/mailbox/message.ts'
 import {
   addFolder,
   changeFolder,
@@ -15,21 +15,38 @@ import {
 } from '../../../sandbox/src/microsoft/mailbox/messages.ts'
 import type {
   Arrangement,
+  ChangingArrangement,
   ConnectOptions,
   FollowedArrangement,
+  HeldMessage,
 } from '../../src/providers/conformance/arrangement.ts'
-import type { Offering } from '../../src/providers/connected-account.ts'
 import { openIndex } from '../../src/providers/conformance/memory-index.ts'
 import type { MailProvider, MessageKey } from '../../src/providers/mail.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import type { GraphServer } from './graph-server.ts'
 
-export interface GraphArrangement extends FollowedArrangement, Arrangement<'mail' | 'content' | 'search'> {
+type Offered = 'mail' | 'content' | 'search' | 'changing'
+
+export interface GraphArrangement extends FollowedArrangement, ChangingArrangement, Arrangement<Offered> {
   email: string
   mailbox: Mailbox
   folder(path: string): Folder
   message(key: MessageKey): Message
-  connect(options?: ConnectOptions): Promise<Offering<'mail' | 'content' | 'search'>>
+  connect(options?: ConnectOptions): ReturnType<Arrangement<Offered>['connect']>
+}
+
+const UNKNOWN_ID = 'AAMkAGI2NGVhZTVlLTI1OGMtNDI4Yg=='
+
+/** The answers for a message that cannot be read. */
+const POISONED = {
+  cut: () =>
+    new Response(
+      new ReadableStream({
+        pull: controller => controller.error(new Error('The test cuts the answer')),
+      }),
+    ),
+  refuse: () => Response.json({ error: { code: 'ErrorInternalServerError' } }, { status: 500 }),
+  omit: () => new Response(null),
 }
 
 /** A mailbox of the sandbox's Graph, in which the test makes the changes of other clients. */
@@ -66,6 +83,8 @@ export function arrangeGraph(server: GraphServer, cloud: Cloud = 'global'): Prom
     message,
     kind: 'folder',
     inbox,
+    unknownKey: UNKNOWN_ID,
+    unknownMailbox: UNKNOWN_ID,
     category: 'Red category',
     messagesOfSteps: 800,
     world: {
@@ -103,24 +122,43 @@ export function arrangeGraph(server: GraphServer, cloud: Cloud = 'global'): Prom
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
     connect: options => Promise.resolve(connect(options)),
+    held: async path =>
+      folder(path)
+        .ordered.toSorted((one, other) => one.number - other.number)
+        .map(toHeld),
+    // Every folder is shown.
+    subscribed: async () => (await connect().mail.listMailboxes()).map(({ path }) => path),
     async index(path) {
       const index = openIndex(folder(path).id)
       await using account = connect()
       await index.follow(account.mail)
       return { ...index, mailboxKey: folder(path).id }
     },
-    async poison(keys, does) {
-      if (does !== 'refuse') throw new Error(`Graph does not ${does} the answer for a message`)
+    poison(keys, does) {
       const poisoned = keys.map(key => `/messages/${encodeURIComponent(String(key))}`)
+      // A page with a message that the server cannot give fails as a whole.
+      const isOfAll = (path: string) =>
+        poisoned.length > 0 && /\/messages\?/.test(path) && path.includes('internetMessageHeaders')
       server.intercept = ({ path }) =>
-        poisoned.some(one => path.includes(one))
-          ? Response.json({ error: { code: 'ErrorInternalServerError' } }, { status: 500 })
-          : null
+        isOfAll(path) || poisoned.some(one => path.includes(one)) ? POISONED[does]() : null
     },
     async [Symbol.asyncDispose]() {
       server.intercept = null
     },
   })
+}
+
+function toHeld({ immutableId, isRead, isDraft, flag, categories, raw }: Message): HeldMessage {
+  return {
+    key: immutableId,
+    flags: [
+      ...(isRead ? ['\\Seen'] : []),
+      ...(flag.flagStatus === 'flagged' ? ['\\Flagged'] : []),
+      ...(isDraft ? ['\\Draft'] : []),
+      ...categories,
+    ],
+    raw: raw.toString(),
+  }
 }
 
 /** Gives the inbox the name that all arrangements have for it. */

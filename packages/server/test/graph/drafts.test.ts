@@ -37,6 +37,19 @@ function draftOf(mailboxKey: string, generation: number, parts: readonly Outgoin
   }
 }
 
+function partOf(byteLength: number): OutgoingPart {
+  return {
+    filename: 'l.pdf',
+    contentType: 'application/pdf',
+    contentId: null,
+    isInline: false,
+    byteLength,
+    async *open() {
+      yield Buffer.alloc(byteLength, 'x')
+    },
+  }
+}
+
 const UNKNOWN: Pick<DraftReplacement, 'former' | 'draftKey' | 'others' | 'copies'> = {
   former: null,
   draftKey: null,
@@ -122,19 +135,99 @@ describe('drafts by Graph', () => {
     })
   })
 
+  test('are not replaced if another client changes them while the new content is written', async () => {
+    await using office = await openOffice()
+    const { changing, api } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const key = String(added.location!.key)
+    const { revision } = added.message!.content!
+    const { ask } = api
+    let edits = 0
+    api.ask = async (request, options) => {
+      const answer = await ask.call(api, request, options)
+      const isMade = request.method === 'POST' && request.path.endsWith('/messages')
+      if (isMade && edits++ === 0) await office.ask('PATCH', `messages/${key}`, { subject: 'Theirs' })
+      return answer as never
+    }
+    const former = { source: folder, cursor: null, key, revision }
+    const replacing = (known: typeof former) =>
+      changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former: known })
+    expect(await failureOf(replacing(former))).toMatchObject({ kind: 'conflict' })
+    expect(edits).toBe(1)
+    expect(await subjectsOf(office)).toEqual(['Theirs'])
+    // Nothing is written if that shows before.
+    expect(await failureOf(replacing(former))).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
+    expect(edits).toBe(1)
+    const read = await changing.readDraft!(key)
+    expect(read).toMatchObject({ subject: 'Theirs', isDraft: true })
+    expect(read!.content!.digest).not.toBe(added.message!.content!.digest)
+    expect(await replacing({ ...former, revision: read!.content!.revision })).toMatchObject({
+      type: 'replaced',
+      isSettled: true,
+    })
+    expect(await subjectsOf(office)).toEqual(['Draft 2'])
+  })
+
+  test('are not removed if another client has changed, moved or sent them', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const edited = await changing.addDraft(draftOf(folder, 1), false)
+    const remove = (key: string, revision: string | null) =>
+      changing.removeDraft({
+        mailboxKey: folder,
+        former: { source: folder, cursor: null, key, revision },
+        draftKey: null,
+        internetMessageId: ID,
+        others: [],
+      })
+    const key = String(edited.location!.key)
+    const { revision } = edited.message!.content!
+    await office.ask('PATCH', `messages/${key}`, { body: { contentType: 'text', content: 'Other' } })
+    expect(await failureOf(remove(key, revision))).toMatchObject({
+      kind: 'conflict',
+      isBeforeAcceptance: true,
+    })
+    await office.ask('POST', `messages/${key}/move`, { destinationId: 'archive' })
+    expect(await failureOf(remove(key, revision))).toMatchObject({
+      kind: 'not_found',
+      isBeforeAcceptance: true,
+    })
+    expect(await office.list('archive')).toHaveLength(1)
+    const { data } = await office.ask('POST', 'messages', {
+      subject: 'Sent',
+      toRecipients: [{ emailAddress: { address: 'bob@example.com' } }],
+    })
+    await office.ask('POST', `messages/${data.id}/send`)
+    expect(await failureOf(remove(data.id, null))).toMatchObject({ kind: 'not_found' })
+    expect(await office.list('sentitems')).toHaveLength(1)
+  })
+
+  test('keep an earlier content that another client changed after a later one was made', async () => {
+    await using office = await openOffice()
+    const { changing, server } = office
+    const folder = await office.folderId('drafts')
+    const keys: string[] = []
+    for (const generation of [1, 2, 3])
+      keys.push(String((await changing.addDraft(draftOf(folder, generation), false)).location!.key))
+    // Exchange notes whole seconds.
+    await server.turnClock(2)
+    await office.ask('PATCH', `messages/${keys[1]}`, { subject: 'Theirs' })
+    const settled = await changing.settleDraft({
+      mailboxKey: folder,
+      internetMessageId: ID,
+      draftId: 'd1',
+      copies: [],
+    })
+    expect(settled).toMatchObject({ kept: { generation: 3 }, removed: [keys[0]] })
+    expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 3', 'Theirs'])
+  })
+
   test('have large files attached, and are not left without them', async () => {
     await using office = await openOffice()
     const folder = await office.folderId('drafts')
-    const part: OutgoingPart = {
-      filename: 'l.pdf',
-      contentType: 'application/pdf',
-      contentId: null,
-      isInline: false,
-      byteLength: 5 * MIB,
-      async *open() {
-        yield Buffer.alloc(5 * MIB, 'x')
-      },
-    }
+    const part = partOf(5 * MIB)
     const added = await office.changing.addDraft(draftOf(folder, 1, [part]), false)
     const { data } = await office.ask('GET', `messages/${added.location!.key}/attachments`)
     expect(data.value).toMatchObject([{ name: 'l.pdf', contentType: 'application/pdf' }])
@@ -143,9 +236,25 @@ describe('drafts by Graph', () => {
     const adding = office.changing.addDraft(draftOf(folder, 2, [broken]), false)
     expect(await failureOf(adding)).toMatchObject({ kind: 'rejected' })
     expect(await subjectsOf(office)).toEqual(['Draft 1'])
+    // The draft of an earlier try stays until the next one has made it again.
+    expect(await failureOf(office.changing.addDraft(draftOf(folder, 1, [broken]), true))).toMatchObject({
+      kind: 'rejected',
+      isBeforeAcceptance: false,
+    })
+    expect((await office.list('drafts')).map(({ id }) => id)).toEqual([added.location!.key])
     // An earlier try may have left it without its files.
     const again = await office.changing.addDraft(draftOf(folder, 1, [part]), true)
     expect(again.location!.key).not.toBe(added.location!.key)
+    expect(await subjectsOf(office)).toEqual(['Draft 1'])
+  })
+
+  test('are reported as made if they cannot be removed without their files', async () => {
+    await using office = await openOffice()
+    const folder = await office.folderId('drafts')
+    await office.server.addFault({ does: 'error', status: 404, path: '*/createUploadSession', count: 1 })
+    await office.server.addFault({ does: 'rate_limit', path: '*/permanentDelete', count: 1 })
+    const adding = office.changing.addDraft(draftOf(folder, 1, [partOf(5 * MIB)]), false)
+    expect(await failureOf(adding)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
     expect(await subjectsOf(office)).toEqual(['Draft 1'])
   })
 

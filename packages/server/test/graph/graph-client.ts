@@ -1,3 +1,5 @@
+import { GraphError, ResponseType } from '@microsoft/microsoft-graph-client'
+import { IMMUTABLE, openClient } from '../../../sandbox/test/microsoft/client.ts'
 import type { DrivenSandbox } from '../servers/sandbox.ts'
 
 /** The OAuth client of the other client, by which its calls can be distinguished from those of the service. */
@@ -7,14 +9,21 @@ const SCOPES = ['Mail.ReadWrite', 'Mail.Send']
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
 type Json = any
 
-/** Another client of a mailbox of the sandbox's Graph. */
+/** Another client of a mailbox of the sandbox's Graph: Microsoft's own. */
 export interface GraphClient {
-  /** Makes a call below the mailbox. Throws unless it succeeds. */
-  ask(method: string, path: string, body?: unknown): Promise<Json>
+  /** Makes a call below the mailbox. Throws `GraphError` unless it succeeds. */
+  ask(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Json>
   /** Every item of a list, over all its pages. */
   all(path: string): Promise<Json[]>
+  /** The source of a message. */
+  source(id: string): Promise<Buffer>
   createFolder(name: string): Promise<string>
   move(ids: readonly string[], folderId: string): Promise<void>
+}
+
+/** The status by which Graph refused a call; null if it did not. */
+export function refusalOf(error: unknown): number | null {
+  return error instanceof GraphError && error.statusCode >= 400 ? error.statusCode : null
 }
 
 const BATCH_PARTS_MAX = 20
@@ -25,25 +34,18 @@ export async function openGraphClient(
   email: string,
   { cloud = 'global', host = 'graph.microsoft.com' } = {},
 ): Promise<GraphClient> {
-  const client = { provider: 'microsoft', cloud, clientId: OTHER_CLIENT, clientSecret: OTHER_CLIENT }
-  await sandbox.addClient(client).catch(() => {})
+  const registration = { provider: 'microsoft', cloud, clientId: OTHER_CLIENT, clientSecret: OTHER_CLIENT }
+  await sandbox.addClient(registration).catch(() => {})
   const scopes = SCOPES.map(scope => `https://${host}/${scope}`)
   const { accessToken } = await sandbox.grant(email, scopes, OTHER_CLIENT, { provider: 'microsoft', cloud })
-  const send = async (method: string, path: string, body?: unknown): Promise<Json> => {
-    const response = await fetch(`${sandbox.origin(host)}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${accessToken}`,
-        prefer: 'IdType="ImmutableId"',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-    return text === '' ? undefined : JSON.parse(text)
+  const client = openClient({ graphHost: host }, accessToken, sandbox.origin)
+  const ask: GraphClient['ask'] = (method, path, body) => {
+    const request = client.api(`/me/${path}`).headers(IMMUTABLE)
+    if (method === 'GET') return request.get()
+    if (method === 'POST') return request.post(body)
+    if (method === 'PATCH') return request.patch(body)
+    return request.delete()
   }
-  const ask: GraphClient['ask'] = (method, path, body) => send(method, `/v1.0/me/${path}`, body)
   return {
     ask,
     async all(path) {
@@ -52,9 +54,12 @@ export async function openGraphClient(
         found.push(...page.value)
         const next = page['@odata.nextLink']
         if (next === undefined) return found
-        const { pathname, search } = new URL(next)
-        page = await send('GET', `${pathname}${search}`)
+        page = await client.api(next).headers(IMMUTABLE).get()
       }
+    },
+    async source(id) {
+      const request = client.api(`/me/messages/${encodeURIComponent(id)}/$value`).headers(IMMUTABLE)
+      return Buffer.from(await request.responseType(ResponseType.ARRAYBUFFER).get())
     },
     createFolder: async displayName => (await ask('POST', 'mailFolders', { displayName })).id,
     async move(ids, destinationId) {
@@ -63,11 +68,11 @@ export async function openGraphClient(
           id: String(index + 1),
           method: 'POST',
           url: `/me/messages/${encodeURIComponent(id)}/move`,
-          headers: { 'Content-Type': 'application/json', Prefer: 'IdType="ImmutableId"' },
+          headers: { 'Content-Type': 'application/json', Prefer: IMMUTABLE.prefer },
           body: { destinationId },
           ...(index > 0 && { dependsOn: [String(index)] }),
         }))
-        const { responses } = await send('POST', '/v1.0/$batch', { requests })
+        const { responses } = await client.api('/$batch').post({ requests })
         const failed = responses.find(({ status }: Json) => status !== 201)
         if (failed) throw new Error(JSON.stringify(failed))
       }

@@ -3,7 +3,7 @@ import { type CloudName, CLOUDS as PLAYED, cloudOf } from '../../../sandbox/src/
 import { serveBatch } from '../../../sandbox/src/microsoft/graph/batch.ts'
 import { type GraphMail, openGraphMail } from '../../../sandbox/src/microsoft/graph/mail.ts'
 import type { Mailbox } from '../../../sandbox/src/microsoft/mailbox/mailbox.ts'
-import { openClock } from '../../../sandbox/src/world/clock.ts'
+import { type Clock, openClock } from '../../../sandbox/src/world/clock.ts'
 import { openRandom } from '../../../sandbox/src/world/random.ts'
 import type { User } from '../../../sandbox/src/world/users.ts'
 import { parseEgressAllow } from '../../src/kit/egress/allow-list.ts'
@@ -27,6 +27,7 @@ export interface GraphCall {
 /** The sandbox's Graph behind HTTP, without sign-in: the token of a user is the address. */
 export interface GraphServer extends AsyncDisposable {
   readonly mail: GraphMail
+  readonly clock: Clock
   /** The calls so far, parts of batches among them. */
   readonly calls: GraphCall[]
   /** Called with each call; an answer takes the place of Graph's. */
@@ -69,6 +70,7 @@ export async function startGraph(): Promise<GraphServer> {
   const governor = new GraphGovernor({ callsMax: 1e9 })
   const server: GraphServer = {
     mail,
+    clock,
     calls,
     intercept: null,
     addUser(cloud = 'global') {
@@ -93,7 +95,7 @@ export async function startGraph(): Promise<GraphServer> {
       return graphAccount({
         calls: provider,
         tokens: { get: () => Promise.resolve(token), renew: () => Promise.resolve(token) },
-        quota: governor.quotaOf(email, new OwnSlots()),
+        quotaOf: mailboxId => governor.quotaOf(mailboxId, new OwnSlots()),
         cloud,
         mailboxId: email,
         signal: new AbortController().signal,

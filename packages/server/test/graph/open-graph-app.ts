@@ -31,7 +31,12 @@ export async function openGraphApp(options: TestAppOptions = {}): Promise<GraphA
     await openTestApp({
       roles: ['api', 'jobs', 'sync'],
       pace: { pollSeconds: 0.2 },
-      config: { sandboxUrl: sandbox.controlUrl, ...config },
+      config: {
+        sandboxUrl: sandbox.controlUrl,
+        microsoftClientId: CLIENT.clientId,
+        microsoftClientSecret: new Secret(CLIENT.clientSecret),
+        ...config,
+      },
       ...rest,
     }),
   )
@@ -41,7 +46,7 @@ export async function openGraphApp(options: TestAppOptions = {}): Promise<GraphA
 
 /** Connects a mailbox of the sandbox, as a user would who signed in. @returns the account's id */
 export async function addGraphAccount(
-  { app, sandbox }: GraphApp,
+  { app, sandbox }: { app: Pick<TestApp, 'db' | 'tenantId' | 'keyRing'>; sandbox: SandboxServer },
   email: string,
   { cloud = 'global' as Cloud, syncWindowDays = null as number | null } = {},
 ): Promise<string> {

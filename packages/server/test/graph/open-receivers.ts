@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { clientStates, newNonce } from '../../src/connections/kinds/graph-push/client-state.ts'
 import { graphPushReceivers } from '../../src/connections/kinds/graph-push/receive.ts'
-import { recordSubscription } from '../../src/connections/kinds/graph-push/store.ts'
+import { recordSubscription } from '../../src/accounts/grants/subscriptions.ts'
 import type { Db } from '../../src/database/pool.ts'
 import type { Tables } from '../../src/database/tables.ts'
 import { newId } from '../../src/kit/ids.ts'
@@ -16,6 +16,7 @@ export function openReceivers(db: Db, tenantId: string) {
   const statements = { count: 0 }
   const woken: string[] = []
   const warnings: unknown[] = []
+  const outcomes: string[] = []
   const counting: Kysely<Tables> = db.withPlugin({
     transformQuery({ node }) {
       statements.count++
@@ -28,6 +29,7 @@ export function openReceivers(db: Db, tenantId: string) {
     states,
     waker: { wake: id => void woken.push(id) },
     log: { warn: (...given: unknown[]) => void warnings.push(given) },
+    countNotification: outcome => void outcomes.push(outcome),
   })
   return {
     receivers,
@@ -35,6 +37,8 @@ export function openReceivers(db: Db, tenantId: string) {
     statements,
     woken,
     warnings,
+    /** How each notification was counted. */
+    outcomes,
     /** An account with a grant and a subscription. */
     async subscribe(): Promise<{ accountId: string; nonce: string; clientState: string }> {
       const { id: accountId } = await sampleAccount(db, tenantId, {
@@ -60,7 +64,7 @@ export function openReceivers(db: Db, tenantId: string) {
         .execute()
       const nonce = newNonce()
       const times = { expiresAt: IN_AN_HOUR(), renewAt: IN_AN_HOUR() }
-      await recordSubscription(db, accountId, { id: `of ${accountId}`, nonce, ...times, event: null })
+      await recordSubscription(db, accountId, { id: `of ${accountId}`, nonce, ...times }, null)
       return { accountId, nonce, clientState: states.make({ accountId, nonce }) }
     },
   }

@@ -75,6 +75,7 @@ export async function messageTo(
     internetMessageId: ID,
     outboxId: OUTBOX_ID,
     mayBePrepared: false,
+    beforePreparing: async () => {},
     envelopeId: OUTBOX_ID,
     threadId: null,
     beforeHandOver: async trace => void traces.push(trace),

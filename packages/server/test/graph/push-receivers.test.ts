@@ -1,8 +1,16 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { newNonce } from '../../src/connections/kinds/graph-push/client-state.ts'
-import { findSubscription, recordSubscription } from '../../src/connections/kinds/graph-push/store.ts'
+import { planSubscription } from '../../src/connections/kinds/graph-push/plan.ts'
+import {
+  countSubscriptions,
+  findSubscription,
+  recordSubscription,
+} from '../../src/accounts/grants/subscriptions.ts'
 import type { PushOutcome } from '../../src/kit/push-receiver.ts'
+import { Secret } from '../../src/kit/secret.ts'
+import type { GraphRequest } from '../../src/providers/graph/api.ts'
+import { openSubscribing } from '../../src/providers/graph/subscribing.ts'
 import { sampleTenant } from '../sample-rows.ts'
 import { useTestDatabase } from '../use-database.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -56,7 +64,7 @@ describe('a notification', () => {
     const control = await opened.subscribe()
     const { db } = database()
     const stored = (await findSubscription(db, earlier.accountId))!
-    await recordSubscription(db, earlier.accountId, { ...stored, nonce: newNonce() })
+    await recordSubscription(db, earlier.accountId, { ...stored, nonce: newNonce() }, null)
     await db
       .updateTable('account')
       .set({ deleted_at: new Date() })
@@ -109,6 +117,7 @@ describe('a notification', () => {
     ]
     expect(await post(JSON.stringify({ value }))).toBe('taken')
     await toBeNoticed(accountId)
+    expect(opened.outcomes).toEqual([...Array.from({ length: value.length - 1 }, () => 'forged'), 'taken'])
   })
 })
 
@@ -146,6 +155,37 @@ describe('an event in the life of a subscription', () => {
     expect(await eventOf(accountId)).toBe('removed')
   })
 
+  test('that comes while the subscription is renewed for an earlier one is acted upon after that', async () => {
+    const { accountId, clientState } = await opened.subscribe()
+    const toBe = (event: string) =>
+      waitUntil(`the event ${event}`, async () => (await eventOf(accountId)) === event)
+    await tell(clientState, 'reauthorizationRequired')
+    await toBe('reauthorize')
+    const base = { url: () => 'https://mail.example.com', isPlayed: false }
+    const plan = planSubscription(
+      { db: database().db, states: opened.states, base },
+      { id: accountId, delegate_account_id: null },
+    )!
+    const methods: unknown[] = []
+    const askRoot = async <T>({ method, schema }: GraphRequest<T>) => {
+      methods.push(method)
+      await tell(clientState, 'missed')
+      await toBe('missed')
+      const expirationDateTime = new Date(Date.now() + 3_600_000).toISOString()
+      return { status: 200, value: schema.parse({ expirationDateTime }) }
+    }
+    const token = async () => new Secret('token')
+    const subscribing = openSubscribing(
+      { askRoot, now: Date.now },
+      { mailboxId: 'user', plan, tokens: { get: token, renew: token } },
+    )
+    await subscribing.keep(new AbortController().signal)
+    expect(methods).toEqual(['PATCH'])
+    expect(await eventOf(accountId)).toBe('missed')
+    expect(await subscribing.noted()).toBe('pass')
+    expect(await eventOf(accountId)).toBeNull()
+  })
+
   test('that is unknown, or of an earlier subscription, changes nothing', async () => {
     const { accountId, clientState } = await opened.subscribe()
     const control = await opened.subscribe()
@@ -156,6 +196,7 @@ describe('an event in the life of a subscription', () => {
     await toBeNoticed(control.accountId)
     expect(await eventOf(accountId)).toBeNull()
     expect(await wantedOf(accountId)).toEqual([])
+    expect(opened.outcomes).toEqual(['unknown', 'unknown', 'event', 'event'])
   })
 })
 
@@ -165,4 +206,25 @@ test('a subscription does not outlast the grant under which it was made', async 
   expect(await findSubscription(db, accountId)).not.toBeNull()
   await sql`update oauth_grant set created_at = clock_timestamp() where account_id = ${accountId}`.execute(db)
   expect(await findSubscription(db, accountId)).toBeNull()
+})
+
+test('subscriptions are counted by their state', async () => {
+  const { db } = database()
+  const before = await countSubscriptions(db)
+  const all = await Promise.all(Array.from({ length: 7 }, () => opened.subscribe()))
+  const [due, noted, expired, without, regranted, paused] = all.map(({ accountId }) => accountId)
+  const change = (id: string | undefined, set: RawBuilder<unknown>) =>
+    sql`update graph_subscription set ${set} where account_id = ${id}`.execute(db)
+  await change(due, sql`renew_at = clock_timestamp()`)
+  await change(noted, sql`event = 'missed'`)
+  await change(expired, sql`renew_at = clock_timestamp(), expires_at = clock_timestamp()`)
+  await sql`delete from graph_subscription where account_id = ${without}`.execute(db)
+  await sql`update oauth_grant set created_at = clock_timestamp() where account_id = ${regranted}`.execute(db)
+  await sql`update account set status = 'paused' where id = ${paused}`.execute(db)
+  const after = await countSubscriptions(db)
+  const grown = Object.entries(after).map(([state, count]) => [
+    state,
+    count - before[state as keyof typeof before],
+  ])
+  expect(Object.fromEntries(grown)).toEqual({ current: 1, due: 2, expired: 1, none: 2 })
 })

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readMailboxes } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectGraph, type GraphAccount, type GraphApp, openGraphApp } from './open-graph-app.ts'
+import { connectGraph, type GraphApp, openGraphApp } from './open-graph-app.ts'
+import { indexed, truth } from './two-views.ts'
 
 let opened: GraphApp
 
@@ -10,28 +11,10 @@ beforeAll(async () => {
 })
 afterAll(() => opened[Symbol.asyncDispose]())
 
-/** The messages of the index, as `folder: subject, whether read`. */
-async function indexed({ accountId, messages }: GraphAccount): Promise<string[]> {
-  const names = new Map((await readMailboxes(opened.app, accountId)).map(({ id, name }) => [id, name]))
-  return (await messages())
-    .map(({ mailboxIds, subject, isRead }) => `${mailboxIds.map(id => names.get(id))}: ${subject}, ${isRead}`)
-    .toSorted()
-}
-
-/** The messages that another client sees, in the same form. */
-async function truth({ client }: GraphAccount): Promise<string[]> {
-  const names = new Map(
-    (await client.all('mailFolders/delta')).map(({ id, displayName }) => [id, displayName]),
-  )
-  return (await client.all('messages?$top=500&$select=subject,parentFolderId,isRead'))
-    .map(({ parentFolderId, subject, isRead }) => `${names.get(parentFolderId)}: ${subject}, ${isRead}`)
-    .toSorted()
-}
-
 describe('an account of Microsoft Graph', () => {
   test('has the messages that another client sees, and a delivered one is in the feed', async () => {
     const account = await connectGraph(opened, { messages: 40 })
-    expect(await indexed(account)).toEqual(await truth(account))
+    expect(await indexed(opened, account)).toEqual(await truth(account))
     await opened.sandbox.deliver(
       account.email,
       'From: Grace <grace@example.com>\r\nTo: me@office.test\r\nSubject: Just now\r\n\r\nDear Eva\r\n',
@@ -41,7 +24,7 @@ describe('an account of Microsoft Graph', () => {
       async () => (await account.feed()).find(({ type }) => type === 'message.created') ?? null,
     )
     expect(event).toMatchObject({ data: { message: { subject: 'Just now', snippet: 'Dear Eva' } } })
-    expect(await indexed(account)).toEqual(await truth(account))
+    expect(await indexed(opened, account)).toEqual(await truth(account))
   })
 
   test('has 300 folders with their messages, and none that are hidden', async () => {
@@ -57,7 +40,7 @@ describe('an account of Microsoft Graph', () => {
         )
       },
     })
-    const lines = await indexed(account)
+    const lines = await indexed(opened, account)
     expect(lines.filter(line => line.startsWith('Folder 300: '))).toHaveLength(30)
     expect(lines).toEqual(await truth(account))
     const names = (await readMailboxes(opened.app, account.accountId)).map(({ name }) => name)
@@ -77,7 +60,7 @@ describe('an account of Microsoft Graph', () => {
       const moved = mailboxes.find(({ name }) => name === 'Moved')
       return moved?.totalCount === 1_000 && (await account.feed()).length >= 1_000
     })
-    expect(await indexed(account)).toEqual(await truth(account))
+    expect(await indexed(opened, account)).toEqual(await truth(account))
     const events = (await account.feed()).filter(({ type }) => type.startsWith('message.'))
     expect(events.filter(({ type }) => type !== 'message.updated')).toEqual([])
     expect(events).toHaveLength(1_000)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ignoredSchema } from '../../src/providers/graph/resources.ts'
+import { failureOf } from '../../src/providers/conformance/changing-steps.ts'
 import { askPython } from '../bodies/ask-python.ts'
 import { fileOf, ID, messageTo, MIB, OUTBOX_ID } from './outgoing.ts'
 import { type Office, useOffices } from './reach-writing.ts'
@@ -51,6 +52,7 @@ describe('sends by Graph', () => {
       fileOf('small.pdf', 1_000),
       fileOf('größer.pdf', 2 * MIB),
       fileOf('pic.png', 2 * MIB, { contentType: 'image/png', contentId: 'pic@x', isInline: true }),
+      fileOf('larger.pdf', 3_100_000),
       fileOf('large.pdf', 7 * MIB),
     ]
     const message = await messageTo(eva, finn.email, { attachments })
@@ -60,6 +62,7 @@ describe('sends by Graph', () => {
     expect(files.map(({ filename, type }) => [filename, type]).toSorted()).toEqual([
       ['größer.pdf', 'application/pdf'],
       ['large.pdf', 'application/pdf'],
+      ['larger.pdf', 'application/pdf'],
       ['pic.png', 'image/png'],
       ['small.pdf', 'application/pdf'],
     ])
@@ -72,6 +75,18 @@ describe('sends by Graph', () => {
     expect(fields.map(([name]) => name.toLowerCase())).toEqual(
       expect.arrayContaining(['x-six', 'in-reply-to', 'x-waxwing-outbox', 'message-id']),
     )
+  })
+
+  test.each(['lost', 'torn'] as const)('carry a large file if the answer to a range is %s', async does => {
+    await using eva = await openOffice()
+    await using finn = await openOffice()
+    const file = fileOf('large.pdf', 9 * MIB)
+    await eva.server.addFault({ does, host: 'outlook.office.com', method: 'PUT', count: 1 })
+    const { recipients } = await eva.sending.send(await messageTo(eva, finn.email, { attachments: [file] }))
+    expect(recipients.every(({ refusal }) => refusal === null)).toBe(true)
+    const arrived = (await arrivedAt(finn)).parts.find(({ filename }) => filename !== null)
+    const content = Buffer.concat(await Array.fromAsync(file.open()))
+    expect(Buffer.from(arrived!.content!, 'base64').equals(content)).toBe(true)
   })
 
   test.each(['gcc-high', 'dod'] as const)('refuse a large file on %s, and make nothing', async cloud => {
@@ -111,6 +126,15 @@ describe('sends by Graph', () => {
     expect(sent.map(({ id }) => id)).toEqual([again.given.key])
     expect(await eva.list('drafts')).toEqual([])
     expect(await finn.list('inbox')).toHaveLength(1)
+  })
+
+  test('have an unknown outcome if an overloaded server failed', async () => {
+    await using eva = await openOffice()
+    const message = await messageTo(eva, 'x@elsewhere.test')
+    await eva.server.addFault({ does: 'error', status: 509, path: '*/send', count: 1 })
+    const failure = await failureOf(eva.sending.send(message))
+    expect(failure).toMatchObject({ kind: 'throttled', isBeforeAcceptance: false })
+    expect((await eva.list('drafts')).map(({ id }) => id)).toEqual(message.traces)
   })
 
   test('are looked up by their draft, and by the copy', async () => {

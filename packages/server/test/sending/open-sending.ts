@@ -1,5 +1,4 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { newId } from '../../src/kit/ids.ts'
 import type { Caller } from '../caller.ts'
@@ -7,6 +6,7 @@ import { openTestApp, type TestApp, type TestAppOptions } from '../open-app.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
 import { type SmtpSink, type SmtpSinkOptions, startSmtpSink } from '../servers/smtp-sink.ts'
+import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
 export const GRACE = { address: 'grace@example.org' }
@@ -114,8 +114,8 @@ export const waitForStatus = (caller: Caller, entry: OutboxEntry, status: Outbox
 
 /** Events of sends, oldest first. */
 export async function sendEvents(caller: Caller): Promise<Array<{ type: string; data: SendEventData }>> {
-  const { body } = await caller.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')
-  const events = body.items.filter(({ type }) => type.startsWith('send.'))
+  const { events: all } = await readFeed(caller)
+  const events = all.filter(({ type }) => type.startsWith('send.'))
   return events.map(({ type, data }) => ({ type, data: data as unknown as SendEventData }))
 }
 

@@ -2,7 +2,7 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { expect } from 'vitest'
 import type { Caller } from '../caller.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
-import { readChangingTruth, type TrueMailbox } from '../servers/reference.ts'
+import { readChangingTruth, type TrueMailbox, type TrueMessage } from '../servers/reference.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Disturbance } from './disturbance.ts'
 import { countUnannounced, foldFeed, type IndexState } from './fold-feed.ts'
@@ -29,8 +29,12 @@ function flagWords(flags: readonly string[]): string {
   return ['\\Seen', '\\Flagged', 'later', 'work'].filter(flag => flags.includes(flag)).join(' ')
 }
 
+interface DescribedMailbox extends Pick<TrueMailbox, 'path' | 'unseenCount'> {
+  messages: ReadonlyArray<Pick<TrueMessage, 'subject' | 'flags'>>
+}
+
 /** Mail of a server, in lines that can be compared with those of the index. */
-export function describeTruth(truth: readonly TrueMailbox[]): string[] {
+export function describeTruth(truth: readonly DescribedMailbox[]): string[] {
   return truth
     .flatMap(({ path, messages, unseenCount }) => [
       `${path}: ${messages.length} messages, ${unseenCount} unread`,

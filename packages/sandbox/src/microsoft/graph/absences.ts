@@ -1,10 +1,10 @@
 import type { Message } from '../mailbox/message.ts'
 
-/** Messages that reads by id do not find for a while after a notice of their arrival. */
+/** Counts of reads by id that do not find a message after a notice of its arrival. */
 export interface Absences {
-  /** Lets the next reads of a message find nothing. */
+  /** Hides a message from this many reads. */
   begin(message: Message, reads: number): void
-  /** Counts a read of a message; true: it finds nothing. */
+  /** Counts a read of a message. Returns whether it finds nothing. */
   read(message: Message): boolean
 }
 

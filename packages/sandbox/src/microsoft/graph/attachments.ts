@@ -93,7 +93,7 @@ function presentItem({ mime, item }: Attachment & { kind: 'item' }): object {
   }
 }
 
-/** The end of the id of an attachment, which the letters of one answer may follow. */
+/** End of an attachment's id. Each answer may add its own letters to it. */
 const ID_END = 'ABEgAQ'
 const LETTERS = 8
 

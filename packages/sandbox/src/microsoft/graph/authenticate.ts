@@ -3,22 +3,11 @@ import type { User } from '../../world/users.ts'
 import type { Cloud } from '../clouds.ts'
 import type { MicrosoftGround } from '../ground.ts'
 import { graphIdOf } from '../ids.ts'
-import type { Client } from '../sign-in/clients.ts'
-import type { Tenant } from '../tenants.ts'
+import type { AccessToken } from '../sign-in/grants.ts'
 import { GraphRefusal } from './errors.ts'
 
 /** User, app and permissions of the access token of a call to Graph. */
-export interface GraphCaller {
-  /** Null for an app that acts for itself. */
-  readonly user: User | null
-  readonly client: Client
-  readonly tenant: Tenant
-  readonly cloud: Cloud
-  /** Delegated permissions, such as `Mail.ReadWrite`. */
-  readonly scopes: readonly string[]
-  /** Application permissions, of an app that acts for itself. */
-  readonly roles: readonly string[]
-}
+export type GraphCaller = Omit<AccessToken, 'token' | 'issuedAt' | 'expiresAt'>
 
 const GRAPH_ID = '00000003-0000-0000-c000-000000000000'
 
@@ -57,7 +46,7 @@ export const invalidToken = ({ loginHost }: Cloud, message: string): GraphRefusa
 
 /**
  * Finds the owner of a mailbox by `me`, an id or an address: the caller's own, one that the caller is a delegate of, or
- * for an app that acts for itself each of the tenant. Throws what Exchange answers otherwise. Permissions are the
+ * for an app that acts for itself any of the tenant. Throws what Exchange answers otherwise. Permissions are the
  * method's matter.
  */
 export function requireOwner(

@@ -3,7 +3,7 @@ import type { Random } from '../../world/random.ts'
 import { badRequest, GraphRefusal } from './errors.ts'
 
 const PARTS_MAX = 20
-/** Parts that do not wait for others run at the same time, up to this number. */
+/** Number of parts that run at the same time. */
 const RUNNING_MAX = 4
 
 const PartSchema = z.object({

@@ -5,7 +5,7 @@ import type { MethodCall } from './method.ts'
 import type { Preferences } from './prefer.ts'
 import type { Query } from './odata/query.ts'
 
-/** State of a delta query, which its links carry. Clients may not look into it. */
+/** State of a delta query, which its links carry. It is opaque to clients. */
 const StateSchema = z.strictObject({
   /** Object of the query: the id of a folder, or the folders of the mailbox. */
   of: z.string(),
@@ -17,7 +17,7 @@ const StateSchema = z.strictObject({
   immutable: z.boolean(),
   /** The change after which the next round begins. */
   since: z.int().min(0),
-  /** The item that was told last in the first round, which goes through all of them; null in later rounds. */
+  /** The item that the first round, which goes through all items, reported last; null in later rounds. */
   walk: z.strictObject({ at: z.int(), number: z.int(), told: z.int() }).nullable(),
   /** Number of the query in its mailbox. */
   query: z.int(),
@@ -96,7 +96,7 @@ export function stateOf(
     throw badRequest('The sync state is invalid: it is not one of this request.', 'ErrorInvalidSyncStateData')
   const kept = graph.settings.generationsKept
   const isOld = kept !== null && state.generation <= highestOf(mailbox, state) - kept
-  // A link of a mailbox before a reset is of changes that this one has never had.
+  // A link from before a reset names changes that this mailbox has never had.
   const isForeign = state.since > mailbox.lastChange
   if (isOld || isForeign || state.made <= mailbox.expiredLinks[kind]) throw gone(mailbox, state)
   return state

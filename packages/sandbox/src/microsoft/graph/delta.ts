@@ -13,8 +13,8 @@ import { contextOf } from './odata/paging.ts'
 const PAGE_DEFAULT = 10
 const PAGE_MAX = 1_000
 
-/** Messages that a query with a filter goes through at most. It ends there as if there were no more. */
-export const FILTERED_MAX = 5_000
+/** Number of messages after which a query with a filter ends, as if there were no more. */
+const FILTERED_MAX = 5_000
 
 /** The delta query of a folder's messages. */
 export const deltaMethods: readonly GraphMethod[] = (
@@ -31,7 +31,7 @@ export const deltaMethods: readonly GraphMethod[] = (
   run: delta,
 }))
 
-/** A round of a query: its folder, and all that the query was begun with. */
+/** A round of a query: its folder, and the options with which the query began. */
 interface Round {
   readonly call: MethodCall
   readonly folder: Folder
@@ -69,13 +69,13 @@ const optionsOf = ({ select, expand }: Pick<DeltaState, 'select' | 'expand'>) =>
     ...(expand === null ? [] : [['expand', expand] as const]),
   ])
 
-/** Only this order is served, which is that of a first round anyway. */
+/** Refuses any `$orderby` but the one that Graph takes, which is the order of a first round anyway. */
 function requireNewestFirst(order: string | undefined): void {
   if (order !== undefined && !/^receivedDateTime\s+desc$/i.test(order.trim()))
     throw badRequest('Delta queries can be ordered by receivedDateTime desc only.', 'ErrorInvalidRequest')
 }
 
-/** Only a limit of the time of receipt is served. */
+/** Reads a `$filter`. Graph takes only a limit of the time of receipt. */
 function filterOf(text: string | null): Filter<Message> | null {
   if (text === null) return null
   if (!/^\s*receivedDateTime\s+(?:ge|gt)\s+\S+\s*$/i.test(text))
@@ -147,7 +147,7 @@ interface Folded {
   readonly fields: ReadonlySet<string> | null
 }
 
-/** The changes of each message as one, in the order of the last ones. */
+/** Merges the changes of each message into one, in the order of their last changes. */
 function foldedBy(changes: readonly FolderChange[], view: View): Folded[] {
   const folded = new Map<string, Folded>()
   for (const change of changes) {
@@ -181,7 +181,7 @@ function presentChange({ graph }: MethodCall, { last, fields }: Folded, view: Vi
 
 const presentItem = (message: Message, view: View): object => typed(presentMessage(message, view))
 
-/** Items of a delta name their type even if it is that of most. */
+/** Items of a delta name their type even if it is the usual one. */
 const typed = (item: object): object => ({ '@odata.type': '#microsoft.graph.message', ...item })
 
 /** The items, some of them twice by the settings of the sandbox. */

@@ -15,7 +15,7 @@ import { created, type GraphAnswer, type GraphMethod, type MethodCall, WRITE } f
 import { contextOf } from './odata/paging.ts'
 import { writeInput } from './write-input.ts'
 
-/** MIME beyond this many bytes makes nothing, and is answered as if it were well. */
+/** Bytes of MIME beyond which no message is made, although the answer is 200. */
 const MIME_BYTES_MAX = 2_240 * 1024
 
 export const draftMethods: readonly GraphMethod[] = ['messages', 'mailFolders/{folder}/messages'].map(
@@ -33,7 +33,7 @@ function createDraft(call: MethodCall): GraphAnswer {
   return raw === null ? { status: 200 } : createdAnswer(call, addMimeDraft(call, folder, raw))
 }
 
-/** The answer to what made a message. */
+/** The answer to a call that made a message. */
 export function createdAnswer(call: MethodCall, message: Message): GraphAnswer {
   const answer = created({
     '@odata.context': contextOf(
@@ -49,7 +49,7 @@ export function createdAnswer(call: MethodCall, message: Message): GraphAnswer {
 export const isMime = ({ headers }: Pick<MethodCall, 'headers'>): boolean =>
   /^text\/plain\b/i.test(headers.get('content-type') ?? '')
 
-/** The MIME of a call, which comes as base64. Null: it is so large that Graph makes nothing of it. */
+/** The MIME of a call, which comes as base64; null if it is so large that Graph makes no message of it. */
 export function mimeIn({ bytes, graph }: MethodCall): Buffer | null {
   const text = bytes.toString('latin1').replaceAll(/\s+/g, '')
   if (text === '' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
@@ -59,7 +59,7 @@ export function mimeIn({ bytes, graph }: MethodCall): Buffer | null {
   return raw.length > MIME_BYTES_MAX && graph.writing.settings.mimeVanishes ? null : raw
 }
 
-/** A message of MIME with what a message has to have: an id, a time and who it is from. */
+/** Adds the headers that MIME has to have if they are missing: From, Message-ID and Date. */
 export function completeMime({ graph, mailbox }: MethodCall, raw: Buffer): Buffer {
   const headers = headersOf(raw)
   const add: string[] = []
@@ -77,7 +77,7 @@ const addMimeDraft = (call: MethodCall, folder: Folder, raw: Buffer): Message =>
     fields: { isDraft: true, isRead: true },
   })
 
-/** Properties of a new message that its MIME does not say. */
+/** Properties of a new message that its MIME does not give. */
 export const ownFields = ({ fields, extended }: MessageInput): Partial<MessageFields> => ({
   ...(fields.flag && { flag: fields.flag }),
   ...(fields.categories && { categories: fields.categories }),

@@ -36,7 +36,7 @@ const ID = /^(\w+)\s+(?:0x([0-9a-f]{1,8})|\{([0-9a-f-]{36})\}\s+(?:Name\s+(\S.*)
 
 /**
  * The id of an extended property as Graph writes it: `String 0x1a`, `String {guid} Name name`, `Integer {guid} Id 0x1`.
- * Refuses what is no id.
+ * Refuses any other text.
  */
 export function propertyId(text: string): string {
   const [, given = '', tag, guid, name, number] = ID.exec(text.trim()) ?? []

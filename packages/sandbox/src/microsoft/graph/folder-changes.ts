@@ -121,7 +121,7 @@ function removeForGood(call: MethodCall): GraphAnswer {
   return noContent
 }
 
-/** The name, with a number behind it as long as the folder has a child of that name. */
+/** The name, followed by a number if the folder has a child of that name already. */
 function freeName(parent: Folder, name: string): string {
   for (let number = 0; number <= CHILDREN_MAX; number += 1) {
     const tried = number === 0 ? name : `${name}${number}`

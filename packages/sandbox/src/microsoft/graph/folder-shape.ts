@@ -6,7 +6,7 @@ import { type Filter, type FilterSubject, parseFilter, type Value } from './odat
 import { type Expanded, parseExpand, parseSelect } from './odata/select.ts'
 import type { Query } from './odata/query.ts'
 
-/** How a client wants folders. */
+/** Properties and ids of folders that a client asked for. */
 export interface FolderView {
   readonly select: readonly string[] | null
   readonly expand: readonly Expanded[]
@@ -79,7 +79,7 @@ function valuesOf(mailbox: Mailbox, folder: Folder): Record<string, unknown> {
   }
 }
 
-/** The folders right below one, in the order of their names as Exchange has it. */
+/** The child folders of a folder, in Exchange's order of their names. */
 export const childrenOf = (folder: Folder, isHiddenShown: boolean): Folder[] =>
   [...folder.children]
     .filter(child => isHiddenShown || !child.isHidden)
@@ -109,5 +109,5 @@ export function folderFilter(mailbox: Mailbox, text: string): Filter<Folder> {
   return parseFilter(text, subject)
 }
 
-/** Where top-level folders are. */
+/** The folder that has the top-level folders. */
 export const rootOf = (mailbox: Mailbox): Folder => wellKnownFolder(mailbox, 'msgfolderroot')

@@ -25,7 +25,7 @@ export function graphHost(
   const { clock } = ground
   const random = ground.random.stream(`batches of ${cloud.name}`)
 
-  /** Answers a call whose token is good; a refusal that it throws is the answer. */
+  /** Answers a call whose token is good. A refusal that `serve` throws becomes the answer. */
   const answer =
     (serve: (context: HostContext, caller: GraphCaller) => object | Promise<object>) =>
     async (context: HostContext): Promise<Response> => {
@@ -100,7 +100,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Every answer names itself, and repeats the name that the client gave its request. */
+/** Adds the id of the request, and the id that the client gave it. */
 function withIds(
   response: Response,
   { requestId, clientRequestId }: { requestId: string; clientRequestId: string | null },

@@ -20,8 +20,8 @@ import { openWriting, type Writing, type WritingSettings, WritingSettingsSchema 
 
 /** The mail of all users of Microsoft as Exchange keeps it and Graph serves it. */
 export interface GraphMail {
-  /** Makes a mailbox with this number of messages. */
-  addUser(user: User, messages: number): void
+  /** Makes a mailbox with this number of messages. If they are few, they are made when it is first asked for. */
+  addUser(user: User, messages: number): Mailbox
   /** The mailbox of a user. Throws `InvalidInput` if there is none. */
   mailboxOf(user: User): Mailbox
   receive(user: User, mail: Mail): { id: string }
@@ -61,6 +61,7 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
       if (messages > FILLED_LATE_MAX) mailboxOf(user)
       mailbox.logsArrival = () =>
         settings.arrivals === 'told' || (settings.arrivals === 'random' && random.integer(2) === 0)
+      return mailbox
     },
     receive: (user, mail) => ({ id: receive(mailboxOf(user), mail).immutableId }),
     serve(caller, owner, path, request) {

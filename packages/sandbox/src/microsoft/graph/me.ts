@@ -29,7 +29,7 @@ const MORE: Readonly<Record<string, (user: User) => unknown>> = {
 
 const ALL = { ...PROPERTIES, ...MORE }
 
-/** Permissions by which a user reads the own profile, or an app all of them. */
+/** Permissions by which a user reads their own profile, or an app the profile of any user. */
 const OWN = ['User.Read', 'User.ReadWrite', 'User.ReadBasic.All', 'User.Read.All', 'Directory.Read.All']
 const OTHERS = ['User.ReadBasic.All', 'User.Read.All', 'Directory.Read.All']
 

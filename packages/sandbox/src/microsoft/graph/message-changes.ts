@@ -10,7 +10,7 @@ import { MESSAGE_PATHS, requireMessage } from './messages.ts'
 import { type GraphAnswer, type GraphMethod, type MethodCall, noContent, ok, WRITE } from './method.ts'
 import { contextOf } from './odata/paging.ts'
 
-/** Methods that change messages that are there. */
+/** Methods that change existing messages. */
 export const messageChangeMethods: readonly GraphMethod[] = MESSAGE_PATHS.flatMap((path): GraphMethod[] => [
   { http: 'PATCH', path, scopes: WRITE, run: change },
   { http: 'DELETE', path, scopes: WRITE, run: remove },
@@ -67,7 +67,7 @@ const invalidSet = (): GraphRefusal =>
   badRequest('Set action is invalid for property.', 'ErrorInvalidPropertySet')
 
 /** Refuses a change that was made for another version of the message. */
-export function requireMatch({ headers }: MethodCall, message: Message): void {
+function requireMatch({ headers }: MethodCall, message: Message): void {
   const given = headers.get('if-match')
   if (given === null || given === '*' || given === etagOf(message)) return
   throw new GraphRefusal(

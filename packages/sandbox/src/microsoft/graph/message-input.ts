@@ -39,7 +39,7 @@ const FIELDS: Readonly<Record<string, Read>> = {
   isDeliveryReceiptRequested: boolean,
 }
 
-/** Properties that clients send back as they read them, and that Graph passes over. */
+/** Properties that clients send back as they read them, and that Graph ignores. */
 const PASSED_OVER = new Set(
   'id createdDateTime lastModifiedDateTime changeKey receivedDateTime sentDateTime hasAttachments bodyPreview parentFolderId conversationId conversationIndex isDraft webLink uniqueBody multiValueExtendedProperties extensions'.split(
     ' ',

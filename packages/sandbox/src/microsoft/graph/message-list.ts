@@ -7,7 +7,7 @@ import { inOrder, type Ordering, parseOrder, requireEfficient } from './odata/or
 import type { Query } from './odata/query.ts'
 import { searchMessages } from './odata/search.ts'
 
-/** The messages that a query asks for, all of them, in its order; by default the newest first. */
+/** All messages that a query asks for, in its order; by default the newest first. */
 export function messagesOf(mailbox: Mailbox, folder: Folder | null, query: Query): readonly Message[] {
   const { options } = query
   const search = options.get('search')
@@ -47,7 +47,7 @@ function findHits(mailbox: Mailbox, folder: Folder | null, search: string): read
   return hits
 }
 
-/** A list that is almost in the order that is asked for, and so is quickly put into it. */
+/** A list that is almost in the order that is asked for, so that sorting it is quick. */
 function listFor(mailbox: Mailbox, [first]: readonly Ordering[]): readonly Message[] {
   if (first?.property !== 'lastmodifieddatetime') return mailbox.ordered
   const oldestFirst = [...mailbox.byChange]

@@ -10,9 +10,9 @@ import type { Query } from './odata/query.ts'
 import type { Preferences } from './prefer.ts'
 import { timeText } from './message-times.ts'
 
-/** How a client wants messages. */
+/** Properties and ids of messages that a client asked for. */
 export interface View {
-  /** Null: the properties that come without `$select`. */
+  /** Null for the properties that come without `$select`. */
   readonly select: readonly string[] | null
   readonly expand: readonly Expanded[]
   readonly immutableIds: boolean
@@ -86,7 +86,7 @@ export const wholeView = ({ immutableIds, bodyType }: Preferences): View => ({
   bodyType,
 })
 
-export const idOf = (message: Message, { immutableIds }: Pick<View, 'immutableIds'>): string =>
+const idOf = (message: Message, { immutableIds }: Pick<View, 'immutableIds'>): string =>
   immutableIds ? message.immutableId : message.id
 
 export const etagOf = (message: Message): string => `W/"${message.changeKey}"`

@@ -58,7 +58,7 @@ export const messageMethods: readonly GraphMethod[] = [
   })),
 ]
 
-/** Finds the folder of a call. A name or an id that finds none is refused. */
+/** Finds the folder of a call. Refuses a name or an id that no folder has. */
 export function requireFolder(
   { mailbox }: Pick<MethodCall, 'mailbox'>,
   idOrName: string | undefined,

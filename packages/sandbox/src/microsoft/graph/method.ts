@@ -17,7 +17,7 @@ export interface GraphMethod {
   http: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below /v1.0/me/ or /v1.0/users/{id}/. */
   path: string
-  /** Any one of them is enough; at the mailbox of another user its `.Shared` form. */
+  /** Scopes, any one of which is enough. The mailbox of another user needs its `.Shared` form. */
   scopes: readonly string[]
   /** A cloud without the ability does not have the method. */
   needs?: Ability
@@ -50,14 +50,14 @@ export interface MethodCall {
   prefer: Preferences
   headers: Headers
   bytes: Buffer
-  /** The JSON object of the body; refuses a body that is none. */
+  /** Reads the body as a JSON object. Refuses any other body. */
   json(): Record<string, unknown>
 }
 
 export interface GraphAnswer {
   status: number
   json?: object
-  /** A body that is no JSON. */
+  /** A body other than JSON. */
   bytes?: Buffer
   contentType?: string
   headers?: Record<string, string>

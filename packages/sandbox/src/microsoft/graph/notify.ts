@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { parseInput } from '../../world/invalid-input.ts'
 import type { Random } from '../../world/random.ts'
-import type { FolderChange } from '../mailbox/change-log.ts'
-import type { Folder } from '../mailbox/folder.ts'
+import { postUntilTaken } from '../../pushing/post-until-taken.ts'
+import type { Folder, FolderChange } from '../mailbox/message.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import { etagOf } from './message-shape.ts'
-import { isValidated, postUntilTaken } from './post-notices.ts'
 import { type ChangeType, type Subscription, type SubscriptionStore, uuid } from './subscription-store.ts'
+import { isValidated } from './validate-endpoint.ts'
 import type { Writing } from './writing.ts'
 
 const SettingsSchema = z.strictObject({
   /** How likely a notice is lost, from 0 to 1. */
   drop: z.number().min(0).max(1),
-  /** Number of times that a notice comes. */
+  /** Number of times that a notice is sent. */
   copies: z.int().min(1).max(10),
   /** Milliseconds before a notice is sent. */
   delayMilliseconds: z.int().min(0).max(3_600_000),
   /** Whether the lifecycle event `missed` follows a notice that was lost. */
   missed: z.boolean(),
-  /** The longest time that a subscription is granted, whatever was asked for. */
+  /** Minutes for which a subscription is granted at most, whatever was asked for. */
   minutesMax: z.int().min(1).max(10_080),
 })
 
@@ -49,7 +49,7 @@ export interface Notifier {
   watch(mailbox: Mailbox): void
   /** Sends a lifecycle event to the owners of subscriptions, and carries it out: pauses or removes them. */
   tell(subscriptions: readonly Subscription[], event: LifecycleEvent): void
-  /** Whether the endpoint of a new subscription answers as it has to. */
+  /** Validates the endpoint of a new subscription. */
   validate(url: string): Promise<boolean>
   /** Changes how notices behave; returns the settings. Throws `InvalidInput` for settings that are wrong. */
   configure(settings: unknown): NoticeSettings
@@ -72,7 +72,7 @@ export function openNotifier(store: SubscriptionStore, ground: NoticeGround): No
       waiting.delete(url)
       const body = JSON.stringify({ value: batch })
       for (let copy = 0; copy < settings.copies; copy += 1)
-        void postUntilTaken(url, body, settings.delayMilliseconds, closing.signal)
+        void postUntilTaken(() => noticeRequest(url, body), settings.delayMilliseconds, closing.signal)
     })
   }
 
@@ -120,9 +120,17 @@ export function openNotifier(store: SubscriptionStore, ground: NoticeGround): No
   return notifier
 }
 
+const noticeRequest = (url: string, body: string): Request =>
+  new Request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body,
+    redirect: 'manual',
+  })
+
 /**
- * Type of a change for a subscription; null: it is sent no notice. A message that is moved leaves one folder and comes into another.
- * To a subscription to the whole mailbox it changes only, if it keeps its id.
+ * Type of a change for a subscription; null if it is sent no notice. A message that is moved leaves one folder and
+ * comes into another. For a subscription to the whole mailbox it only changes, provided that it keeps its id.
  */
 function changeTypeOf(
   { folderId, isImmutable }: Subscription,

@@ -1,6 +1,6 @@
 /** Preferences of a request (RFC 7240) that Graph knows. */
 export interface Preferences {
-  /** Whether ids are those that last. */
+  /** Whether answers have immutable ids. */
   readonly immutableIds: boolean
   readonly pageSize: number | null
   readonly bodyType: 'text' | 'html' | null

@@ -15,7 +15,7 @@ import { preferencesApplied, preferencesOf } from './prefer.ts'
 import { findMethod } from './methods.ts'
 import { runThrottled } from './throttle.ts'
 
-/** Bytes of a request that writes. */
+/** Bytes of a request's body. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024
 
 /** A call whose token was checked, and whose path names a mailbox. */

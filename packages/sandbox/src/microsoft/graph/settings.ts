@@ -8,7 +8,7 @@ export const GraphSettingsSchema = z.strictObject({
   repeats: z.number().min(0).max(1).optional(),
   /** How likely a delta reports a message of which only `isRead` changed by a few of its properties, from 0 to 1. */
   sparse: z.number().min(0).max(1).optional(),
-  /** Number of the newest links of a delta query that work; null, the default: all until they are made to expire. */
+  /** Number of the newest links of a delta query that work. By default null: all work until they are made to expire. */
   generationsKept: z.int().min(1).max(1_000).nullable().optional(),
 })
 

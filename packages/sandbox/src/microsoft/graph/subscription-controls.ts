@@ -9,11 +9,11 @@ import { present, type SubscriptionParts } from './subscriptions.ts'
 
 const Event = z.strictObject({
   event: z.enum(LIFECYCLE_EVENTS),
-  /** Without it, the subscriptions of all users. */
+  /** Address of the user whose subscriptions get the event; by default those of all users. */
   user: z.string().optional(),
 })
 
-/** Routes of the control API for the subscriptions of Graph: what there is, and lifecycle events. */
+/** Routes of the control API that list the subscriptions of Graph and send lifecycle events. */
 export function subscriptionControls(
   { store, notifier }: Pick<SubscriptionParts, 'store' | 'notifier'>,
   users: Users,

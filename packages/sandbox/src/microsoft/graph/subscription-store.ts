@@ -5,7 +5,7 @@ export type ChangeType = (typeof CHANGE_TYPES)[number]
 
 export interface Subscription {
   readonly id: string
-  /** Address of the user whose mailbox it watches, and who made it. */
+  /** Address of the user who made the subscription, and whose mailbox it watches. */
   readonly email: string
   /** Graph's ids of the same user, of the tenant and of the app. */
   readonly creatorId: string
@@ -13,13 +13,13 @@ export interface Subscription {
   readonly appId: string
   /** As the client wrote it. */
   readonly resource: string
-  /** The folder that it watches; null: the whole mailbox. */
+  /** The folder that it watches; null for the whole mailbox. */
   readonly folderId: string | null
   readonly changeTypes: ReadonlySet<ChangeType>
   notificationUrl: string
   readonly lifecycleUrl: string | null
   readonly clientState: string | null
-  /** Whether its notices name messages by the ids that last. */
+  /** Whether its notices have immutable ids. */
   readonly isImmutable: boolean
   /** Milliseconds since 1970, by the sandbox's clock. */
   expiresAt: number
@@ -27,7 +27,7 @@ export interface Subscription {
   isPaused: boolean
 }
 
-/** Subscriptions that a mailbox may have over all apps. */
+/** Number of subscriptions that a mailbox may have, over all apps. */
 const SUBSCRIPTIONS_MAX = 1_000
 
 /** The subscriptions of all apps, without those that have expired. */

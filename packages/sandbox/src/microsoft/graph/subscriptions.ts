@@ -141,7 +141,7 @@ async function change(
   if (url !== null && !(await notifier.validate(url))) throw notValidated()
   if (url !== null) subscription.notificationUrl = url
   subscription.expiresAt = expiresAt
-  // A renewal is made with a token that is good: it reauthorizes, too.
+  // A renewal comes with a good token, so it reauthorizes the subscription, too.
   subscription.isPaused = false
   return shown(caller, subscription, 200)
 }
@@ -177,7 +177,7 @@ function changeTypesIn(json: Record<string, unknown>): ReadonlySet<ChangeType> {
   return new Set(types)
 }
 
-/** When a subscription ends that asks for a time: at the longest in 10,080 minutes, at the shortest in 45. */
+/** Expiry of a subscription: the time that was asked for, but at least 45 and at most 10,080 minutes from now. */
 function expiryIn(json: Record<string, unknown>, now: number, { settings }: Notifier): number {
   const asked = Date.parse(textIn(json, 'expirationDateTime') ?? '')
   if (Number.isNaN(asked) || asked <= now)

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Random } from '../../world/random.ts'
+import { spend, used, type Window, windowOf } from '../../limits/window.ts'
 import { GraphRefusal } from './errors.ts'
 
 export const ThrottleSchema = z.strictObject({
@@ -13,9 +14,9 @@ export const ThrottleSchema = z.strictObject({
   concurrentMax: z.int().min(1).max(1_000),
   /** Messages that a mailbox sends in a minute. */
   sendsPerMinute: z.int().min(1).max(1_000_000),
-  /** Whether a refusal says when to come again. */
+  /** Whether a refusal has `Retry-After`. */
   retryAfter: z.enum(['given', 'missing', 'mixed']),
-  /** How long a call holds its place among those at the same time, at the least. A shorter time also ends earlier calls. */
+  /** Milliseconds for which a call counts as running, at least. A shorter time also ends earlier calls. */
   callMilliseconds: z.int().min(0).max(60_000),
 })
 
@@ -34,14 +35,14 @@ export const DEFAULT_THROTTLE: ThrottleSettings = {
 /** Milliseconds after which a held call reads the settings again. */
 const HELD_STEP = 5
 
-/** A call that was refused for coming too often. */
+/** The refusal of a call that exceeds a limit. */
 export interface Throttled {
   readonly message: string
-  /** Null: the answer has no `Retry-After`. */
+  /** Null if the answer has no `Retry-After`. */
   readonly retryAfterSeconds: number | null
 }
 
-/** The answer to a call that was refused for coming too often. */
+/** The answer to a call that exceeds a limit. */
 export const refuseThrottled = ({ message, retryAfterSeconds }: Throttled): GraphRefusal =>
   new GraphRefusal(
     429,
@@ -50,7 +51,7 @@ export const refuseThrottled = ({ message, retryAfterSeconds }: Throttled): Grap
     retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) },
   )
 
-/** Lets a call in, or throws Graph's refusal, and gives its place free when the work is done. */
+/** Runs a call within the limits. Throws Graph's refusal if it exceeds one. */
 export async function runThrottled<T>(
   throttle: Throttle,
   settings: Pick<ThrottleSettings, 'callMilliseconds'>,
@@ -69,11 +70,11 @@ export async function runThrottled<T>(
   }
 }
 
-/** Counts of the calls of apps to mailboxes, and the limits that they are held to. */
+/** Counts of the calls of apps to mailboxes, and their limits. */
 export interface Throttle {
-  /** Counts a call, and gives it a place among those at the same time. The function that comes back leaves the place. */
+  /** Counts a call, which runs until the returned function is called; returns the refusal if it exceeds a limit. */
   enter(app: string, mailbox: string): Throttled | (() => void)
-  /** Counts a message that the mailbox sends; null if it may. */
+  /** Counts a message that the mailbox sends. Returns null if it may send it. */
   send(mailbox: string): Throttled | null
 }
 
@@ -100,7 +101,7 @@ export function openThrottle(settings: ThrottleSettings, now: () => number, rand
           secondsUntilFree(window, second, settings.windowSeconds),
         )
       // A refused call counts too, as it does at Exchange.
-      spend(window, second)
+      spend(window, second, 1)
       const others = running.get(key) ?? 0
       if (others >= settings.concurrentMax)
         return refuse('Application is over its MailboxConcurrency limit.', CONCURRENT_RETRY_SECONDS)
@@ -123,44 +124,11 @@ export function openThrottle(settings: ThrottleSettings, now: () => number, rand
           'The mailbox is over its limit of messages in a minute.',
           secondsUntilFree(window, second, MINUTE_SECONDS),
         )
-      spend(window, second)
+      spend(window, second, 1)
       return null
     },
   }
 }
 
-interface Window {
-  /** By second, in order. */
-  spent: { second: number; count: number }[]
-  sum: number
-}
-
-function windowOf(windows: Map<string, Window>, key: string): Window {
-  const found = windows.get(key)
-  if (found) return found
-  const opened = { spent: [], sum: 0 }
-  windows.set(key, opened)
-  return opened
-}
-
-/** The number in the window that ends with this second. Older ones are forgotten, and later ones, if the clock was turned back. */
-function used(window: Window, second: number, seconds: number): number {
-  const isInside = (at: number): boolean => at > second - seconds && at <= second
-  const first = window.spent[0]
-  const last = window.spent.at(-1)
-  if (first && last && !(isInside(first.second) && isInside(last.second))) {
-    window.spent = window.spent.filter(entry => isInside(entry.second))
-    window.sum = window.spent.reduce((sum, { count }) => sum + count, 0)
-  }
-  return window.sum
-}
-
 const secondsUntilFree = ({ spent }: Window, second: number, seconds: number): number =>
   (spent[0]?.second ?? second) + seconds - second
-
-function spend(window: Window, second: number): void {
-  const last = window.spent.at(-1)
-  if (last?.second === second) last.count += 1
-  else window.spent.push({ second, count: 1 })
-  window.sum += 1
-}

@@ -10,11 +10,14 @@ import { requireDraft } from './require-draft.ts'
 import type { UploadSession } from './upload-store.ts'
 import { isDelegate, type Writing } from './writing.ts'
 
-/** Smaller attachments are posted whole, larger ones are refused. */
-const SIZE_MIN = 3 * 1024 * 1024
+/**
+ * Bytes of an attachment. A smaller one is posted whole, a larger one is refused. A request can hold a little less than
+ * 3 MiB, so that the documented 3 MB are decimal.
+ */
+const SIZE_MIN = 3_000_000
 const SIZE_MAX = 150 * 1024 * 1024
 
-/** Every range but the last is a multiple of this. */
+/** The length of every range but the last is a multiple of this. */
 const RANGE_STEP = 320 * 1024
 const RANGE_BYTES_MAX = 4 * 1024 * 1024
 
@@ -86,7 +89,7 @@ export function uploadHost(writing: Writing, cloud: Cloud, now: () => number): H
 }
 
 function requireSession({ uploads }: Writing, cloud: Cloud, request: Request): UploadSession {
-  // The URL has all that proves the client: a token beside it is one too many.
+  // The URL alone proves that the client may upload; Exchange refuses a token besides it.
   if (request.headers.has('authorization'))
     throw new GraphRefusal(401, 'InvalidAuthenticationToken', 'An upload session takes no access token.')
   const { pathname, searchParams } = new URL(request.url)

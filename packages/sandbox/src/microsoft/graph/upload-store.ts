@@ -7,7 +7,7 @@ import type { NewAttachment } from '../mailbox/mime-out.ts'
 /** An attachment that comes in ranges. */
 export interface UploadSession {
   readonly id: string
-  /** Proves whoever has the URL: these hosts take no access token. */
+  /** Secret in the URL, which proves that the client may upload: these hosts take no access token. */
   readonly token: string
   readonly owner: User
   readonly mailbox: Mailbox

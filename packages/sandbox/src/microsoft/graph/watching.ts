@@ -1,6 +1,7 @@
 import type { ControlApp } from '../../control/routes.ts'
 import type { User } from '../../world/users.ts'
 import type { MicrosoftGround } from '../ground.ts'
+import type { Mailbox } from '../mailbox/mailbox.ts'
 import { type GraphCaller, requireOwner } from './authenticate.ts'
 import type { GraphMail } from './mail.ts'
 import { type NoticeSettings, openNotifier } from './notify.ts'
@@ -11,8 +12,8 @@ import { runThrottled } from './throttle.ts'
 
 /** The subscriptions of all users, and the notices that go out for them. */
 export interface Watching {
-  /** Sends notices of the mailbox of a user from now on. */
-  watch(user: User): void
+  /** Sends notices of a mailbox from now on. */
+  watch(mailbox: Mailbox): void
   /** Removes the subscriptions of a user, as a new password does. */
   changePassword(user: User): void
   /** Answers a call below /v1.0/subscriptions. `path` is what follows, without its slash. */
@@ -45,7 +46,7 @@ export function openWatching(
     ownerOf: (caller, name) => requireOwner(ground, caller, name),
   }
   return {
-    watch: user => notifier.watch(mail.mailboxOf(user)),
+    watch: notifier.watch,
     changePassword(user) {
       notifier.tell(
         store.list().filter(({ email }) => email === user.email),

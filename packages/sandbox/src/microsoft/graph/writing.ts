@@ -15,7 +15,7 @@ export const WritingSettingsSchema = z.strictObject({
   copyIn: z.enum(['own', 'delegate']),
   /** Whether MIME above 2,240 KiB is answered 200 and makes nothing; otherwise it is taken. */
   mimeVanishes: z.boolean(),
-  /** How many reads by id find nothing of a message after a notice of its arrival. */
+  /** Number of reads by id that do not find a message after a notice of its arrival. */
   notFoundAfterNotice: z.int().min(0).max(1_000),
   /** Whether each answer about attachments names them by other ids, all of which work. */
   attachmentIds: z.enum(['kept', 'changing']),
@@ -25,7 +25,7 @@ export const WritingSettingsSchema = z.strictObject({
 
 export type WritingSettings = z.output<typeof WritingSettingsSchema>
 
-export const DEFAULT_WRITING: WritingSettings = {
+const DEFAULT_WRITING: WritingSettings = {
   ...DEFAULT_THROTTLE,
   lateCopySeconds: 0,
   copyIn: 'own',
@@ -35,14 +35,14 @@ export const DEFAULT_WRITING: WritingSettings = {
   sharedUploads: 'work',
 }
 
-/** Parts of Graph's mail that only methods use that write. */
+/** Parts of Graph's mail that only writing methods use. */
 export interface Writing {
   readonly settings: WritingSettings
   readonly throttle: Throttle
   readonly uploads: UploadSessions
   readonly lateCopies: LateCopies
   readonly absences: Absences
-  /** The part of MIME boundaries and Message-IDs that no other has. */
+  /** Makes text that no other MIME boundary or Message-ID has. */
   unique(): string
   close(): void
 }
@@ -63,6 +63,6 @@ export function openWriting(ground: Pick<Ground, 'clock' | 'random'>): Writing {
   }
 }
 
-/** Whether a call is a delegate's, at the mailbox of another user. */
+/** Whether a delegate calls for the mailbox of another user. */
 export const isDelegate = ({ caller, owner }: { caller: { user: User }; owner: User }): boolean =>
   caller.user.email !== owner.email

@@ -1,7 +1,5 @@
 import type { ChangeLog, FolderChange } from './message.ts'
 
-export type { FolderChange } from './message.ts'
-
 /** A log forgets its oldest changes beyond twice this number. */
 const CHANGES_KEPT = 100_000
 

@@ -61,8 +61,7 @@ export function readContent(message: Pick<Message, 'raw' | 'immutableId' | 'crea
 }
 
 /** The words that begin a text. */
-export const previewOf = (text: string): string =>
-  text.replaceAll(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARACTERS)
+const previewOf = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARACTERS)
 
 /** Graph shows the HTML part of a message if there is one. */
 function bodyOf(raw: Buffer, root: Part): Body {

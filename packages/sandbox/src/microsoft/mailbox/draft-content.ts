@@ -7,7 +7,7 @@ import { attachmentsOf, changeMessage, type MessageChanges } from './messages.ts
 import { fieldLines, type NewAttachment, writeAttachment, writeBody } from './mime-out.ts'
 import { putTogether, takeApart, withoutAttachment } from './mime-parts.ts'
 
-/** Names of the headers that say a property, in lower case. */
+/** Names of the headers that carry a property, in lower case. */
 const HEADERS: Readonly<Record<string, readonly string[]>> = {
   subject: ['subject'],
   from: ['from', 'sender'],
@@ -22,7 +22,7 @@ const HEADERS: Readonly<Record<string, readonly string[]>> = {
   internetMessageId: ['message-id'],
 }
 
-/** Changes a draft: its MIME says the new properties and the new body, and is otherwise as before. */
+/** Changes a draft: its MIME gets the new properties and the new body, and otherwise stays the same. */
 export function changeDraft(
   mailbox: Mailbox,
   message: Message,
@@ -62,7 +62,7 @@ export function addAttachment(
   return added
 }
 
-/** Attaches what MIME cannot carry: a link, or an item that is no message. */
+/** Attaches a link or an item that is not a message, which MIME cannot carry. */
 export function addOutsideMime(
   mailbox: Mailbox,
   message: Message,
@@ -77,7 +77,7 @@ export function addOutsideMime(
   return added
 }
 
-/** Numbers in ids of attachments that are in no MIME: greater than those of the others. */
+/** First number in ids of attachments that are not in the MIME. It is greater than the numbers of the others. */
 const OUTSIDE_FROM = 1_000_000
 
 /** Takes an attachment from a message. Returns false if it is inside the body and stays. */

@@ -20,7 +20,7 @@ export type HeaderFields = Pick<
   | 'isDeliveryReceiptRequested'
 >
 
-/** A new message, with what names it and the mail that it answers. */
+/** A new message, with its Message-ID and those of the mail that it answers. */
 export interface WrittenMessage extends HeaderFields {
   /** With angle brackets. */
   readonly internetMessageId: string
@@ -39,7 +39,7 @@ export interface NewAttachment {
   readonly contentType: string
   readonly contentId: string | null
   readonly isInline: boolean
-  /** Of an item its whole MIME. */
+  /** Content of the file; for an attached message its whole MIME. */
   readonly bytes: Buffer
 }
 

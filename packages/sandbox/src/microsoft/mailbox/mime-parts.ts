@@ -2,7 +2,7 @@ import { isAttachment, parseMessage, type Part } from '../../mail/mime.ts'
 
 /** A message taken apart: its own header lines, the part that is read, and what is attached, each with its bytes. */
 export interface Pieces {
-  /** Header lines that say nothing of the body's form, each with its line end. */
+  /** Header lines that do not describe the form of the body, each with its line end. */
   head: Buffer
   /** The entity that is read: its Content lines, an empty line, and its body. */
   text: Buffer
@@ -13,7 +13,7 @@ export interface Pieces {
 
 export interface Piece {
   entity: Buffer
-  /** Stands beside the text, as the pictures of an HTML page do, and not below it. */
+  /** Whether it is beside the text, like the pictures of an HTML page, and not below it. */
   isBeside: boolean
   /** 1 for an attachment, 0 for more text, more for a multipart with attachments of its own. */
   attachments: number

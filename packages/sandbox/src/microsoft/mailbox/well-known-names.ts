@@ -1,5 +1,5 @@
 /** Names by which the API finds folders, whatever they are called. */
-export const WELL_KNOWN_NAMES = [
+const WELL_KNOWN_NAMES = [
   'archive',
   'clutter',
   'conflicts',

@@ -35,7 +35,7 @@ export interface Submission {
 }
 
 /**
- * Sends a message as the owner of the mailbox: each user whom it names gets one without Bcc, unknown addresses of the
+ * Sends a message as the owner of the mailbox. Each user whom it names gets a copy without Bcc, unknown addresses of the
  * users' domains are reported back, and mail to other domains leaves the sandbox. The copy has the id of the draft.
  */
 export function submit(call: MethodCall, submission: Submission): void {

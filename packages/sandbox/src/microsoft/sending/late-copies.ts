@@ -2,7 +2,7 @@ import type { Clock } from '../../world/clock.ts'
 
 /** Work that Exchange does some time after it has taken a message. */
 export interface LateCopies {
-  /** Does the work when the sandbox's clock shows this many seconds more; at once for none. */
+  /** Does the work after this many seconds of the sandbox's clock, and at once if there are none. */
   after(seconds: number, work: () => void): void
   close(): void
 }

@@ -5,7 +5,7 @@ import type { Message } from '../mailbox/message.ts'
 /** Name and address by which Exchange reports what it could not deliver. */
 const SYSTEM = { name: 'Microsoft Outlook', local: 'MicrosoftExchange329e71ec88ae4615bbc36ab6ce41109e' }
 
-/** Whether a message is a report that Exchange itself made: it came by no transport, and shows no headers of one. */
+/** Whether Exchange itself made this report. Such a report did not come by SMTP, so Graph shows no headers of it. */
 export const isOwnReport = ({ messageClass, from }: Pick<Message, 'messageClass' | 'from'>): boolean =>
   messageClass === 'REPORT.IPM.Note.NDR' && (from?.address.startsWith(`${SYSTEM.local}@`) ?? false)
 
@@ -14,7 +14,7 @@ export interface Undelivered {
   readonly sender: string
   readonly recipient: string
   readonly subject: string
-  /** With angle brackets; empty without one. */
+  /** Message-ID with angle brackets; empty if the message has none. */
   readonly messageId: string
   /** The message as it was sent. */
   readonly sent: Buffer

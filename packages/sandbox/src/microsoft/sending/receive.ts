@@ -4,7 +4,7 @@ import { type Mailbox, wellKnownFolder } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { addMessage } from '../mailbox/messages.ts'
 
-/** Puts a message into the inbox: one from outside byte for byte, one of a user of the sandbox with the lines of its way. */
+/** Puts a message into the inbox: from outside byte for byte, from a user of the sandbox with trace headers. */
 export function receive(mailbox: Mailbox, { message, from }: Mail): Message {
   const given = Buffer.from(message)
   return addMessage(mailbox, {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { isRedirectAllowed } from '../../sign-in/redirect-uris.ts'
 import type { User } from '../../world/users.ts'
 import type { MicrosoftGround } from '../ground.ts'
-import { type Client, isRedirectAllowed } from './clients.ts'
+import type { Client } from './clients.ts'
 import type { CodeMeaning } from './codes.ts'
 import { clientProblem, type Endpoint, notInDirectory } from './endpoint.ts'
 import { describe, signInError, type SignInError } from './errors.ts'
@@ -153,7 +154,7 @@ export function allowForAll(ground: MicrosoftGround, authorization: Authorizatio
   return allow(ground, authorization, user)
 }
 
-/** Sends an error back. `subcode` is `cancel` where the person chose it. */
+/** Sends an error back. `subcode` is `cancel` if the person chose it. */
 export function refuse(
   { clock }: MicrosoftGround,
   { problem, back }: { problem: SignInError; back: ReturnPlace },

@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto'
-import { type Cloud, CLOUDS, type CloudName, cloudsAtLogin } from '../clouds.ts'
+import { type Cloud, CLOUDS, type CloudName } from '../clouds.ts'
 import type { SeedClient } from '../seed.ts'
 
 /** An app registration. */
@@ -71,19 +71,6 @@ export function openClients(): Clients {
 export const servesPersons = ({ audience, cloud }: Client): boolean =>
   CLOUDS[cloud].hasPersonalAccounts &&
   (audience === 'AzureADandPersonalMicrosoftAccount' || audience === 'PersonalMicrosoftAccount')
-
-/** Whether users of any cloud of this sign-in may use the client: two government clouds share their directories. */
-export const sharesLogin = (client: Client, cloud: Cloud): boolean =>
-  cloudsAtLogin(cloud.loginHost).some(({ name }) => name === client.cloud)
-
-const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
-
-export function isRedirectAllowed(client: Client, redirectUri: string): boolean {
-  if (client.redirectUris.includes(redirectUri)) return true
-  if (!client.redirectUris.includes('loopback') || !URL.canParse(redirectUri)) return false
-  const { protocol, hostname, hash } = new URL(redirectUri)
-  return /^https?:$/.test(protocol) && LOOPBACK_HOSTS.has(hostname) && hash === ''
-}
 
 /** The certificate of a client with this thumbprint, in base64url. */
 export function findCertificate(

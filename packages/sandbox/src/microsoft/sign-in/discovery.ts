@@ -54,7 +54,7 @@ export function discoveryDocument(endpoint: Endpoint): object {
   }
 }
 
-/** The older graph of directories, which documents name beside. */
+/** Host of the older Azure AD Graph, which discovery documents name as well. */
 const GRAPH_OF_DIRECTORIES = {
   global: 'graph.windows.net',
   'gcc-high': 'graph.microsoftazure.us',
@@ -62,7 +62,7 @@ const GRAPH_OF_DIRECTORIES = {
   china: 'graph.chinacloudapi.cn',
 } as const
 
-/** A tenant's document names its own cloud; another that of the host's first. */
+/** A tenant's document names the cloud of the tenant; any other document the first cloud of the host. */
 function cloudOfDocument({ loginHost, tenant }: Endpoint): Cloud {
   const [first] = cloudsAtLogin(loginHost)
   if (!first) throw new Error(`no cloud signs in at ${loginHost}`)

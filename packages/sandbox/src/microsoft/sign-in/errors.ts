@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 /** An error of the sign-in, whose number its description names as `AADSTS…`. */
 export interface SignInError {
   readonly code: number
-  /** Of RFC 6749, such as `invalid_grant`. */
+  /** Error code of RFC 6749, such as `invalid_grant`. */
   readonly error: string
   readonly message: string
-  /** By default 400. */
+  /** HTTP status; by default 400. */
   readonly status?: number
   /** A hint for the client, such as `consent_required`. */
   readonly suberror?: string

@@ -34,7 +34,7 @@ export interface AccessToken {
   readonly client: Client
   readonly tenant: Tenant
   readonly cloud: Cloud
-  /** Delegated permissions; none for an app that acts for itself. */
+  /** Delegated permissions, such as `Mail.ReadWrite`; none for an app that acts for itself. */
   readonly scopes: readonly string[]
   /** Application permissions; none for a user. */
   readonly roles: readonly string[]

@@ -1,43 +1,11 @@
-import { html, raw } from 'hono/html'
+import { html } from 'hono/html'
+import { type Markup, openPages } from '../../sign-in/page.ts'
 import type { User } from '../../world/users.ts'
 import type { Answer } from './authorization.ts'
 import type { SignInError } from './errors.ts'
 import { describePermission } from './scopes.ts'
 
-/** Markup whose values are escaped. */
-export type Markup = ReturnType<typeof html>
-
-const STYLE = raw(`
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-  body { max-width: 28rem; margin: 3rem auto; padding: 0 1rem }
-  main { border: 1px solid #8886; padding: 1.5rem }
-  h1 { font-size: 1.4rem; margin-top: 0 }
-  button { font: inherit; padding: .5rem 1rem; border: 1px solid #8886; cursor: pointer }
-  .user { display: block; width: 100%; text-align: start; margin: .5rem 0 }
-  .allow { background: #0067b8; border-color: #0067b8; color: #fff }
-  label { display: block; margin: .75rem 0 }
-  .note, small { opacity: .75 }
-`)
-
-function page(title: string, content: Markup): Markup {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width" />
-        <title>${title}</title>
-        <style>
-          ${STYLE}
-        </style>
-      </head>
-      <body>
-        <main>${content}</main>
-        <p class="note">
-          This is the Waxwing sandbox. It plays Microsoft for tests, and knows no real accounts.
-        </p>
-      </body>
-    </html>`
-}
+const page = openPages('Microsoft', ':root { --allow: #0067b8 }')
 
 /** A form of the sign-in: its path, and the request that it carries along. */
 export interface Step {

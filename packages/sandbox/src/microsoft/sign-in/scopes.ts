@@ -1,7 +1,7 @@
 import { type Cloud, cloudAtGraph } from '../clouds.ts'
 
 /** Scopes of OpenID Connect, which belong to no resource. */
-export const IDENTITY_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access']
+const IDENTITY_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'offline_access'])
 
 const DEFAULT_SCOPE = '.default'
 
@@ -75,7 +75,7 @@ export function readScopes(text: string): AskedScopes | ScopeProblem {
   let isDefault = false
   for (const scope of text.split(/\s+/).filter(Boolean)) {
     const small = scope.toLowerCase()
-    if (IDENTITY_SCOPES.includes(small)) {
+    if (IDENTITY_SCOPES.has(small)) {
       identity.add(small)
       continue
     }

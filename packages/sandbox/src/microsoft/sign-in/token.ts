@@ -15,7 +15,7 @@ import { cloudProblem, grantedPermissions, permissionsFor, readAsked, resourceCl
 import { type AskedScopes, presentScopes } from './scopes.ts'
 import type { TokenRequest } from './token-request.ts'
 
-/** Answers the token endpoint of a sign-in, or says why it is refused. */
+/** Answers the token endpoint of a sign-in. Returns an error if the request is refused. */
 export async function serveToken(
   ground: MicrosoftGround,
   endpoint: Endpoint,
@@ -140,7 +140,7 @@ function narrowed(before: AskedScopes, scope: string | null, client: Client): As
   return { ...asked, identity }
 }
 
-/** Why a user gets no token now; null if nothing is in the way. */
+/** The error for which a user gets no token now; null if there is none. */
 function refusal(
   ground: MicrosoftGround,
   user: User,

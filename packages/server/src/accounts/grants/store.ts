@@ -47,7 +47,7 @@ const secondsUntil = (column: string) =>
   sql`extract(epoch from ${sql.ref(column)} - clock_timestamp())::float8`
 
 /** The account that holds the grant which opens an account: its delegate, or the account itself. */
-const ofHolder = sql`holder.id = coalesce(account.delegate_account_id, account.id) and holder.deleted_at is null`
+export const ofHolder = sql`holder.id = coalesce(account.delegate_account_id, account.id) and holder.deleted_at is null`
 
 /**
  * Finds the grant that opens an account, with the account that holds it. Returns null if either account is gone, or
@@ -104,16 +104,19 @@ export async function storeGrant(
     .execute()
 }
 
-/**
- * The scopes of the grant that opens an account, and the client that got them; null if the account is not opened by
- * OAuth.
- */
-export async function findGranted(
-  db: Db,
-  accountId: string,
-): Promise<{ scopes: string[]; clientId: string } | null> {
-  const { rows } = await sql<{ scopes: string[]; clientId: string }>`
-    select scopes, client_id as "clientId"
+/** The grant that opens an account. */
+export interface Granted {
+  scopes: string[]
+  /** The client that got it. */
+  clientId: string
+  /** The provider's id of the user who gave it. */
+  subject: string | null
+}
+
+/** Finds the grant that opens an account; null if the account is not opened by OAuth. */
+export async function findGranted(db: Kysely<Tables>, accountId: string): Promise<Granted | null> {
+  const { rows } = await sql<Granted>`
+    select scopes, client_id as "clientId", holder.subject
     from account join account as holder on ${ofHolder}
     join oauth_grant on oauth_grant.account_id = holder.id
     where account.id = ${accountId}
@@ -223,4 +226,19 @@ export function deleteGrant(unit: UnitOfWork, accountId: string) {
     .where('account_id', '=', accountId)
     .returning(['id', 'provider', 'client_id', 'refresh_token', 'refused_at'])
     .executeTakeFirst()
+}
+
+/** The access token of a grant of the account's own; null if the provider does not take it any more. */
+export async function findAccessToken(
+  unit: UnitOfWork,
+  accountId: string,
+): Promise<{ id: string; access_token: Buffer; expires_at: Date } | null> {
+  const row = await unit.sql
+    .selectFrom('oauth_grant')
+    .select(['id', 'access_token', 'expires_at'])
+    .where('account_id', '=', accountId)
+    .where('refused_at', 'is', null)
+    .where('expires_at', '>', sql<Date>`clock_timestamp()`)
+    .executeTakeFirst()
+  return row ?? null
 }

@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { FIRST_ID } from '../../kit/ids.ts'
 
@@ -24,18 +25,14 @@ export async function lockPage(
   delegateId: string,
   { afterId = FIRST_ID, also }: { afterId?: string; also?: string } = {},
 ): Promise<LockedPage> {
-  await sql`select from tenant where id = ${unit.tenantId} for share`.execute(unit.sql)
+  await holdSettings(unit)
   const { rows: page } = await sql<{ id: string }>`
     select id from account
     where delegate_account_id = ${delegateId} and deleted_at is null and id > ${afterId}
     order by id limit ${PAGE_ACCOUNTS}
   `.execute(unit.sql)
   const pageIds = page.map(({ id }) => id)
-  await sql`
-    select from account
-    where tenant_id = ${unit.tenantId} and id = any(${[delegateId, ...pageIds, ...(also === undefined ? [] : [also])]}::uuid[])
-    order by id for no key update
-  `.execute(unit.sql)
+  await lockInOrder(unit, [delegateId, ...pageIds, ...(also === undefined ? [] : [also])])
   // Others may have been deleted, or pointed elsewhere, until they were locked.
   const { rows } = await sql<{ id: string }>`
     select id from account
@@ -49,10 +46,27 @@ export async function lockPage(
   }
 }
 
+/** Locks the settings of the tenant, then accounts in the order of their ids. */
+export async function lockTogether(unit: UnitOfWork, accountIds: readonly string[]): Promise<void> {
+  await holdSettings(unit)
+  await lockInOrder(unit, accountIds)
+}
+
+async function holdSettings(unit: UnitOfWork): Promise<void> {
+  await sql`select from tenant where id = ${unit.tenantId} for share`.execute(unit.sql)
+}
+
+async function lockInOrder(unit: UnitOfWork, accountIds: readonly string[]): Promise<void> {
+  await sql`
+    select from account where tenant_id = ${unit.tenantId} and id = any(${[...accountIds]}::uuid[])
+    order by id for no key update
+  `.execute(unit.sql)
+}
+
 /** Whether shared mailboxes are opened with the grant of an account. */
-export async function hasShared(unit: UnitOfWork, accountId: string): Promise<boolean> {
+export async function hasShared(db: Kysely<Tables>, accountId: string): Promise<boolean> {
   const { rows } = await sql`
     select from account where delegate_account_id = ${accountId} and deleted_at is null limit 1
-  `.execute(unit.sql)
+  `.execute(db)
   return rows.length > 0
 }

@@ -21,13 +21,14 @@ import { operatorsApps } from '../../providers/operators-apps.ts'
 import { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import type { OAuthProvider, SignIn, SignIns } from '../../providers/sign-in.ts'
 import { findStandIns } from '../../start/stand-ins.ts'
+import { checkPushes } from './check-pushes.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
 const APPS_MAX = 1000
 /** Apps that their provider is asked about. */
 const ASKED_MAX = 20
 const ASK_SECONDS = 20
-const STORE_AGAIN = 'Store its secret again with PATCH /v1/oauth-apps/{appId}.'
+const STORE_AGAIN = 'Store its secret or certificate again with PATCH /v1/oauth-apps/{appId}.'
 /** A certificate that expires within this time is reported. */
 const EXPIRY_DAYS = 30
 const DAY_MS = 86_400_000
@@ -40,7 +41,7 @@ interface Named {
   remedy: string
 }
 
-/** Whether the secrets of OAuth apps can be read, and whether the providers accept the apps. */
+/** Whether the secrets of OAuth apps can be read, whether the providers accept the apps, and whether they can push. */
 export async function checkOAuthApps(config: Config, { db, pool }: Database): Promise<Finding[]> {
   try {
     if ((await findMissing(pool))?.length !== 0) return []
@@ -72,6 +73,10 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
       ok('OAuth apps', `Apps whose secret can be read: ${readable.length}`),
       ...findings,
       ...readable.flatMap(findExpiry),
+      ...checkPushes(
+        config,
+        readable.map(({ client }) => client),
+      ),
       ...(await askProviders(config, readable.slice(0, ASKED_MAX))),
     ]
   } catch (error) {
@@ -115,15 +120,20 @@ async function askAbout(
   { provider, redirectUri }: { provider: OAuthProvider; redirectUri: string },
 ): Promise<Finding[]> {
   const { name: ofProvider } = signInAbilitiesOf(provider)
+  const accepted = new Map<string, number>()
   const answers = await Promise.all(
-    apps.flatMap(app => {
+    apps.map(async app => {
       const signIn = signIns.at(app.client)
-      return signIn ? [ask(signIn, { ...app, ofProvider, redirectUri })] : []
+      if (!signIn) return null
+      const refused = await ask(signIn, { ...app, ofProvider, redirectUri })
+      const { cloud } = app.client
+      const where = cloud === null ? ofProvider : `${ofProvider} (${cloud})`
+      if (!refused) accepted.set(where, (accepted.get(where) ?? 0) + 1)
+      return refused
     }),
   )
-  const accepted = answers.filter(answer => answer === null).length
   return [
-    ...(accepted > 0 ? [ok('OAuth apps', `Apps that ${ofProvider} accepts: ${accepted}`)] : []),
+    ...[...accepted].map(([where, count]) => ok('OAuth apps', `Apps that ${where} accepts: ${count}`)),
     ...answers.filter(answer => answer !== null),
   ]
 }

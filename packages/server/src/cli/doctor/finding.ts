@@ -13,6 +13,7 @@ export const CHECKS = [
   'sealing key',
   'base URL',
   'links',
+  'pushes',
   'egress',
   'sending',
 ] as const

@@ -1,20 +1,24 @@
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
-import { findGranted } from '../../accounts/grants/store.ts'
+import { findMailboxClient } from '../../accounts/grants/mailbox-client.ts'
 import type { Db } from '../../database/pool.ts'
-import type { Sharing } from '../../kit/share.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import { graphAccount } from '../../providers/graph/account.ts'
+import { graphAccount, type SharedMailboxOptions } from '../../providers/graph/account.ts'
+import type { GraphObserver } from '../../providers/graph/observed.ts'
+import { graphDeleteSubscription } from '../../providers/graph/delete-subscription.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
-import { SLOTS_MAX, SlotsOfMailboxes } from '../../providers/graph/slots.ts'
+import { SlotsOfMailboxes } from '../../providers/graph/slots-of-mailboxes.ts'
+import { type SendPace, SENDS_WINDOW, sendPaceOf } from '../../providers/graph/send-pace.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import { CLOUDS } from '../../providers/microsoft/clouds.ts'
-import { mailboxIdOf } from '../../providers/microsoft/subject.ts'
+import { inboxIdOf, mailboxIdOf } from '../../providers/microsoft/subject.ts'
 import type { TokensOf } from '../access-tokens.ts'
 import type { ConnectionPermit } from '../connections.ts'
 import { type PlanOptions, planSubscription } from './graph-push/plan.ts'
+import { graphMetrics } from './graph-metrics.ts'
 import { graphPushReceivers } from './graph-push/receive.ts'
-import type { Kind, Way } from './kind.ts'
+import { type LeasedSharing, slotTable } from './slot-table.ts'
+import type { Kind, ReachedFor, Way } from './kind.ts'
 import { sharedUse } from './quota-use.ts'
 
 export interface GraphOptions {
@@ -23,8 +27,8 @@ export interface GraphOptions {
   tokensOf: TokensOf
   /** How mailboxes are subscribed to. */
   subscribing: Omit<PlanOptions, 'db'>
-  /** The processes that share the quotas; this one is alone by default. */
-  sharing?: Sharing | undefined
+  /** The processes that share the quotas and the slots; this one is alone by default. */
+  sharing?: LeasedSharing | undefined
   pace?: GraphPace | undefined
 }
 
@@ -41,17 +45,47 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
   const governor = new GraphGovernor({
     sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db, CALLS_WINDOW) } : null,
   })
-  const slots = new SlotsOfMailboxes(() => Math.max(1, Math.floor(SLOTS_MAX / (sharing?.count ?? 1))))
+  const isAlone = () => sharing?.count === 1
+  const slots = new SlotsOfMailboxes(
+    sharing
+      ? {
+          table: slotTable(db, column => sharing.isClaimed(column)),
+          isAlone,
+          instanceId: () => sharing.instanceId,
+          onHeldUp: (name, seconds) => governor.holdUp(name, seconds),
+        }
+      : null,
+  )
+  sharing?.onChange(() => {
+    if (!isAlone()) slots.giveBackIdle()
+  })
+  const sends = sharedUse(db, SENDS_WINDOW)
+  const paceOf = (mailbox: string) => sendPaceOf(mailbox, sends)
+  const { all: metrics, observer, countNotification } = graphMetrics()
   return {
     endpoints: { mail: 'graph' },
-    waysTo() {
-      const reach = { db, calls, governor, slots, tokensOf, subscribing, ...pace }
+    metrics,
+    waysTo(_, reachedFor) {
+      const reach = {
+        db,
+        calls,
+        governor,
+        slots,
+        paceOf,
+        observer,
+        tokensOf,
+        subscribing,
+        reachedFor,
+        ...pace,
+      }
       return {
         read: account => graphConnector(reach, account),
         send: account => graphConnector(reach, account),
       }
     },
-    openPushes: ({ waker, log }) => graphPushReceivers({ db, waker, log, states: subscribing.states }),
+    deleteSubscription: graphDeleteSubscription(calls),
+    openPushes: ({ waker, log }) =>
+      graphPushReceivers({ db, waker, log, states: subscribing.states, countNotification }),
   }
 }
 
@@ -60,6 +94,9 @@ interface GraphReach extends GraphPace {
   calls: ProviderCalls
   governor: GraphGovernor
   slots: SlotsOfMailboxes
+  paceOf(mailbox: string): SendPace
+  observer: GraphObserver
+  reachedFor: ReachedFor
   tokensOf: TokensOf
   subscribing: Omit<PlanOptions, 'db'>
 }
@@ -68,7 +105,19 @@ interface GraphReach extends GraphPace {
 const FREE: ConnectionPermit = { isWanted: false, onWanted: () => {}, [Symbol.dispose]: () => {} }
 
 function graphConnector(
-  { db, calls, governor, slots, tokensOf, subscribing, pollSeconds, now }: GraphReach,
+  {
+    db,
+    calls,
+    governor,
+    slots,
+    paceOf,
+    observer,
+    reachedFor,
+    tokensOf,
+    subscribing,
+    pollSeconds,
+    now,
+  }: GraphReach,
   account: AccountView,
 ): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
@@ -83,31 +132,49 @@ function graphConnector(
     async connect(signal) {
       // Shows that the grant and the OAuth app are good.
       await tokens.get(signal)
-      const granted = await findGranted(db, account.id)
-      if (!granted) throw new ProviderFailure('account_deleted', 'The account was deleted.')
-      const mailboxId = mailboxOf(account)
-      const name = `${granted.clientId} ${cloud.cloud} ${mailboxId}`
-      return graphAccount({
+      const client = await findMailboxClient(db, account.id)
+      if (!client) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      const { mailboxId, shared } = mailboxOf(account, client.subject)
+      const mailboxNameOf = (opened: string) => `${cloud.cloud} ${opened.toLowerCase()}`
+      const nameOf = (opened: string) => `${client.clientId} ${mailboxNameOf(opened)}`
+      const connected = graphAccount({
         calls,
         tokens,
-        quota: governor.quotaOf(name, slots.of(name)),
+        quotaOf: opened => governor.quotaOf(nameOf(opened), slots.of(nameOf(opened))),
+        sendPace: paceOf(mailboxNameOf(mailboxId)),
+        observer,
         cloud,
         mailboxId,
+        shared,
         signal,
         subscriptionPlan: planSubscription({ db, ...subscribing }, account),
         takesSources: bodyStorage === 'full',
         ...(pollSeconds !== undefined && { pollSeconds }),
         ...(now && { now }),
       })
+      // Of several accounts that are the same mailbox, one alone has the slot of its follower.
+      if (reachedFor === 'calls' || !client.isFirst) return connected
+      const followed = slots.follow(nameOf(mailboxId))
+      return {
+        ...connected,
+        async [Symbol.asyncDispose]() {
+          await connected[Symbol.asyncDispose]()
+          await followed[Symbol.asyncDispose]()
+        },
+      }
     },
   }
 }
 
-/** The id of the user, or the address of a shared mailbox. */
-function mailboxOf({ subject, email, delegate_account_id: delegateId }: AccountView): string {
-  if (delegateId !== null) return email
+/** The mailbox by its user, or a shared one by its address. */
+function mailboxOf(
+  { subject, email, delegate_account_id: delegateId }: AccountView,
+  grantedBy: string | null,
+): { mailboxId: string; shared: SharedMailboxOptions | null } {
   try {
-    return mailboxIdOf(subject ?? '')
+    const userId = mailboxIdOf(grantedBy ?? '')
+    if (delegateId === null) return { mailboxId: userId, shared: null }
+    return { mailboxId: email, shared: { inboxId: inboxIdOf(subject ?? ''), delegateId: userId } }
   } catch (cause) {
     throw new ProviderFailure('misconfigured', 'The account names no mailbox.', { cause })
   }

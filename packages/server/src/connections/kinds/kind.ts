@@ -1,13 +1,21 @@
+import type { Metric } from 'prom-client'
 import type { HalfKind } from '../../accounts/halves/kind.ts'
 import type { ReachedAccount } from '../../accounts/reach.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import type { Waker } from '../../database/wake.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { PushReceiver } from '../../kit/push-receiver.ts'
+import type { DeleteSubscription } from '../../providers/kept-subscription.ts'
 import type { Connector } from '../connections.ts'
 
 /** A connector as a provider makes it: its version is that of the half. */
 export type Way = Omit<Connector, 'version'>
+
+/**
+ * Why an account is reached: to follow it, which one process does at a time, or for calls of whoever needs something of
+ * it. Providers bound what all processes together ask of an account.
+ */
+export type ReachedFor = 'following' | 'calls'
 
 /** The ways to one account, made for each runner and each shared line. They last over all connections of that one. */
 export interface Ways {
@@ -29,8 +37,12 @@ export interface PushTaking {
 export interface Kind {
   /** Names what each kind of data is read from. Kinds of one name share a connection; those that it lacks are absent. */
   endpoints: Readonly<Partial<Record<HalfKind, string>>>
+  /** Counts of its calls and pushes in this process. */
+  metrics?: readonly Metric[]
   /** Called once for an account, before its first connection. */
-  waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>): Ways
+  waysTo(account: Pick<ReachedAccount, 'id' | 'tenantId'>, reachedFor: ReachedFor): Ways
+  /** Deletes subscriptions of accounts that are no longer followed. Absent if its accounts have none. */
+  deleteSubscription?: DeleteSubscription
   /** Absent if its provider pushes nothing. */
   openPushes?(taking: PushTaking): readonly PushReceiver[]
 }

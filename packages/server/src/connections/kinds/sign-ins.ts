@@ -10,7 +10,7 @@ export interface SignInOptions {
 }
 
 /** The providers at which users are offered to sign in. `waxwing doctor` asks each whether it has the OAuth apps. */
-export const SIGN_IN_PROVIDERS: readonly OAuthProvider[] = ['google']
+export const SIGN_IN_PROVIDERS: readonly OAuthProvider[] = ['google', 'microsoft']
 
 /** The sign-ins of each provider, one for each of its clouds. */
 export function openSignIns(options: SignInOptions): SignIns {

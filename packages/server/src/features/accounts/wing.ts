@@ -1,6 +1,6 @@
 import { requireSealedValue } from '../../database/sealed-value.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
-import { askingGauge } from '../../kit/metrics.ts'
+import { askingGauge, askingGauges } from '../../kit/metrics.ts'
 import type { Wing } from '../../wing/wing.ts'
 import type { Resources } from '../../wing/resources.ts'
 import { accountOperations } from './accounts/operations.ts'
@@ -18,17 +18,21 @@ import { openOAuthClients } from '../../accounts/apps/clients.ts'
 import { oauthAppOperations } from './oauth-apps/operations.ts'
 import { restartHandler } from './oauth-apps/restart.ts'
 import { openAppSecrets } from '../../accounts/apps/secrets.ts'
+import { forgetLeftSubscriptions, leftSubscriptionHandler } from './grants/left-subscriptions.ts'
 import { forgetRevocations, openEndingKeys, revocationHandler } from './grants/revocation.ts'
 import { forgetPreviousTokens } from '../../accounts/grants/store.ts'
+import { countSubscriptions } from '../../accounts/grants/subscriptions.ts'
 import { announceSettingsHandler } from './settings/inherit.ts'
 import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
 import { spreadGrants } from '../../accounts/grants/spread.ts'
 import { followDelegateHandler } from './shared-mailboxes/follow-delegate-job.ts'
+import { sharedMailboxOperations } from './shared-mailboxes/operations.ts'
 import { ACCOUNT_TIMES } from './stored-times.ts'
 
 export async function openAccounts(resources: Resources) {
   const { db, keyRing, config, log, servers, serverSearch, signIns, waker, baseUrl } = resources
+  const { connections, deleteSubscription } = resources
   const { allowPlaintext } = config
   const signIn = { accountKeys: accountKeys(keyRing), servers, serverSearch, allowPlaintext }
   const clients = await openOAuthClients(db, keyRing, config)
@@ -41,6 +45,12 @@ export async function openAccounts(resources: Resources) {
   return {
     operations: {
       accounts: accountOperations({ ...signIn, credentialPepper, endingKeys, oauth, requireStorage }),
+      sharedMailboxes: sharedMailboxOperations({
+        accountKeys: signIn.accountKeys,
+        connections,
+        signIns,
+        requireStorage,
+      }),
       autoconfig: autoconfigOperations(serverSearch),
       connectSessions: connectSessionOperations({ clients, signIns, requireStorage, baseUrl }),
       hostedConnectSessions: hostedConnectOperations(flows.parts),
@@ -60,6 +70,7 @@ export async function openAccounts(resources: Resources) {
       restartHandler(db, accountId => waker.wake(accountId)),
       followDelegateHandler(db, accountId => waker.wake(accountId)),
       revocationHandler(db, endingKeys, signIns),
+      leftSubscriptionHandler(db, endingKeys, deleteSubscription),
     ],
     recurringTasks: ({ purgeSteps }) => [
       {
@@ -88,6 +99,7 @@ export async function openAccounts(resources: Resources) {
         run: async () => {
           await forgetPreviousTokens(db)
           await forgetRevocations(db)
+          await forgetLeftSubscriptions(db)
         },
       },
     ],
@@ -96,6 +108,12 @@ export async function openAccounts(resources: Resources) {
         'waxwing_purges_failing',
         'Deleted accounts of the whole installation whose purge has failed and is tried again',
         async () => (await measureFailingPurges(db)).count,
+      ),
+      askingGauges(
+        'waxwing_graph_subscriptions',
+        'Active accounts of the whole installation whose mailboxes can be subscribed to, by the state of their ' +
+          'subscriptions; "due" ones should have been renewed, and "none" are only polled',
+        { label: 'state', ask: () => countSubscriptions(db) },
       ),
     ],
     storedTimes: ACCOUNT_TIMES,

@@ -32,6 +32,8 @@ export const GUIDES = [
   'autoconfig',
   'connect',
   'google-app',
+  'microsoft-app',
+  'shared-mailboxes',
   'gmail',
   'sandbox',
   'configuration',

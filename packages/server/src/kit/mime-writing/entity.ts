@@ -20,7 +20,10 @@ export interface Entity {
   /** Whether it has bytes beyond ASCII. */
   is8Bit: boolean
   segments: Segment[]
-  /** Of a file in base64: its traits, and its decoded length; null: not known. Its segments are its header and its body. */
+  /**
+   * Traits of the file that the part carries in base64, and the file's decoded length; null: not known. The segments are
+   * then the part's header and its body. Absent if the part is no such file.
+   */
   file?: FileTraits & { byteLength: number | null }
 }
 

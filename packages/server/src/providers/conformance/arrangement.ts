@@ -65,6 +65,11 @@ export interface HeldMessage {
 
 /** An arrangement in which another client sees the changes. */
 export interface ChangingArrangement extends Arrangement<'mail' | 'changing'> {
+  /** The source of INBOX, which is its key, too. */
+  inbox: string
+  /** A key that no message has, and one that no mailbox has. */
+  unknownKey: MessageKey
+  unknownMailbox: string
   /** The messages of a mailbox, by ascending key. */
   held(mailbox: string): Promise<HeldMessage[]>
   /** Paths of the mailboxes that the account is subscribed to, as the provider lists them. */
@@ -72,7 +77,7 @@ export interface ChangingArrangement extends Arrangement<'mail' | 'changing'> {
 }
 
 /** An arrangement whose connections can be broken. */
-export interface TroubledArrangement extends Arrangement<'mail'> {
+export interface TroubledArrangement extends FollowedArrangement {
   /** The provider ends every connection in good order. */
   sayGoodbye(): void
   /** Makes connections stay open without sending anything any more. */

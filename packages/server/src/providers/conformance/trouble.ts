@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { MailProvider } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
-import { letters, type TroubledArrangement, never } from './arrangement.ts'
-import { type MemoryIndex, openIndex } from './memory-index.ts'
+import { type FollowedArrangement, letters, type TroubledArrangement, never } from './arrangement.ts'
+import { byKey, type MemoryIndex, openIndex } from './memory-index.ts'
 
 /** The shortest time that an adapter gives its provider for an answer by default. */
 const ANSWER_MILLISECONDS = 30_000
 
-/** Contract of a session in which messages, providers or connections fail. */
-export function describeTrouble(name: string, setUp: () => Promise<TroubledArrangement>): void {
+/** Contract of every `MailProvider` some of whose messages cannot be read. */
+export function describeTrouble(name: string, setUp: () => Promise<FollowedArrangement>): void {
   describe(`${name}: trouble`, () => {
     test.each(['cut', 'refuse', 'omit'] as const)(
       'reports a message whose reading ends in %s, and brings all others',
@@ -17,12 +17,12 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         const keys = await arranged.world.deliver(letters(40))
         const bad = keys[17]!
         await arranged.poison([bad], does)
-        const index = openIndex('INBOX')
+        const index = openIndex(arranged.inbox)
 
         await followOverConnections(arranged, index)
 
         expect([...index.unreadable.keys()]).toEqual([bad])
-        expect(index.keys()).toEqual(keys.filter(key => key !== bad))
+        expect(index.keys()).toEqual(keys.filter(key => key !== bad).toSorted(byKey))
 
         await using account = await arranged.connect()
         const { mail } = account
@@ -32,7 +32,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         index.skip.clear()
         index.retry.push(bad)
         await index.follow(mail)
-        expect(index.keys()).toEqual(keys)
+        expect(index.keys()).toEqual(keys.toSorted(byKey))
       },
     )
 
@@ -41,7 +41,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       async does => {
         await using arranged = await setUp()
         const keys = await arranged.world.deliver(letters(3))
-        const index = openIndex('INBOX')
+        const index = openIndex(arranged.inbox)
         await followOverConnections(arranged, index)
         const [bad] = await arranged.world.deliver(letters(1, 4))
         await arranged.poison([bad!], does)
@@ -49,7 +49,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         await followOverConnections(arranged, index)
 
         expect([...index.unreadable.keys()]).toEqual([bad])
-        expect(index.keys()).toEqual(keys)
+        expect(index.keys()).toEqual(keys.toSorted(byKey))
       },
     )
 
@@ -59,7 +59,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       await using account = await arranged.connect()
       const { mail } = account
       const abort = new AbortController()
-      const index = openIndex('INBOX', abort.signal)
+      const index = openIndex(arranged.inbox, abort.signal)
       await index.compare(mail)
       await index.bring(mail, 1)
       const begunAt = performance.now()
@@ -68,14 +68,19 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       await expect(index.bring(mail)).rejects.toThrow(ProviderFailure)
       expect(performance.now() - begunAt).toBeLessThan(ANSWER_MILLISECONDS)
     })
+  })
+}
 
+/** Contract of every `MailProvider` that watches over a connection of its own. */
+export function describeBrokenConnections(name: string, setUp: () => Promise<TroubledArrangement>): void {
+  describe(`${name}: broken connections`, () => {
     test('fails with unavailable when the provider ends the connection', async () => {
       await using arranged = await setUp()
       await using account = await arranged.connect({ pollSeconds: 1 })
       const { mail } = account
-      await openIndex('INBOX').follow(mail)
+      await openIndex(arranged.inbox).follow(mail)
 
-      const watching = mail.watch('INBOX', 20, never)
+      const watching = mail.watch(arranged.inbox, 20, never)
       setTimeout(() => arranged.sayGoodbye(), 200)
 
       await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
@@ -85,9 +90,9 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       await using arranged = await setUp()
       await using account = await arranged.connect({ keepAliveSeconds: 1, answerSeconds: 1, pollSeconds: 1 })
       const { mail } = account
-      await openIndex('INBOX').follow(mail)
+      await openIndex(arranged.inbox).follow(mail)
 
-      const watching = mail.watch('INBOX', 60, never)
+      const watching = mail.watch(arranged.inbox, 60, never)
       setTimeout(() => arranged.fallSilent(), 200)
       const begunAt = performance.now()
 

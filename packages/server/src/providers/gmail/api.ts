@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import type { Secret } from '../../kit/secret.ts'
 import type { AccessTokens } from '../access-tokens.ts'
-import { ProviderFailure, restate } from '../failure.ts'
+import { beforeAcceptance, ProviderFailure } from '../failure.ts'
+import { readAnswer, readRefusal } from '../http/answers.ts'
 import type { OpenAnswer } from '../http/exchange.ts'
 import type { ProviderAnswer, ProviderCall, ProviderCalls } from '../http/provider-calls.ts'
 import { readBatch, writeBatch } from './batch.ts'
@@ -87,7 +88,7 @@ export class GmailApi {
 
   async ask<T>(request: GmailRequest<T>, options: AskOptions = {}): Promise<T> {
     const answer = await this.call(callOf(request, options), request.units, options.urgency)
-    return readAnswer(request.schema, answer.content)
+    return readAnswer('Gmail', request.schema, answer.content)
   }
 
   /**
@@ -125,7 +126,7 @@ export class GmailApi {
         if (!part) throw new ProviderFailure('unavailable', 'Gmail left out a part of its answer.')
         const { method = 'GET' } = request
         if (part.status < 200 || part.status > 299) throw gmailFailure(part, this.now(), method !== 'GET')
-        return { value: readAnswer(request.schema, part.content), failure: null }
+        return { value: readAnswer('Gmail', request.schema, part.content), failure: null }
       } catch (error) {
         if (!(error instanceof ProviderFailure)) throw error
         return { value: null, failure: this.#pausedFor(error) }
@@ -206,34 +207,9 @@ export class GmailApi {
   }
 }
 
-/** Runs work that has no effect at the provider, with any outcome. */
-export async function beforeAcceptance<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof ProviderFailure)) throw error
-    throw restate(error, { isBeforeAcceptance: true })
-  }
-}
-
 /** A stream can be sent only once. */
 function isSentAgain({ body }: ProviderCall): boolean {
   return body === undefined || typeof body === 'string' || body instanceof Uint8Array
-}
-
-/** Bytes of a refusal that are read; more would add nothing for people. */
-const REFUSAL_BYTES_MAX = 64 * 1024
-
-async function readRefusal(answer: OpenAnswer): Promise<ProviderAnswer> {
-  await using opened = answer
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of opened.content) {
-    bytes += chunk.length
-    if (bytes > REFUSAL_BYTES_MAX) break
-    chunks.push(chunk)
-  }
-  return { status: answer.status, headers: answer.headers, content: Buffer.concat(chunks) }
 }
 
 async function outcomeOf<T>(work: () => Promise<T>): Promise<PartOutcome<T>> {
@@ -277,16 +253,3 @@ export function writeQuery(query: Query): string {
 
 /** An id as a segment of a path. */
 export const segment = encodeURIComponent
-
-/** Parses an answer. Throws `ProviderFailure`. */
-export function readAnswer<T>(schema: z.ZodType<T>, content: Buffer): T {
-  try {
-    const { success, data } = schema.safeParse(
-      content.length === 0 ? undefined : JSON.parse(content.toString()),
-    )
-    if (success) return data
-  } catch {
-    // The failure for content that is not JSON, or is nested too deep to be read, is thrown below.
-  }
-  throw new ProviderFailure('unavailable', 'Gmail answered what the service does not understand.')
-}

@@ -1,7 +1,7 @@
 import { CONTENT_BYTES_MAX, type ContentEnd, type ContentProvider, type ContentRange } from '../content.ts'
+import { cut, untilHeaderEnd } from '../content-range.ts'
 import type { MessageKey } from '../mail.ts'
 import { BATCH_PARTS_MAX, GMAIL_HOST, pathOf, segment } from './api.ts'
-import { cut } from './content-range.ts'
 import type { GmailConnection } from './gmail-connection.ts'
 import { decodeField } from './json-field.ts'
 import { openPart } from './part.ts'
@@ -11,7 +11,6 @@ import { UNITS } from './units.ts'
 /** A message of 50 MB in base64, and the JSON around it. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 const WHOLE_SECONDS = 600
-const HEADER_END = Buffer.from('\r\n\r\n')
 /** The sources of a batch are in memory together. */
 const SOURCES_AT_ONCE = 10
 const SOURCE_ANSWER_BYTES_MAX = 2 * CONTENT_BYTES_MAX
@@ -44,20 +43,6 @@ async function* openSource(
   await using answer = await api.open(call, UNITS.messagesGet)
   const source = decodeField(answer.content, 'raw')
   return yield* cut(range.isHeader ? untilHeaderEnd(source) : source, range)
-}
-
-async function* untilHeaderEnd(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let tail = Buffer.alloc(0)
-  for await (const bytes of source) {
-    const joined = Buffer.concat([tail, bytes])
-    const at = joined.indexOf(HEADER_END)
-    if (at >= 0) {
-      yield bytes.subarray(0, at + HEADER_END.length - tail.length)
-      return
-    }
-    yield bytes
-    tail = joined.subarray(-(HEADER_END.length - 1))
-  }
 }
 
 async function readSources(

@@ -1,6 +1,7 @@
 import type { ArrivedStep, FollowOptions } from '../mail.ts'
 import { BATCH_PARTS_MAX, type GmailRequest, segment } from './api.ts'
-import { askTwice, isOfPart } from './ask-twice.ts'
+import { isOfPart } from '../http/ask-twice.ts'
+import { askTwice } from './ask-twice.ts'
 import type { DraftKeys } from './draft-keys.ts'
 import type { GmailConnection } from './gmail-connection.ts'
 import { MESSAGE_FIELDS, toRemoteMessage } from './message.ts'

@@ -9,7 +9,8 @@ import {
   segment,
   writeQuery,
 } from './api.ts'
-import { askTwice, isOfPart } from './ask-twice.ts'
+import { isOfPart } from '../http/ask-twice.ts'
+import { askTwice } from './ask-twice.ts'
 import { type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'
 import type { GmailConnection } from './gmail-connection.ts'
 import { CHAT, DRAFT } from './labels.ts'

@@ -1,6 +1,7 @@
 import type { Located, MessageKey } from '../mail.ts'
 import { type AskOptions, BATCH_PARTS_MAX, type GmailRequest, segment } from './api.ts'
-import { askTwice, isOfPart } from './ask-twice.ts'
+import { isOfPart } from '../http/ask-twice.ts'
+import { askTwice } from './ask-twice.ts'
 import type { GmailConnection } from './gmail-connection.ts'
 import { CHAT, flagsOf, mailboxKeysOf } from './labels.ts'
 import { STATE_FIELDS } from './message.ts'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { type FailureKind, isOfAccount, ProviderFailure } from '../failure.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { GrantedWatch } from '../granted-watch.ts'
+import { pushTrouble } from '../push-trouble.ts'
 import type { GmailApi } from './api.ts'
 import { UNITS } from './units.ts'
 
@@ -28,24 +29,12 @@ export interface Pushing {
 
 /** A watch ends after 7 days, and is to be renewed once a day (developers.google.com/workspace/gmail/api/guides/push). */
 const RENEW_MS = 24 * 3_600_000
-const REFUSED_MS = 3_600_000
-const FAILED_MS = 60_000
-
-/** Gmail has decided: the topic is not there, it may not publish to it, or the grant does not allow it. */
-const REFUSALS: ReadonlySet<FailureKind> = new Set([
-  'conflict',
-  'forbidden',
-  'not_found',
-  'rejected',
-  'scope_missing',
-])
 const watchSchema = z.object({ expiration: z.string().regex(/^\d{10,16}$/) })
 
 /** @param plan null: the mailbox is only polled */
 export function openPushing(api: Pick<GmailApi, 'ask' | 'now'>, plan: PushPlan | null): Pushing {
   let watch = plan?.watch ?? null
-  let problem: string | null = null
-  let pause: { from: number; until: number } | null = null
+  const trouble = pushTrouble('Gmail refuses to send notices', () => api.now())
   const isCurrent = () =>
     watch !== null && watch.topic === plan?.topic && watch.expiresAt.getTime() > api.now()
 
@@ -63,7 +52,7 @@ export function openPushing(api: Pick<GmailApi, 'ask' | 'now'>, plan: PushPlan |
     const expiresAt = Math.min(Number(expiration), api.now() + 30 * RENEW_MS)
     const renewAt = Math.min(api.now() + RENEW_MS, (api.now() + expiresAt) / 2)
     watch = { topic, expiresAt: new Date(expiresAt), renewAt: new Date(renewAt) }
-    problem = null
+    trouble.end()
     await plan?.record(watch)
   }
 
@@ -78,35 +67,24 @@ export function openPushing(api: Pick<GmailApi, 'ask' | 'now'>, plan: PushPlan |
     }
   }
 
-  function fail(error: unknown): void {
-    // Failures of the account are handled by its follower.
-    if (!(error instanceof ProviderFailure) || isOfAccount(error)) throw error
-    const isRefused = REFUSALS.has(error.kind)
-    problem = isRefused ? `Gmail refuses to send notices: ${error.message}` : null
-    const pauseMs = Math.max(isRefused ? REFUSED_MS : FAILED_MS, (error.retryAfterSeconds ?? 0) * 1_000)
-    pause = { from: api.now(), until: api.now() + pauseMs }
-  }
-
   return {
     get isPushed() {
       return isCurrent()
     },
     get problem() {
-      return isCurrent() ? null : problem
+      return isCurrent() ? null : trouble.problem
     },
     async keep(signal) {
-      const now = api.now()
-      // A pause that begins later was set before the clock was set back.
-      if (!plan || signal.aborted || (pause && pause.from <= now && now < pause.until)) return
+      if (!plan || signal.aborted || trouble.isPaused) return
       const { topic } = plan
       if (topic === null && watch === null) return
       // None is renewed later than after this time, unless the clock was set back.
-      const renewIn = (watch?.renewAt.getTime() ?? 0) - now
+      const renewIn = (watch?.renewAt.getTime() ?? 0) - api.now()
       if (isCurrent() && renewIn > 0 && renewIn <= RENEW_MS) return
       try {
         await (topic === null ? stop(signal) : beginAlone(topic, signal))
       } catch (error) {
-        if (!signal.aborted) fail(error)
+        if (!signal.aborted) trouble.note(error)
       }
     },
   }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import { ProviderFailure, restate } from '../failure.ts'
+import { beforeAcceptance, ProviderFailure, restate } from '../failure.ts'
+import { readAnswer } from '../http/answers.ts'
 import type { ProviderAnswer } from '../http/provider-calls.ts'
-import { beforeAcceptance, GMAIL_HOST, type GmailApi, readAnswer, segment } from './api.ts'
+import { GMAIL_HOST, type GmailApi, segment } from './api.ts'
 import { gmailFailure } from './failure.ts'
 import { emptySchema } from './resources.ts'
 import { UNITS } from './units.ts'
@@ -130,7 +131,7 @@ async function uploadTogether<T>(api: GmailApi, options: Upload<T>): Promise<T> 
     },
     readied,
   )
-  return readAnswer(schema, answer.content)
+  return readAnswer('Gmail', schema, answer.content)
 }
 
 /**
@@ -166,7 +167,7 @@ async function uploadInSession<T>(api: GmailApi, options: Upload<T>): Promise<T>
     askSession(api, session, byteLength, error),
   )
   if (answer.status !== 200) throw sessionFailure(answer, api.now(), true)
-  return readAnswer(schema, answer.content)
+  return readAnswer('Gmail', schema, answer.content)
 }
 
 /** The failure for an answer that ends the upload. */

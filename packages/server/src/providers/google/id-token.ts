@@ -1,9 +1,8 @@
 import { errors } from 'jose'
 import { z } from 'zod'
-import { within } from '../../kit/within.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderCalls } from '../http/provider-calls.ts'
-import { IssuerKeys, keysUnavailable } from '../oauth/issuer-keys.ts'
+import { IssuerKeys } from '../oauth/issuer-keys.ts'
 import { HOSTS } from './hosts.ts'
 
 export const ISSUER = 'https://accounts.google.com'
@@ -43,14 +42,7 @@ export class IdTokens {
     expected: { audience: string; nonce: string | null },
     signal: AbortSignal,
   ): Promise<SignedInUser> {
-    const verifying = this.#verify(idToken, expected.audience)
-    const { payload } = await within(signal, verifying).catch((error: unknown) => {
-      if (error instanceof ProviderFailure) throw error
-      if (signal.aborted) throw keysUnavailable('Google')
-      throw new ProviderFailure('rejected', 'Google signed in with an ID token that does not hold.', {
-        cause: error,
-      })
-    })
+    const { payload } = await this.#keys.verifyIdToken(idToken, optionsFor(expected.audience), signal)
     const parsed = claims.safeParse(payload)
     if (!parsed.success || (expected.nonce !== null && parsed.data.nonce !== expected.nonce))
       throw new ProviderFailure('rejected', 'Google signed in with the ID token of another sign-in.')
@@ -60,18 +52,14 @@ export class IdTokens {
   /** The claims of a token that holds, or null. Throws `unavailable` if the keys cannot be read. */
   async findClaims(idToken: string, audience: string): Promise<unknown> {
     try {
-      return (await this.#verify(idToken, audience)).payload
+      return (await this.#keys.verify(idToken, optionsFor(audience))).payload
     } catch (error) {
       if (error instanceof errors.JOSEError) return null
       throw error
     }
   }
+}
 
-  #verify(idToken: string, audience: string) {
-    return this.#keys.verify(idToken, {
-      issuer: ISSUERS,
-      audience,
-      requiredClaims: ['exp', 'iat', 'sub'],
-    })
-  }
+function optionsFor(audience: string) {
+  return { issuer: ISSUERS, audience, requiredClaims: ['exp', 'iat', 'sub'] }
 }

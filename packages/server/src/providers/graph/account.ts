@@ -7,10 +7,15 @@ import { graphSending } from './sending.ts'
 import { openGraphApi } from './client.ts'
 import { graphContent } from './content.ts'
 import type { MailboxQuota } from './governor.ts'
+import type { GraphApi } from './api.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { graphMail } from './mail.ts'
+import { type GraphObserver, observedApi, observedQuota } from './observed.ts'
 import { graphSearch } from './search.ts'
+import type { SendPace } from './send-pace.ts'
 import { emptySeenState } from './seen-state.ts'
+import { sharedMailboxApi } from './shared-mailbox.ts'
+import { graphSharing } from './sharing.ts'
 import { openSubscribing } from './subscribing.ts'
 import { POLLED, type SubscriptionPlan } from './subscription.ts'
 
@@ -19,12 +24,19 @@ const POLL_SECONDS = 30
 export interface GraphAccountOptions {
   calls: ProviderCalls
   tokens: AccessTokens
-  quota: MailboxQuota
+  /** The quota of a mailbox, by its id or address. */
+  quotaOf(mailboxId: string): MailboxQuota
   cloud: CloudRow
   /** The id of the user, or the address of a shared mailbox. */
   mailboxId: string
+  /** Set for a shared mailbox, whose tokens are those of its delegate. */
+  shared?: SharedMailboxOptions | null
   /** How the mailbox is subscribed to; by default it is only polled. */
   subscriptionPlan?: SubscriptionPlan | null
+  /** Counts the calls; by default nothing does. */
+  observer?: GraphObserver | undefined
+  /** By default the mailbox may send any number of messages. */
+  sendPace?: SendPace | undefined
   /** Ends all requests under way. */
   signal: AbortSignal
   /** Whether the source of each message is to be kept. */
@@ -35,13 +47,36 @@ export interface GraphAccountOptions {
   now?: () => number
 }
 
+export interface SharedMailboxOptions {
+  /** The id of its inbox. */
+  inboxId: string
+  /** The id of the delegate's user. */
+  delegateId: string
+}
+
 /** A mailbox of Microsoft Graph. It holds no connection of its own, so any number of callers may use it side by side. */
 export function graphAccount(
   options: GraphAccountOptions,
 ): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending'> {
-  const { calls, tokens, quota, cloud, mailboxId, signal, now = Date.now } = options
+  const {
+    calls,
+    tokens,
+    quotaOf,
+    cloud,
+    mailboxId,
+    shared = null,
+    signal,
+    observer,
+    now = Date.now,
+  } = options
   const closing = new AbortController()
-  const api = openGraphApi({ calls, tokens, quota, cloud, mailboxId, now })
+  const openMailbox = (id: string): GraphApi => {
+    const quota = observer ? observedQuota(quotaOf(id), observer) : quotaOf(id)
+    const opened = openGraphApi({ calls, tokens, quota, cloud, mailboxId: id, now })
+    return observer ? observedApi(opened, observer) : opened
+  }
+  const own = openMailbox(mailboxId)
+  const api = shared ? sharedMailboxApi(own, shared.inboxId) : own
   const { subscriptionPlan: plan = null } = options
   const connection: GraphConnection = {
     api,
@@ -49,14 +84,15 @@ export function graphAccount(
     takesSources: options.takesSources ?? false,
     subscribing: plan ? openSubscribing(api, { mailboxId, plan, tokens }) : POLLED,
     seen: emptySeenState(),
-    delegate: null,
+    delegate: shared && openMailbox(shared.delegateId),
   }
   return {
     mail: graphMail(connection, options.pollSeconds ?? POLL_SECONDS),
     content: graphContent(connection),
     search: graphSearch(connection),
     changing: graphChanging(connection),
-    sending: graphSending(connection),
+    sending: graphSending(connection, options.sendPace),
+    ...(!shared && { sharing: graphSharing(openMailbox) }),
     [Symbol.asyncDispose]: async () => closing.abort(),
   }
 }

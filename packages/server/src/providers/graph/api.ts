@@ -69,23 +69,27 @@ export interface GraphApi {
    * concerns the whole account or its quota. Each part counts as a call; a batch takes one slot.
    */
   askAll<T>(requests: ReadonlyArray<GraphRequest<T>>, options?: AskOptions): Promise<Array<PartOutcome<T>>>
+  /** Throws `rejected` for a link that leads out of this mailbox or to another host. */
+  requireOwn(link: string): void
   /** Asks for an absolute link of an answer. `rejected` if it leads out of this mailbox or to another host. */
   follow<T>(
     link: string,
     schema: z.ZodType<T>,
     options?: AskOptions & { prefer?: readonly string[]; answerBytesMax?: number },
   ): Promise<T>
-  /** The bytes of a path such as `messages/{id}/$value`. The slot is held until the answer is disposed of. */
+  /**
+   * The bytes of a path such as `messages/{id}/$value`. A slot of background work is held until all bytes are there, or the
+   * answer is disposed of. Content that waits for its reader for 20 seconds in all ends with `AnswerUnread`.
+   */
   stream(path: string, options?: AskOptions): Promise<OpenAnswer>
   /**
-   * Sends a range to an upload session, without a token. `rejected` for an address that is not one of this cloud.
-   * @returns the first byte that the session still wants; null if it has all
+   * Sends a range to an upload session, without a token. `rejected` for an address that is not one of this cloud,
+   * `conflict` if the session wants another range, `not_found` if it has ended.
+   * @returns the first byte that the session still wants; null if it names none
    */
-  putRange(
-    uploadUrl: string,
-    range: UploadRange,
-    options?: AskOptions,
-  ): Promise<{ status: number; nextFrom: number | null }>
+  putRange(uploadUrl: string, range: UploadRange, options?: AskOptions): Promise<number | null>
+  /** Asks an upload session for the first byte that it wants, without a token. Failures and answers are those of `putRange`. */
+  findNextRange(uploadUrl: string, options?: AskOptions): Promise<number | null>
   /** Asks for a resource outside the mailbox, below `/v1.0/`, such as `subscriptions`. */
   askRoot<T>(request: GraphRequest<T>, options?: AskOptions): Promise<{ status: number; value: T }>
 }

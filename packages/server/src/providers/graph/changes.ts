@@ -14,29 +14,28 @@ import { fetchMessages } from './fetch.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { flagsOf, hasAllFlags } from './message.ts'
 import type { MessageState } from './resources.ts'
+import { noteUnfound } from './unfound.ts'
 
 /** Known messages of one page that are fetched whole, since anything about them may have changed. */
 const FETCHED_AGAIN_MAX = 500
 /** Messages in one step. */
 const STEP_MESSAGES_MAX = 100
-const UNFOUND_MAX = 100
 
 /**
  * The steps of one page of changes. A page of few messages is fetched whole and is one step. Otherwise the places and flags
  * come first, which the page names, and then the messages that the index lacks, drafts, and those that were named in
  * part.
  * @param next the cursor behind the page
+ * @returns the cursor of the last step
  */
 export async function* recordChanges(
   connection: GraphConnection,
   source: string,
   page: Pick<DeltaPage, 'items' | 'removed'>,
   { cursor, next, options }: { cursor: FolderCursor; next: FolderCursor; options: FollowOptions },
-): AsyncGenerator<PageStep & { cursor: Cursor }, void, void> {
+): AsyncGenerator<PageStep & { cursor: Cursor }, FolderCursor, void> {
   const since = followedSince(cursor, options.since)
-  const items = page.items.filter(
-    ({ id, receivedDateTime }) => !options.skip.has(id) && isSince(receivedDateTime, since),
-  )
+  const items = page.items.filter(item => isFollowed(item, since, options))
   const ask = { signal: options.signal, urgency: 'prompt' as const }
   if (items.length <= BATCH_PARTS_MAX) {
     const fetched = await fetchMessages(
@@ -44,10 +43,11 @@ export async function* recordChanges(
       items.map(({ id }) => id),
       ask,
     )
-    const gone = [...page.removed, ...fetched.gone]
-    const steps = [...goneStep(gone), ...arrivedStep('new', fetched, since)]
-    yield { type: 'page', steps, cursor: withUnfound(next, fetched.gone, connection.api.now()) }
-    return
+    const noted = noteUnfound(next, fetched, connection.api.now())
+    const gone = goneStep([...page.removed, ...fetched.gone])
+    const arrived = arrivedStep('new', { ...fetched, unreadable: noted.unreadable }, since)
+    yield { type: 'page', steps: [...gone, ...arrived], cursor: noted.cursor }
+    return noted.cursor
   }
   const known = toStates(items, source)
   yield { type: 'page', steps: [...goneStep(page.removed), ...known], cursor }
@@ -55,11 +55,23 @@ export async function* recordChanges(
   let done = next
   for (let at = 0; at < wanted.length; at += STEP_MESSAGES_MAX) {
     const fetched = await fetchMessages(connection, wanted.slice(at, at + STEP_MESSAGES_MAX), ask)
-    done = withUnfound(done, fetched.gone, connection.api.now())
-    const steps = [...goneStep(fetched.gone), ...arrivedStep('new', fetched, since)]
+    const noted = noteUnfound(done, fetched, connection.api.now())
+    done = noted.cursor
+    const arrived = arrivedStep('new', { ...fetched, unreadable: noted.unreadable }, since)
+    const steps = [...goneStep(fetched.gone), ...arrived]
     yield { type: 'page', steps, cursor: { ...cursor, unfound: done.unfound, unfoundAt: done.unfoundAt } }
   }
   yield { type: 'page', steps: [], cursor: done }
+  return done
+}
+
+/** Whether the changes of a message are recorded now. */
+export function isFollowed(
+  { id, receivedDateTime }: MessageState,
+  since: number | null,
+  { skip }: Pick<FollowOptions, 'skip'>,
+): boolean {
+  return !skip.has(id) && isSince(receivedDateTime, since)
 }
 
 /** Messages that the index lacks come first. The others are fetched again only if they are few. */
@@ -68,9 +80,14 @@ async function wantedOf(items: readonly MessageState[], options: FollowOptions):
   const lacking = await options.lacking(ids)
   const missing = new Set(lacking)
   const others = items.filter(({ id }) => !missing.has(id))
-  const mustFetch = others.filter(item => item.isDraft === true || !hasAllFlags(item))
-  const again = others.filter(item => !mustFetch.includes(item)).slice(0, FETCHED_AGAIN_MAX)
+  const mustFetch = others.filter(mustFetchAgain)
+  const again = others.filter(item => !mustFetchAgain(item)).slice(0, FETCHED_AGAIN_MAX)
   return [...lacking, ...[...mustFetch, ...again].map(({ id }) => id)]
+}
+
+/** Drafts have other contents under the same id, and an item without all flags does not show its state. */
+export function mustFetchAgain(item: MessageState): boolean {
+  return item.isDraft === true || !hasAllFlags(item)
 }
 
 /** The states of messages of which all flags are named. */
@@ -100,11 +117,4 @@ export function arrivedStep(
 
 function oldestFirst(messages: readonly RemoteMessage[]): RemoteMessage[] {
   return messages.toSorted((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime())
-}
-
-/** Graph names a message in a change before every one of its servers has it, so those are asked for once more. */
-function withUnfound(cursor: FolderCursor, ids: readonly string[], now: number): FolderCursor {
-  if (ids.length === 0) return cursor
-  const unfound = [...new Set([...cursor.unfound, ...ids])].slice(-UNFOUND_MAX)
-  return { ...cursor, unfound, unfoundAt: now }
 }

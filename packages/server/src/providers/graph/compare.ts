@@ -1,7 +1,7 @@
 import type { FollowOptions, SourceStep } from '../mail.ts'
 import { goneStep, recordChanges } from './changes.ts'
 import { type FolderCursor, type FolderState, freshCursor, isSince, readCursor, walkAgain } from './cursor.ts'
-import { type DeltaPage, readOn } from './delta.ts'
+import { beginWalk, type DeltaPage, readOn } from './delta.ts'
 import { LinkExpired } from './failure.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { isSameState, look } from './quiet-look.ts'
@@ -36,9 +36,11 @@ export async function* compareFolder(
     yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state } }
     return
   }
-  if (!api.cloud.has.messageDelta) yield* compareWithoutDelta(connection, source, { cursor, state, options })
+  let known = state
+  if (!api.cloud.has.messageDelta)
+    known = yield* compareWithoutDelta(connection, source, { cursor, state, options })
   else if (cursor.link !== null) yield* compareByLink(connection, source, { cursor, state, options })
-  seen.compared.set(source, state)
+  seen.compared.set(source, known)
   seen.askedAt.set(source, now)
 }
 
@@ -53,15 +55,16 @@ async function* compareByLink(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await readPage(connection, cursor.link!, options)
     if (page === null) {
-      yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state } }
+      // Messages that come and go between the reset and the walk are told by a link from before both.
+      const link = await linkOf(connection, source, options)
+      yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state, link } }
       return
     }
     for (const { id } of page.items) told.add(id)
     for (const id of page.removed) told.add(id)
     if (!page.isLast) {
       const next = { ...cursor, link: page.link }
-      yield* recordChanges(connection, source, page, { cursor, next, options })
-      cursor = next
+      cursor = yield* recordChanges(connection, source, page, { cursor, next, options })
       continue
     }
     // A message whose arrival is never told may be among the newest modifications.
@@ -96,4 +99,19 @@ async function readPage(
     if (error instanceof LinkExpired) return null
     throw error
   }
+}
+
+/** A link to the changes from now on, which only a walk through the folder gives. */
+async function linkOf(
+  connection: GraphConnection,
+  source: string,
+  { signal }: FollowOptions,
+): Promise<string> {
+  let page = await beginWalk(connection, source, { signal })
+  for (let pages = 1; !page.isLast; pages += 1) {
+    if (pages >= PAGES_MAX)
+      throw new LinkExpired('conflict', 'Microsoft Graph gave no link to later changes.')
+    page = await readOn(connection, page.link, { signal })
+  }
+  return page.link
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Cursor } from '../mail.ts'
 
 const ms = z.int().nullable()
+const SECOND_MS = 1_000
 
 /** Progress of listing the messages of a folder by the time of their arrival, newest first. */
 const positionSchema = z.object({
@@ -11,6 +12,8 @@ const positionSchema = z.object({
   at: z.array(z.string()),
   /** The link to the next page if more messages arrived in one second than a page has; otherwise null. */
   link: z.string().nullable(),
+  /** Whether that page has only ids, since one with whole messages could not be read. */
+  isOfIds: z.boolean().optional(),
 })
 export type ListPosition = z.infer<typeof positionSchema>
 
@@ -63,6 +66,11 @@ const NEWEST_FIRST_MIN = 2_500
 
 export const FIRST_POSITION: ListPosition = { until: null, at: [], link: null }
 
+/** Whether nothing was listed yet. */
+export function isFirst({ until, link }: ListPosition): boolean {
+  return until === null && link === null
+}
+
 /** Null if there is none, or none that this version can read: the folder is then read from the beginning. */
 export function readCursor(cursor: Cursor | null): FolderCursor | null {
   return cursor === null ? null : (schema.safeParse(cursor).data ?? null)
@@ -108,13 +116,15 @@ export function narrowCursor(cursor: FolderCursor, since: Date): FolderCursor {
 
 /** The oldest arrival that the walk brings: what is older is listed afterwards, or is outside of the window. */
 export function walkedSince({ listing, listedSince }: FolderCursor, since: Date | null): number | null {
-  const bounds = [
-    listedSince,
-    since?.getTime() ?? null,
-    listing === null ? null : (listing.until ?? Number.POSITIVE_INFINITY),
-  ]
+  const bounds = [listedSince, since?.getTime() ?? null, listing === null ? null : newestUnlisted(listing)]
   const known = bounds.filter(bound => bound !== null)
   return known.length === 0 ? null : Math.max(...known)
+}
+
+/** Arrivals from this time on are listed. A second that is read on by a link is not listed to its end. */
+function newestUnlisted({ until, link }: ListPosition): number {
+  if (until === null) return Number.POSITIVE_INFINITY
+  return link === null ? until : until + SECOND_MS
 }
 
 /** The oldest arrival whose changes are recorded: what is older was not wanted so far. */
@@ -126,5 +136,5 @@ export function followedSince({ listedSince }: FolderCursor, since: Date | null)
 /** Graph gives times in whole seconds, so a message of the second of a bound is within it. */
 export function isSince(at: number | null | undefined, bound: number | null): boolean {
   if (bound === null || bound === Number.POSITIVE_INFINITY) return bound === null
-  return at === null || at === undefined || at >= Math.floor(bound / 1_000) * 1_000
+  return at === null || at === undefined || at >= Math.floor(bound / SECOND_MS) * SECOND_MS
 }

@@ -1,3 +1,4 @@
+import { ProviderFailure } from '../failure.ts'
 import { LinkExpired } from './failure.ts'
 import type { AskOptions } from './api.ts'
 import { segment } from './api.ts'
@@ -40,17 +41,28 @@ export async function beginWalk(
     },
     options,
   )
-  return toPage(value)
+  const page = toPage(value)
+  api.requireOwn(page.link)
+  return page
 }
 
+/** Throws `LinkExpired` if Graph does not know the link, or it leads out of the mailbox, which had another id before. */
 export async function readOn(
   { api }: GraphConnection,
   link: string,
   options: AskOptions,
 ): Promise<DeltaPage> {
-  return toPage(
-    await api.follow(link, statesSchema, { ...options, prefer: PREFER, answerBytesMax: PAGE_BYTES_MAX }),
-  )
+  const asked = { ...options, prefer: PREFER, answerBytesMax: PAGE_BYTES_MAX }
+  const page = toPage(await api.follow(link, statesSchema, asked).catch(expireRefused))
+  api.requireOwn(page.link)
+  if (!page.isLast && page.link === link)
+    throw new LinkExpired('conflict', 'Microsoft Graph gave a link that leads to itself.')
+  return page
+}
+
+function expireRefused(error: unknown): never {
+  if (!(error instanceof ProviderFailure) || error.kind !== 'rejected') throw error
+  throw new LinkExpired('conflict', error.message, { cause: error })
 }
 
 export function toPage(page: {

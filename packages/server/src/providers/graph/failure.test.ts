@@ -27,6 +27,7 @@ test.each([
   [412, 'ErrorIrresolvableConflict', 'conflict'],
   [400, 'RequestBroker--ParseUri', 'rejected'],
   [413, '', 'rejected'],
+  [416, 'ErrorInvalidRange', 'conflict'],
   [501, 'NotImplemented', 'unsupported'],
 ])('takes %i %s for %s', (status, code, kind) => {
   expect(graphFailure(answer(status, code), 0).kind).toBe(kind)
@@ -41,9 +42,26 @@ test.each([
   expect(graphFailure(answer(status, code), 0)).toBeInstanceOf(LinkExpired)
 })
 
-test('names the code and the pause, and leaves the outcome of a failed write open', () => {
+test('names the code and the pause', () => {
   const failure = graphFailure(answer(503, 'ServiceUnavailable', { 'retry-after': '9' }), 0, true)
-  expect(failure).toMatchObject({ retryAfterSeconds: 9, isBeforeAcceptance: false })
+  expect(failure.retryAfterSeconds).toBe(9)
   expect(failure.message).toBe('Microsoft Graph answered 503: ServiceUnavailable: Text.')
-  expect(graphFailure(answer(409, 'X'), 0, true).isBeforeAcceptance).toBe(true)
+})
+
+test.each([
+  [200, '', false],
+  [302, '', false],
+  [400, 'ErrorInvalidRecipients', true],
+  [408, '', false],
+  [409, 'X', true],
+  [429, 'ApplicationThrottled', true],
+  [500, '', false],
+  [501, '', false],
+  [503, 'ServiceUnavailable', false],
+  [503, 'ErrorServerBusy', false],
+  [504, 'ErrorItemNotFound', false],
+  [509, '', false],
+])('takes %i %s to a write for proof that nothing was done: %s', (status, code, isProof) => {
+  expect(graphFailure(answer(status, code), 0, true).isBeforeAcceptance).toBe(isProof)
+  expect(graphFailure(answer(status, code), 0).isBeforeAcceptance).toBe(true)
 })

@@ -48,6 +48,8 @@ const BY_STATUS: Readonly<Record<number, FailureKind>> = {
   409: 'conflict',
   410: 'conflict',
   412: 'conflict',
+  // The range is not the next one of an upload session.
+  416: 'conflict',
   423: 'conflict',
   425: 'unavailable',
   429: 'throttled',
@@ -61,8 +63,8 @@ const SYNC_STATES = new Set(['resyncrequired', 'syncstateinvalid', 'syncstatenot
 export class LinkExpired extends ProviderFailure {}
 
 /**
- * The failure for an answer that is not a success. `isWrite` leaves open whether a server that failed has carried out the
- * request.
+ * The failure for an answer that is not a success. Only a refusal proves that a write was not carried out: a server that
+ * failed leaves that open, also if it gives its load as the reason.
  */
 export function graphFailure(answer: ProviderAnswer, now: number, isWrite = false): ProviderFailure {
   const { status, headers } = answer
@@ -71,9 +73,10 @@ export function graphFailure(answer: ProviderAnswer, now: number, isWrite = fals
   const seconds = retryAfterSeconds(headers, now)
   const label = [code, message].filter(text => text !== '').join(': ')
   const text = `Microsoft Graph answered ${status}${label === '' ? '' : `: ${label}`}`
+  const isRefusal = status >= 400 && status < 500 && kind !== 'unavailable'
   const Failure = status === 410 || SYNC_STATES.has(code.toLowerCase()) ? LinkExpired : ProviderFailure
   return new Failure(kind, text, {
-    isBeforeAcceptance: kind !== 'unavailable' || !isWrite,
+    isBeforeAcceptance: isRefusal || !isWrite,
     ...(reason && { reason }),
     ...(seconds !== null && { retryAfterSeconds: seconds }),
   })

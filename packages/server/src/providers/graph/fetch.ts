@@ -1,13 +1,9 @@
-import { isOfAccount, ProviderFailure } from '../failure.ts'
+import { ProviderFailure } from '../failure.ts'
+import { isOfPart } from '../http/ask-twice.ts'
 import type { RemoteMessage, UnreadableMessage } from '../mail.ts'
-import {
-  type AskOptions,
-  BATCH_PARTS_MAX,
-  type GraphApi,
-  type GraphRequest,
-  type PartOutcome,
-  segment,
-} from './api.ts'
+import { type AskOptions, BATCH_PARTS_MAX, type GraphRequest, segment } from './api.ts'
+import { askTwice } from './ask-twice.ts'
+import { readDraft } from './draft-content.ts'
 import { isHidden } from './folders.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { MESSAGE_QUERY, toRemoteMessage } from './message.ts'
@@ -42,6 +38,7 @@ export async function fetchMessages(
           key,
           reason: failure?.message ?? 'Microsoft Graph answered with another message',
         })
+      else if (value.isDraft === true) await sortDraft(connection, value, fetched, options)
       else await sort(connection, value, fetched, options)
     }
   }
@@ -53,12 +50,30 @@ async function sort(
   message: GraphMessage,
   fetched: Fetched,
   options: AskOptions,
+  read: RemoteMessage = toRemoteMessage(message),
 ): Promise<void> {
   const { parentFolderId } = message
   if (!parentFolderId)
     fetched.unreadable.push({ key: message.id, reason: 'Microsoft Graph named no folder of the message' })
   else if (await isHidden(connection, parentFolderId, options)) fetched.gone.push(message.id)
-  else fetched.messages.push(toRemoteMessage(message))
+  else fetched.messages.push(read)
+}
+
+/** Reads a draft once more, with its content. If that cannot be read, each change of the draft counts as an edit. */
+async function sortDraft(
+  connection: GraphConnection,
+  message: GraphMessage,
+  fetched: Fetched,
+  options: AskOptions,
+): Promise<void> {
+  try {
+    const draft = await readDraft(connection.api, message.id, options)
+    if (draft === null) fetched.gone.push(message.id)
+    else await sort(connection, draft.given, fetched, options, draft.message)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || !isOfPart(error)) throw error
+    await sort(connection, message, fetched, options)
+  }
 }
 
 function requestOfMessage(id: string): GraphRequest<GraphMessage> {
@@ -69,29 +84,4 @@ function requestOfMessage(id: string): GraphRequest<GraphMessage> {
     accepts: [200],
     answerBytesMax: MESSAGE_BYTES_MAX,
   }
-}
-
-/**
- * Repeats requests once that failed for no reason of their own. If a request fails alone, while Graph answers others, its
- * message is unreadable; if all fail, nothing can be read now, and the failure is thrown.
- */
-export async function askTwice<T>(
-  api: GraphApi,
-  requests: ReadonlyArray<GraphRequest<T>>,
-  options: AskOptions,
-): Promise<Array<PartOutcome<T>>> {
-  const outcomes = await api.askAll(requests, options)
-  for (const [index, { failure }] of outcomes.entries()) {
-    if (failure?.kind !== 'unavailable') continue
-    const [again] = await api.askAll([requests[index]!], options)
-    outcomes[index] = again!
-  }
-  const [first] = outcomes
-  if (first?.failure && outcomes.every(({ failure }) => failure?.kind === 'unavailable')) throw first.failure
-  return outcomes
-}
-
-/** Whether a part of a batch failed because of its own request: others may succeed. */
-export function isOfPart(failure: ProviderFailure): boolean {
-  return failure.kind !== 'throttled' && failure.kind !== 'scope_missing' && !isOfAccount(failure)
 }

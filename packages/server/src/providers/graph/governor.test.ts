@@ -95,7 +95,7 @@ test('has three requests under way, one of them never for background work', asyn
 })
 
 test('gives up the wait for a slot with its signal', async () => {
-  const slots = new OwnSlots(() => 1)
+  const slots = new OwnSlots([0])
   const held = await slots.enter('prompt')
   const stop = new AbortController()
   const waiting = failureOf(slots.enter('prompt', stop.signal))

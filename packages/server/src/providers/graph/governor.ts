@@ -2,6 +2,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { QuotaAsk, SharedUse } from '../http/shared-use.ts'
 import { Usage, type Window } from '../http/usage.ts'
 import type { Urgency } from './api.ts'
+import { KeptByName } from './kept-by-name.ts'
 import type { MailboxSlots } from './slots.ts'
 
 /**
@@ -15,7 +16,6 @@ const BACKGROUND_SHARE = 0.8
 const PROMPT_SHARE = 0.95
 /** The part of a quota that processes use without asking each other, divided equally. Polls need no more. */
 const UNASKED_SHARE = 0.1
-const MAILBOXES_BEFORE_SWEEP = 1_000
 
 /** The calls to one mailbox, as one account makes them. */
 export interface MailboxQuota {
@@ -47,12 +47,17 @@ export interface GraphGovernorOptions {
  */
 export class GraphGovernor {
   readonly #options: Required<GraphGovernorOptions>
-  readonly #mailboxes = new Map<string, Usage>()
+  readonly #mailboxes: KeptByName<Usage>
   /** The most processes that there were within a window, whose use still counts. */
   #most = { processes: 1, until: Number.NEGATIVE_INFINITY }
 
   constructor(options: GraphGovernorOptions = {}) {
     this.#options = { callsMax: CALLS_MAX, sharing: null, now: () => performance.now(), ...options }
+    const { callsMax, now } = this.#options
+    this.#mailboxes = new KeptByName(
+      name => new Usage({ name, unitsMax: callsMax, window: CALLS_WINDOW }),
+      usage => usage.isIdle(now()),
+    )
   }
 
   /**
@@ -60,15 +65,23 @@ export class GraphGovernor {
    */
   quotaOf(owner: string, slots: MailboxSlots): MailboxQuota {
     const { callsMax, now } = this.#options
-    const name = `graph ${owner}`
-    const usage = () => this.#usageOf(name)
+    const usage = () => this.#usageOf(owner)
     return {
       take: (calls, urgency) => this.#take(usage(), calls, urgency),
       enter: (urgency, signal) => slots.enter(urgency, signal),
-      refused: seconds => usage().pause(seconds, now()),
+      refused(seconds) {
+        const pauseSeconds = usage().pause(seconds, now())
+        slots.holdUp?.(pauseSeconds)
+        return pauseSeconds
+      },
       secondsFor: calls =>
         (calls / (this.#partsAt(now(), callsMax).asked * BACKGROUND_SHARE)) * CALLS_WINDOW.seconds,
     }
+  }
+
+  /** Lets no call to a mailbox begin for this long, since Graph has refused one of another process. */
+  holdUp(owner: string, seconds: number): void {
+    this.#usageOf(owner).pause(seconds, this.#options.now())
   }
 
   async #take(usage: Usage, calls: number, urgency: Urgency): Promise<void> {
@@ -113,15 +126,8 @@ export class GraphGovernor {
     return this.#most.processes
   }
 
-  #usageOf(name: string): Usage {
-    const known = this.#mailboxes.get(name)
-    if (known) return known
-    const at = this.#options.now()
-    if (this.#mailboxes.size >= MAILBOXES_BEFORE_SWEEP)
-      for (const [other, usage] of this.#mailboxes) if (usage.isIdle(at)) this.#mailboxes.delete(other)
-    const usage = new Usage({ name, unitsMax: this.#options.callsMax, window: CALLS_WINDOW })
-    this.#mailboxes.set(name, usage)
-    return usage
+  #usageOf(owner: string): Usage {
+    return this.#mailboxes.of(`graph ${owner}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { ProviderFailure } from '../failure.ts'
 import { type AskOptions, type GraphRequest, segment } from './api.ts'
 import type { ListPosition } from './cursor.ts'
 import type { GraphConnection } from './graph-connection.ts'
@@ -68,9 +69,13 @@ export async function listFolder<T extends { id: string; receivedDateTime?: numb
         ).value
       : await api.follow(link, schema, options)
   const known = new Set(at)
+  const next = nextPosition(page, position)
+  if (next?.link) api.requireOwn(next.link)
+  if (next?.link && next.link === link)
+    throw new ProviderFailure('unavailable', 'Microsoft Graph gave a link that leads to itself.')
   return {
     items: page.value.filter(({ id }) => !known.has(id)),
-    next: nextPosition(page, position),
+    next,
     total: page['@odata.count'] ?? null,
   }
 }
@@ -89,6 +94,7 @@ export function nextPosition<T extends { id: string; receivedDateTime?: number |
   )
   const oldest = Math.min(...seconds)
   const isOneSecond = seconds.every(second => second === oldest)
+  if (isOneSecond && until === null && seconds.length > 0) return { until: oldest, at, link: nextLink }
   if (isOneSecond || (until !== null && oldest >= until)) return { until, at, link: nextLink }
   const isOldest = ({ receivedDateTime }: T) =>
     Math.floor((receivedDateTime ?? Number.NaN) / SECOND_MS) * SECOND_MS === oldest

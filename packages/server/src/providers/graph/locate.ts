@@ -1,6 +1,7 @@
+import { isOfPart } from '../http/ask-twice.ts'
 import type { Located, MessageKey } from '../mail.ts'
 import { type AskOptions, BATCH_PARTS_MAX, type GraphRequest, segment } from './api.ts'
-import { askTwice, isOfPart } from './fetch.ts'
+import { askTwice } from './ask-twice.ts'
 import { isHidden } from './folders.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { flagsOf, STATE_FIELDS } from './message.ts'

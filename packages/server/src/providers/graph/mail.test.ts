@@ -2,10 +2,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { arrangeGraph } from '../../../test/graph/arrange-graph.ts'
 import { type GraphServer, startGraph } from '../../../test/graph/graph-server.ts'
 import { letter } from '../conformance/arrangement.ts'
+import { describeChanging } from '../conformance/changing.ts'
 import { describeContent } from '../conformance/content.ts'
+import { describeFolders } from '../conformance/folders.ts'
 import { describeMail } from '../conformance/mail.ts'
 import { openIndex } from '../conformance/memory-index.ts'
 import { describeSearch } from '../conformance/search.ts'
+import { describeTrouble } from '../conformance/trouble.ts'
 
 let server: GraphServer
 
@@ -15,6 +18,9 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 describeMail('Graph', () => arrangeGraph(server))
+describeFolders('Graph', () => arrangeGraph(server))
+describeTrouble('Graph', () => arrangeGraph(server))
+describeChanging('Graph', () => arrangeGraph(server))
 describeContent('Graph', () => arrangeGraph(server))
 describeSearch('Graph', () => arrangeGraph(server))
 

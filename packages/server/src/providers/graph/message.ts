@@ -44,6 +44,7 @@ export function toRemoteMessage(message: GraphMessage): RemoteMessage {
     size: Number.isSafeInteger(size) && size >= 0 ? size : null,
   }
   const importance = message.importance
+  const revision = message.isDraft === true ? message['@odata.etag'] : undefined
   return {
     key: message.id,
     mailboxKeys: message.parentFolderId ? [message.parentFolderId] : [],
@@ -60,6 +61,7 @@ export function toRemoteMessage(message: GraphMessage): RemoteMessage {
     importance: importance === 'high' || importance === 'low' ? importance : 'normal',
     draftMark: readDraftMark(summary.draftMark),
     draftKey: null,
+    ...(revision !== undefined && { content: { revision, digest: null } }),
     // A report of Exchange's own is known only by its class.
     mayBeReport: summary.mayBeReport || /^report\b/i.test(propertyOf(message, PROPERTIES.class) ?? ''),
     ...facts,

@@ -10,22 +10,28 @@ import type { RecentMessage } from './seen-state.ts'
 /** The newest modifications that a look reads. If there were more since the last look, any folder may have changed. */
 const RECENT = 50
 const MARK_LENGTH = 12
+/** Roles are asked for again after this time: a user can choose another folder for one. */
+const ROLES_MS_MAX = 6 * 3_600_000
 
 type Newest = Pick<RecentMessage, 'modifiedAt'> & Pick<FolderState, 'mark'>
 
 /**
  * Looks at the whole mailbox: counts of all folders, and the messages that were modified last. Two calls, and one more
- * for each folder that has children.
+ * for each folder that has children. The roles are asked for if there are new folders, and from time to time.
  */
 export async function look(
   connection: GraphConnection,
   options: AskOptions,
 ): Promise<{ mailboxes: RemoteMailbox[]; leftOut: number }> {
   const { api, seen } = connection
-  seen.roles ??= await askRoles(api, options)
   // In this order, so that a folder which is made in between is in the list.
   const recent = await askRecent(connection, options)
   const folders = await askFolders(api, options)
+  // A new folder may have a role: Exchange makes some folders only when they are used.
+  const hasNew = folders.some(({ id }) => !seen.folders.has(id))
+  const agoMs = api.now() - seen.rolesAskedAt
+  const isDue = hasNew || agoMs < 0 || agoMs >= ROLES_MS_MAX
+  const roles = seen.roles === null || isDue ? await askRoles(api, options) : seen.roles
   const ids = new Set(folders.map(({ id }) => id))
   const newest = newestOf(recent)
   const oldest = recent.at(-1)?.modifiedAt ?? null
@@ -40,12 +46,14 @@ export async function look(
       return [id, { total: totalItemCount, unread: unreadItemCount, ...last }]
     }),
   )
-  const isOther = states.size !== seen.folders.size || folders.some(({ id }) => !seen.folders.has(id))
+  const isOther = states.size !== seen.folders.size || hasNew
   seen.hasOtherFolders ||= seen.hasLooked && isOther
   // A folder that was not asked for its changes was as it looked before.
   for (const [id, state] of states)
     if (!seen.compared.has(id)) seen.compared.set(id, seen.folders.get(id) ?? state)
   seen.folders = states
+  if (roles !== seen.roles) seen.rolesAskedAt = api.now()
+  seen.roles = roles
   seen.newestAt = recent[0]?.modifiedAt ?? seen.newestAt
   seen.recent = recent.filter(({ folderId }) => ids.has(folderId))
   seen.roots = new Set(
@@ -56,7 +64,7 @@ export async function look(
   seen.hasLooked = true
   for (const known of [seen.compared, seen.askedAt])
     for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
-  return toMailboxes(folders, seen.roles, id => ({ ...states.get(id) }))
+  return toMailboxes(folders, roles, id => ({ ...states.get(id) }))
 }
 
 /** The messages that were modified last, newest first: one call. */

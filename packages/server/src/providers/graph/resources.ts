@@ -22,6 +22,14 @@ const word = z
   .transform(name => name.toLowerCase())
   .nullish()
 
+/** An array of which only the first items are read, since its message may be one of many on a page. */
+function firstOf<T extends z.ZodType>(item: T, itemsMax: number) {
+  return z.preprocess(given => (Array.isArray(given) ? given.slice(0, itemsMax) : given), z.array(item))
+}
+
+const CATEGORY_LENGTH_MAX = 1_000
+const category = z.string().transform(name => name.slice(0, CATEGORY_LENGTH_MAX))
+
 export const folderSchema = z.object({
   '@odata.type': z.string().optional(),
   id,
@@ -47,7 +55,7 @@ export function pageSchema<T extends z.ZodType>(item: T) {
 export const foldersSchema = pageSchema(folderSchema)
 
 /** The parts of a message that may change, each of which may be left out: then it has not changed. */
-export const stateSchema = z.object({
+const state = {
   id,
   '@removed': z.unknown().optional(),
   parentFolderId: id.nullish(),
@@ -56,22 +64,35 @@ export const stateSchema = z.object({
   isRead: z.boolean().nullish(),
   isDraft: z.boolean().nullish(),
   flag: z.object({ flagStatus: word }).nullish(),
-  categories: z.array(z.string().max(1_000)).max(1_000).nullish(),
-})
+  categories: firstOf(category, 1_000).nullish(),
+}
+export const stateSchema = z.object(state)
 export type MessageState = z.infer<typeof stateSchema>
-export const statesSchema = pageSchema(stateSchema)
+
+/** A page of states. A field that cannot be read is as if it were left out, so that its message is asked for by its id. */
+export const statesSchema = pageSchema(
+  z.object({
+    ...state,
+    parentFolderId: state.parentFolderId.catch(null),
+    receivedDateTime: state.receivedDateTime.catch(null),
+    lastModifiedDateTime: state.lastModifiedDateTime.catch(null),
+    isRead: state.isRead.catch(null),
+    isDraft: state.isDraft.catch(null),
+    flag: state.flag.catch(null),
+    categories: state.categories.catch(null),
+  }),
+)
 
 const recipient = z.object({ emailAddress: z.object({ name: text, address: text }).nullish() }).nullish()
 export type Recipient = z.infer<typeof recipient>
-const recipients = z.array(recipient).max(20_000).nullish()
+const recipients = firstOf(recipient, 20_000).nullish()
 
 export const messageSchema = stateSchema.extend({
+  /** Differs after each change of the message. */
+  '@odata.etag': z.string().max(1_000).optional().catch(undefined),
   conversationId: text,
   internetMessageId: text,
-  internetMessageHeaders: z
-    .array(z.object({ name: z.string(), value: text }))
-    .max(5_000)
-    .nullish(),
+  internetMessageHeaders: firstOf(z.object({ name: z.string(), value: text }), 5_000).nullish(),
   subject: text,
   bodyPreview: text,
   from: recipient,
@@ -84,10 +105,7 @@ export const messageSchema = stateSchema.extend({
   createdDateTime: time,
   hasAttachments: z.boolean().nullish(),
   importance: word,
-  singleValueExtendedProperties: z
-    .array(z.object({ id: z.string().max(200), value: text }))
-    .max(100)
-    .nullish(),
+  singleValueExtendedProperties: firstOf(z.object({ id: z.string().max(200), value: text }), 100).nullish(),
 })
 export type GraphMessage = z.infer<typeof messageSchema>
 export const messagesSchema = pageSchema(messageSchema)

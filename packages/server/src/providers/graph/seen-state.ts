@@ -13,6 +13,8 @@ export interface RecentMessage {
 export interface SeenState {
   /** Roles by the id of their folder; null before they were asked for. */
   roles: ReadonlyMap<string, MailboxRole> | null
+  /** Milliseconds since 1970. */
+  rolesAskedAt: number
   /** The folders of the last list. Messages elsewhere are not in the index. */
   folders: Map<string, FolderState>
   /** Whether there was a look yet. */
@@ -36,6 +38,7 @@ export interface SeenState {
 export function emptySeenState(): SeenState {
   return {
     roles: null,
+    rolesAskedAt: 0,
     folders: new Map(),
     hasLooked: false,
     hasOtherFolders: false,

@@ -1,25 +1,34 @@
 import { ProviderFailure } from '../failure.ts'
+import type { SharedUse } from '../http/shared-use.ts'
+import type { Window } from '../http/usage.ts'
 
-const WINDOW_SECONDS = 60
+export const SENDS_WINDOW: Window = { seconds: 60, bucketSeconds: 1 }
 /** learn.microsoft.com/office365/servicedescriptions/exchange-online-service-description/exchange-online-limits */
-const SENDS_PER_WINDOW = 30
+const SENDS_MAX = 30
 
-/** Spreads the messages of a mailbox, as Exchange allows them: 30 in a minute. */
-export class SendPace {
-  #times: number[] = []
+/** Keeps the messages that a mailbox sends within the number that Exchange takes in a minute. */
+export interface SendPace {
+  /**
+   * Counts a message. Rejects with `throttled` and the seconds until there is room for it, which is not counted as an
+   * attempt.
+   */
+  take(): Promise<void>
+}
 
-  /** Throws `throttled` if there is no room, which is not counted as an attempt. @param now milliseconds since 1970 */
-  take(now: number): void {
-    const windowMs = WINDOW_SECONDS * 1_000
-    // A time that is ahead was taken by a clock that was set back since.
-    this.#times = this.#times.filter(at => now - at < windowMs && at <= now)
-    const [oldest] = this.#times
-    if (oldest !== undefined && this.#times.length >= SENDS_PER_WINDOW)
+/** The pace of a mailbox over all accounts, apps and processes. @param use counts within `SENDS_WINDOW` */
+export function sendPaceOf(mailbox: string, use: SharedUse): SendPace {
+  const quota = { name: `graph sends ${mailbox}`, unitsMax: SENDS_MAX, usedUnits: 0 }
+  return {
+    async take() {
+      const waitMs = await use.take([quota], 1, true)
+      if (waitMs === 0) return
       throw new ProviderFailure('throttled', 'Exchange takes no more messages in this minute.', {
         isBeforeAcceptance: true,
         isBusy: true,
-        retryAfterSeconds: Math.max(1, Math.ceil((oldest + windowMs - now) / 1_000)),
+        retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
       })
-    this.#times.push(now)
+    },
   }
 }
+
+export const UNPACED: SendPace = { take: () => Promise.resolve() }

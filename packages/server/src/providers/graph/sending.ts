@@ -1,23 +1,21 @@
-import { ProviderFailure, restate } from '../failure.ts'
-import type { OutgoingMessage, Refusal, SendingProvider, SendOutcome } from '../sending.ts'
+import { beforeAcceptance, ProviderFailure, restate } from '../failure.ts'
+import type { OutgoingMessage, Prepared, Refusal, SendingProvider, SendOutcome } from '../sending.ts'
 import { serverText } from '../server-text.ts'
-import { beforeAcceptance } from './answers.ts'
 import type { GraphApi } from './api.ts'
-import { pathOf } from './changing/messages.ts'
+import { batchesOf, pathOf, readStates, type TaggedState } from './changing/messages.ts'
 import { changing } from './changing/effect.ts'
 import { removeForGood } from './changing/move.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { findEarlier, isOfMessage, lookUp } from './look-up.ts'
 import { ignoredSchema } from './resources.ts'
-import { SendPace } from './send-pace.ts'
-import { type MadeDraft, makeDraft, TooLarge } from './uploads.ts'
+import { type SendPace, UNPACED } from './send-pace.ts'
+import { isMissing, type MadeDraft, makeDraft, TooLarge } from './uploads.ts'
 
 /**
  * Sends by Microsoft Graph: a draft is made with all its files, and then sent. Its id, which stays, shows afterwards what
  * became of it.
  */
-export function graphSending(connection: GraphConnection): SendingProvider {
-  const pace = new SendPace()
+export function graphSending(connection: GraphConnection, pace = UNPACED): SendingProvider {
   return {
     limits: {
       messageBytesMax: null,
@@ -30,6 +28,7 @@ export function graphSending(connection: GraphConnection): SendingProvider {
     filesCopy: 'always',
     send: message => send(connection.api, pace, message),
     lookUp: message => lookUp(connection, message),
+    discard: message => discard(connection.api, message),
   }
 }
 
@@ -41,13 +40,13 @@ async function send(api: GraphApi, pace: SendPace, message: OutgoingMessage): Pr
   })
   try {
     if (mayBePrepared) {
-      const { sent, drafts } = await beforeAcceptance(() => findEarlier(api, internetMessageId))
+      const sent = await beforeAcceptance(() => clearEarlier(api, internetMessageId))
       if (sent !== null) return accepted(sent, null)
-      await beforeAcceptance(() => remove(api, drafts))
     }
-    pace.take(api.now())
+    await pace.take()
+    await message.beforePreparing()
     const draft = await prepare(api, message)
-    await handOver(api, message, draft.id)
+    if (!draft.isSent) await handOver(api, message, draft.id)
     return accepted(draft.id, draft.conversationId ?? null)
   } catch (error) {
     if (signal.aborted && error === signal.reason)
@@ -78,16 +77,34 @@ function refuse({ envelope }: OutgoingMessage, error: ProviderFailure): SendOutc
   }
 }
 
-/** Makes the draft. Nothing is sent by that, whatever becomes of it. */
-async function prepare(api: GraphApi, message: OutgoingMessage): Promise<MadeDraft> {
+/** Removes the drafts of earlier attempts. @returns the id of the message if it was sent after all */
+async function clearEarlier(api: GraphApi, internetMessageId: string): Promise<string | null> {
+  const { sent, drafts } = await findEarlier(api, internetMessageId)
+  return sent ?? sentOf(await removeUnsent(api, drafts))
+}
+
+/** `SendingProvider.discard` on Graph. */
+async function discard(api: GraphApi, { internetMessageId, trace }: Prepared): Promise<void> {
+  const { drafts } = await findEarlier(api, internetMessageId)
+  const { failure } = await removeUnsent(api, [...new Set(trace === null ? drafts : [...drafts, trace])])
+  if (failure) throw failure
+}
+
+/** Makes the draft, which is sent already if a person was quicker. */
+async function prepare(
+  api: GraphApi,
+  message: OutgoingMessage,
+): Promise<Pick<MadeDraft, 'id' | 'conversationId'> & { isSent: boolean }> {
   const { content, internetMessageId, signal } = message
   const made: string[] = []
   try {
     const upload = { ...content, internetMessageId }
-    return await makeDraft(api, null, upload, { signal, onMade: id => made.push(id) })
+    const draft = await makeDraft(api, null, upload, { signal, onMade: id => made.push(id) })
+    return { ...draft, isSent: false }
   } catch (error) {
     const isOpen = error instanceof ProviderFailure && !error.isBeforeAcceptance
-    throw await withoutDrafts(api, made, isOpen ? restate(error, { isBeforeAcceptance: true }) : error)
+    const failure = isOpen ? restate(error, { isBeforeAcceptance: true }) : error
+    return { id: await giveUp(api, made, failure), isSent: true }
   }
 }
 
@@ -98,8 +115,8 @@ async function prepare(api: GraphApi, message: OutgoingMessage): Promise<MadeDra
 async function handOver(api: GraphApi, message: OutgoingMessage, draftId: string): Promise<void> {
   const { beforeHandOver, signal } = message
   let isHandedOver = false
-  const giveUp = new AbortController()
-  const abort = () => giveUp.abort(signal.reason)
+  const stopping = new AbortController()
+  const abort = () => stopping.abort(signal.reason)
   try {
     signal.throwIfAborted()
     signal.addEventListener('abort', abort, { once: true })
@@ -111,7 +128,7 @@ async function handOver(api: GraphApi, message: OutgoingMessage, draftId: string
         accepts: [202],
       },
       {
-        signal: giveUp.signal,
+        signal: stopping.signal,
         async beforeEffect() {
           if (isHandedOver) return
           await beforeHandOver(draftId)
@@ -127,34 +144,50 @@ async function handOver(api: GraphApi, message: OutgoingMessage, draftId: string
     const failure = isMissing(error)
       ? restate(error, { kind: 'unavailable', isBeforeAcceptance: true })
       : error
-    throw await withoutDrafts(api, [draftId], failure)
+    await giveUp(api, [draftId], failure)
   } finally {
     signal.removeEventListener('abort', abort)
   }
 }
 
-/** The draft was deleted, or changed, before it was sent; or Exchange does not find it yet. The next attempt makes another. */
-function isMissing(error: unknown): error is ProviderFailure {
-  return error instanceof ProviderFailure && (error.kind === 'not_found' || error.kind === 'conflict')
-}
-
-/** Removes drafts that are not sent. If that fails, too, the attempt counts, so that the next one looks for them. */
-async function withoutDrafts(api: GraphApi, drafts: readonly string[], error: unknown): Promise<unknown> {
+/**
+ * Ends an attempt with its error, unless its draft was sent meanwhile. If its drafts cannot be removed, the attempt
+ * counts, so that the next one looks for them.
+ * @returns the id of the sent message
+ */
+async function giveUp(api: GraphApi, drafts: readonly string[], error: unknown): Promise<string> {
+  const isFailure = error instanceof ProviderFailure
+  let sent: string | null
   try {
-    await remove(api, drafts)
-    return error
+    sent = sentOf(await removeUnsent(api, drafts))
   } catch {
-    if (!(error instanceof ProviderFailure) || !error.isBusy) return error
-    return new ProviderFailure(error.kind, error.message, {
-      cause: error,
-      isBeforeAcceptance: error.isBeforeAcceptance,
-      ...(error.retryAfterSeconds !== null && { retryAfterSeconds: error.retryAfterSeconds }),
-    })
+    throw isFailure && error.isBusy ? restate(error, { isBusy: false }) : error
   }
+  if (sent === null || !isFailure) throw error
+  return sent
 }
 
-async function remove(api: GraphApi, drafts: readonly string[]): Promise<void> {
-  if (drafts.length === 0) return
+/** The drafts of a send, of which those that were not sent were to be removed. */
+interface Removal {
+  /** The id of a message that was sent. */
+  sent: string | null
+  /** A failure to remove a draft. */
+  failure: ProviderFailure | null
+}
+
+function sentOf({ sent, failure }: Removal): string | null {
+  if (failure && sent === null) throw failure
+  return sent
+}
+
+/** Removes drafts. A message that was sent meanwhile, by an earlier request or by a person, is no draft, and stays. */
+async function removeUnsent(api: GraphApi, ids: readonly string[]): Promise<Removal> {
+  const found: TaggedState[] = []
+  for (const keys of batchesOf({ keys: ids }))
+    found.push(...(await readStates(api, keys)).states.map(({ value }) => value))
+  const drafts = found.flatMap(({ id, isDraft }) => (isDraft === true ? [id] : []))
+  const sent = found.find(({ isDraft }) => isDraft === false)?.id ?? null
+  if (drafts.length === 0) return { sent, failure: null }
   const { failure } = await changing(api, effect => removeForGood(api, effect, drafts))
-  if (failure) throw failure
+  return { sent, failure }
 }

@@ -2,12 +2,13 @@ import { ProviderFailure } from '../failure.ts'
 import type { Urgency } from './api.ts'
 
 /**
- * Requests that may be under way to one mailbox. Exchange refuses a fifth (learn.microsoft.com/graph/throttling-limits),
- * and counts one for a while after its answer.
+ * The requests that may be under way to one mailbox, by the numbers of their slots. Exchange refuses a fifth
+ * (learn.microsoft.com/graph/throttling-limits), and counts one for a while after its answer.
  */
-export const SLOTS_MAX = 3
-/** Slots that background work leaves to other calls. */
-const KEPT_FREE = 1
+export const SLOTS = [0, 1, 2] as const
+export type SlotNumber = (typeof SLOTS)[number]
+/** The slot that background work leaves to other calls. */
+const KEPT_FREE: SlotNumber = 2
 /** A call that waits longer than this for its slot is given up: the requests before it do not end. */
 const WAIT_MS_MAX = 60_000
 
@@ -15,63 +16,115 @@ const WAIT_MS_MAX = 60_000
 export interface MailboxSlots {
   /** Waits for a slot. Rejects with `throttled` after a minute, and with `unavailable` if the signal ends. */
   enter(urgency: Urgency, signal?: AbortSignal): Promise<Disposable>
+  /** Reports to other callers that Graph refuses calls to the mailbox for this long. */
+  holdUp?(seconds: number): void
+}
+
+export interface SlotHooks {
+  /** Called when a call begins to wait. */
+  onWaiting(): void
+  /** Called when a call gives its slot back. @returns whether this process keeps the slot */
+  onLeft(slot: SlotNumber): boolean
 }
 
 interface Waiting {
   urgency: Urgency
-  enter(): void
+  enter(slot: SlotNumber): void
+  giveUp(error: unknown): void
 }
 
 const ORDER: readonly Urgency[] = ['interactive', 'prompt', 'background']
 
-/** Slots of one mailbox in this process. Interactive calls enter first, background work last. */
+/** The slots of one mailbox that this process has. Interactive calls enter first, background work last. */
 export class OwnSlots implements MailboxSlots {
-  readonly #countSlots: () => number
-  readonly #waiting: Waiting[] = []
+  readonly #hooks: SlotHooks | null
+  #free: SlotNumber[]
   #used = 0
+  readonly #waiting: Waiting[] = []
 
-  /** @param countSlots the slots that there are now, at least one */
-  constructor(countSlots = () => SLOTS_MAX) {
-    this.#countSlots = countSlots
+  /** @param slots those that the process has from the beginning; all by default */
+  constructor(slots: readonly SlotNumber[] = SLOTS, hooks: SlotHooks | null = null) {
+    this.#free = [...slots]
+    this.#hooks = hooks
   }
 
-  /** Whether nobody holds or waits for a slot. */
+  /** Whether no call uses a slot or waits for one. */
   get isIdle(): boolean {
     return this.#used === 0 && this.#waiting.length === 0
   }
 
+  get waitingCount(): number {
+    return this.#waiting.length
+  }
+
   enter(urgency: Urgency, signal?: AbortSignal): Promise<Disposable> {
     if (signal?.aborted) return Promise.reject(givenUp())
-    if (this.#mayEnter(urgency)) return Promise.resolve(this.#take())
+    const free = this.#findFree(urgency)
+    if (free !== undefined) return Promise.resolve(this.#use(free))
     const { promise, resolve, reject } = Promise.withResolvers<Disposable>()
-    const end = (error: ProviderFailure | null) => {
+    const end = () => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', giveUp)
-      if (error) this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-      if (error) reject(error)
+      signal?.removeEventListener('abort', onAbort)
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
     }
-    const giveUp = () => end(givenUp())
-    const timer = setTimeout(() => end(tooLong()), WAIT_MS_MAX)
-    timer.unref()
     const waiting: Waiting = {
       urgency,
-      enter: () => {
-        end(null)
-        resolve(this.#take())
+      enter: slot => {
+        end()
+        resolve(this.#use(slot))
+      },
+      giveUp: error => {
+        end()
+        reject(error)
       },
     }
-    signal?.addEventListener('abort', giveUp, { once: true })
+    const onAbort = () => waiting.giveUp(givenUp())
+    const timer = setTimeout(() => waiting.giveUp(tooLong()), WAIT_MS_MAX)
+    timer.unref()
+    signal?.addEventListener('abort', onAbort, { once: true })
     this.#waiting.push(waiting)
+    this.#hooks?.onWaiting()
     return promise
   }
 
-  #mayEnter(urgency: Urgency): boolean {
-    const slots = this.#countSlots()
-    const kept = urgency === 'background' ? Math.min(KEPT_FREE, slots - 1) : 0
-    return slots - this.#used > kept
+  /** Whether a call waits that may use the slot. */
+  isWanted(slot: SlotNumber): boolean {
+    return this.#waiting.some(({ urgency }) => mayUse(urgency, slot))
   }
 
-  #take(): Disposable {
+  isFree(slot: SlotNumber): boolean {
+    return this.#free.includes(slot)
+  }
+
+  /** Adds a slot that no call uses. */
+  add(slot: SlotNumber): void {
+    this.#free = [...this.#free, slot].toSorted((one, other) => one - other)
+    for (const urgency of ORDER)
+      for (const waiting of this.#waiting.filter(each => each.urgency === urgency)) {
+        const free = this.#findFree(urgency)
+        if (free === undefined) break
+        waiting.enter(free)
+      }
+  }
+
+  /** Takes a slot away, unless a call uses it. */
+  remove(slot: SlotNumber): boolean {
+    if (!this.isFree(slot)) return false
+    this.#free = this.#free.filter(free => free !== slot)
+    return true
+  }
+
+  /** Rejects the waits of all calls. */
+  rejectWaiting(error: unknown): void {
+    for (const waiting of this.#waiting.slice()) waiting.giveUp(error)
+  }
+
+  #findFree(urgency: Urgency): SlotNumber | undefined {
+    return this.#free.find(slot => mayUse(urgency, slot))
+  }
+
+  #use(slot: SlotNumber): Disposable {
+    this.remove(slot)
     this.#used += 1
     let isHeld = true
     return {
@@ -79,46 +132,14 @@ export class OwnSlots implements MailboxSlots {
         if (!isHeld) return
         isHeld = false
         this.#used -= 1
-        this.#admit()
+        if (this.#hooks?.onLeft(slot) ?? true) this.add(slot)
       },
-    }
-  }
-
-  #admit(): void {
-    for (const urgency of ORDER) {
-      const next = this.#waiting.find(waiting => waiting.urgency === urgency)
-      if (!next || !this.#mayEnter(urgency)) continue
-      this.#waiting.splice(this.#waiting.indexOf(next), 1)
-      next.enter()
-      return
     }
   }
 }
 
-const MAILBOXES_BEFORE_SWEEP = 1_000
-
-/** The slots of all mailboxes that this process calls. They are looked up with each call, so idle ones are forgotten. */
-export class SlotsOfMailboxes {
-  readonly #countSlots: () => number
-  readonly #slots = new Map<string, OwnSlots>()
-
-  constructor(countSlots: () => number) {
-    this.#countSlots = countSlots
-  }
-
-  of(name: string): MailboxSlots {
-    return { enter: (urgency, signal) => this.#find(name).enter(urgency, signal) }
-  }
-
-  #find(name: string): OwnSlots {
-    const known = this.#slots.get(name)
-    if (known) return known
-    if (this.#slots.size >= MAILBOXES_BEFORE_SWEEP)
-      for (const [other, slots] of this.#slots) if (slots.isIdle) this.#slots.delete(other)
-    const slots = new OwnSlots(this.#countSlots)
-    this.#slots.set(name, slots)
-    return slots
-  }
+function mayUse(urgency: Urgency, slot: SlotNumber): boolean {
+  return urgency !== 'background' || slot !== KEPT_FREE
 }
 
 function givenUp(): ProviderFailure {

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../kit/secret.ts'
 import { ProviderFailure } from '../failure.ts'
+import type { StoredSubscription } from '../kept-subscription.ts'
 import type { GraphApi, GraphRequest } from './api.ts'
 import { openSubscribing } from './subscribing.ts'
-import type { StoredSubscription, SubscriptionPlan } from './subscription.ts'
+import type { SubscriptionPlan } from './subscription.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -12,10 +13,11 @@ const NEVER = new AbortController().signal
 type Answer = { id?: string; expirationDateTime: string } | ProviderFailure
 
 /** A mailbox whose Graph grants a day by default. */
-function arrange(more: Partial<SubscriptionPlan> = {}) {
+function arrange() {
   const world = {
     now: Date.parse('2026-03-01T10:00:00Z'),
     stored: null as StoredSubscription | null,
+    isFollowed: true,
     reads: 0,
     requests: [] as Array<{ method: string; path: string; json: Record<string, unknown> }>,
     answers: [] as Answer[],
@@ -24,6 +26,7 @@ function arrange(more: Partial<SubscriptionPlan> = {}) {
   }
   const askRoot = async <T>({ method, path, json, schema }: GraphRequest<T>) => {
     world.requests.push({ method: method!, path, json: json as Record<string, unknown> })
+    if (method === 'DELETE') return { status: 204, value: schema.parse(undefined) }
     const expirationDateTime = new Date(world.now + DAY).toISOString()
     const answer = world.answers.shift() ?? { id: `s${world.requests.length}`, expirationDateTime }
     if (answer instanceof ProviderFailure) throw answer
@@ -32,13 +35,23 @@ function arrange(more: Partial<SubscriptionPlan> = {}) {
   const plan: SubscriptionPlan = {
     notificationUrl: 'https://mail.example.com/push/graph',
     lifecycleUrl: 'https://mail.example.com/push/graph/lifecycle',
-    clientState: nonce => `state of ${nonce}`,
+    newState() {
+      const nonce = String(world.requests.length).padStart(16, '0')
+      return { nonce, clientState: `state of ${nonce}` }
+    },
     read: async () => {
       world.reads++
       return world.stored
     },
-    record: async stored => void (world.stored = stored),
-    ...more,
+    async record(kept, takenEvent) {
+      if (!world.isFollowed) return false
+      const event = world.stored?.nonce === kept.nonce ? world.stored.event : null
+      world.stored = { ...kept, event: event === takenEvent ? null : event }
+      return true
+    },
+    async forget({ nonce }) {
+      if (world.stored?.nonce === nonce) world.stored = null
+    },
   }
   const tokens = {
     get: async () => new Secret('one'),
@@ -82,6 +95,17 @@ test('makes a subscription to the messages of the user, for the longest life but
     renewAt: new Date('2026-03-01T22:00:00Z'),
     event: null,
   })
+})
+
+test('deletes the one that it made while the account was paused or deleted', async () => {
+  const { world, subscribing } = arranged
+  world.isFollowed = false
+  await subscribing.keep(NEVER)
+  expect(subscribing.isPushed).toBe(false)
+  expect(world.requests.map(({ method, path }) => [method, path])).toEqual([
+    ['POST', 'subscriptions'],
+    ['DELETE', 'subscriptions/s1'],
+  ])
 })
 
 test('asks nothing while it is not due, renews at half of what was granted, and keeps the nonce', async () => {
@@ -160,13 +184,6 @@ test('takes a life that is over when it is granted for a refusal', async () => {
   await subscribing.keep(NEVER)
   expect(subscribing.isPushed).toBe(false)
   expect(world.stored).toBeNull()
-})
-
-test('asks nothing without a public address', async () => {
-  const { world, subscribing } = arrange({ notificationUrl: null })
-  await subscribing.keep(NEVER)
-  expect(await subscribing.noted()).toBe('nothing')
-  expect(world).toMatchObject({ requests: [], reads: 0 })
 })
 
 describe('after an event', () => {

@@ -1,27 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { AccessTokens } from '../access-tokens.ts'
-import { type FailureKind, isOfAccount, ProviderFailure } from '../failure.ts'
+import { isOfAccount, ProviderFailure } from '../failure.ts'
+import type { KeptSubscription, StoredSubscription } from '../kept-subscription.ts'
+import { isRefusal, pushTrouble } from '../push-trouble.ts'
 import { type GraphApi, segment } from './api.ts'
-import type { StoredSubscription, Subscribing, SubscriptionPlan } from './subscription.ts'
+import type { Subscribing, SubscriptionPlan } from './subscription.ts'
 
 /** The longest life of a subscription to messages (learn.microsoft.com/graph/api/resources/subscription). */
 const LIFE_MS_MAX = 10_080 * 60_000
 /** Kept from the longest life, since the clocks may differ. */
 const CLOCK_MS = 10 * 60_000
-const REFUSED_MS = 3_600_000
-const FAILED_MS = 60_000
-const NONCE_BYTES = 8
-
-/** Graph has decided: it does not reach the address, or the grant does not allow it. */
-const REFUSALS: ReadonlySet<FailureKind> = new Set([
-  'conflict',
-  'forbidden',
-  'not_found',
-  'rejected',
-  'scope_missing',
-  'unsupported',
-])
 
 const subscriptionSchema = z.object({
   id: z.string().min(1).max(200),
@@ -44,22 +32,27 @@ export function openSubscribing(
   api: Pick<GraphApi, 'askRoot' | 'now'>,
   { mailboxId, plan, tokens }: SubscribingOptions,
 ): Subscribing {
-  const { notificationUrl, lifecycleUrl } = plan
   /** Whether an event was taken after which changes may have been missed, and nobody has asked since. */
   let hasMissed = false
   let subscription: StoredSubscription | null = null
-  let problem: string | null = null
-  let pause: { from: number; until: number } | null = null
-  const isCurrent = () =>
-    notificationUrl !== null && subscription !== null && subscription.expiresAt.getTime() > api.now()
+  const trouble = pushTrouble('Microsoft refuses to send notifications', () => api.now())
+  const isCurrent = () => subscription !== null && subscription.expiresAt.getTime() > api.now()
 
-  async function store(stored: StoredSubscription | null): Promise<void> {
-    subscription = stored
-    await plan.record(stored)
+  /**
+   * Returns false if the account is not followed any more.
+   * @param takenEvent the event that was read and acted upon
+   */
+  async function store(
+    kept: KeptSubscription,
+    takenEvent: StoredSubscription['event'] = null,
+  ): Promise<boolean> {
+    const isKept = await plan.record(kept, takenEvent)
+    subscription = isKept ? { ...kept, event: null } : null
+    return isKept
   }
 
   /** The times of a life that was granted until then. */
-  function livesUntil(expirationDateTime: string): Pick<StoredSubscription, 'expiresAt' | 'renewAt'> {
+  function livesUntil(expirationDateTime: string): Pick<KeptSubscription, 'expiresAt' | 'renewAt'> {
     const now = api.now()
     const expiresAt = Math.min(Date.parse(expirationDateTime), now + LIFE_MS_MAX)
     if (expiresAt <= now)
@@ -70,17 +63,17 @@ export function openSubscribing(
   const wanted = () => ({ expirationDateTime: new Date(api.now() + LIFE_MS_MAX - CLOCK_MS).toISOString() })
 
   async function make(signal: AbortSignal): Promise<void> {
-    const nonce = randomBytes(NONCE_BYTES).toString('hex')
+    const { nonce, clientState } = plan.newState()
     const { value } = await api.askRoot(
       {
         method: 'POST',
         path: 'subscriptions',
         json: {
           changeType: 'created,updated,deleted',
-          notificationUrl,
-          lifecycleNotificationUrl: lifecycleUrl,
+          notificationUrl: plan.notificationUrl,
+          lifecycleNotificationUrl: plan.lifecycleUrl,
           resource: `users/${mailboxId}/messages`,
-          clientState: plan.clientState(nonce),
+          clientState,
           ...wanted(),
         },
         schema: subscriptionSchema,
@@ -88,41 +81,42 @@ export function openSubscribing(
       },
       { signal },
     )
-    await store({ id: value.id, nonce, ...livesUntil(value.expirationDateTime), event: null })
+    const { id } = value
+    const isKept = await store({ id, nonce, ...livesUntil(value.expirationDateTime) })
+    if (!isKept) await remove(id)
+  }
+
+  /** Deletes a subscription that was made while the account was paused or deleted, which has also ended the signal. */
+  async function remove(id: string): Promise<void> {
+    const path = `subscriptions/${segment(id)}`
+    await api.askRoot({ method: 'DELETE', path, schema: z.undefined(), accepts: [204] })
   }
 
   /** Returns false if there is nothing to renew any more. */
-  async function renew(stored: StoredSubscription, signal: AbortSignal): Promise<boolean> {
-    const path = `subscriptions/${segment(stored.id)}`
+  async function renew({ event, ...kept }: StoredSubscription, signal: AbortSignal): Promise<boolean> {
+    const path = `subscriptions/${segment(kept.id)}`
     const request = { method: 'PATCH', path, json: wanted(), schema: renewalSchema, accepts: [200] } as const
     try {
       const { value } = await api.askRoot(request, { signal })
-      await store({ ...stored, ...livesUntil(value.expirationDateTime), event: null })
+      await store({ ...kept, ...livesUntil(value.expirationDateTime) }, event)
       return true
     } catch (error) {
-      if (error instanceof ProviderFailure && REFUSALS.has(error.kind)) return false
+      if (error instanceof ProviderFailure && isRefusal(error)) return false
       throw error
     }
-  }
-
-  function fail(error: unknown): void {
-    // Failures of the account are handled by its follower.
-    if (!(error instanceof ProviderFailure) || isOfAccount(error)) throw error
-    const isRefused = REFUSALS.has(error.kind)
-    problem = isRefused ? `Microsoft refuses to send notifications: ${error.message}` : null
-    const pauseMs = Math.max(isRefused ? REFUSED_MS : FAILED_MS, (error.retryAfterSeconds ?? 0) * 1_000)
-    pause = { from: api.now(), until: api.now() + pauseMs }
   }
 
   /** Acts on the last event that was stored. */
   async function takeEvent(): Promise<void> {
     subscription = await plan.read()
-    const { event = null } = subscription ?? {}
+    if (subscription === null) return
+    const { event, ...kept } = subscription
     if (event === 'removed') {
       // The user may have withdrawn the grant, and may as well have cleared away subscriptions alone.
       await tryGrant(tokens)
-      await store(null)
-    } else if (event === 'missed' && subscription) await store({ ...subscription, event: null })
+      await plan.forget(kept)
+      subscription = null
+    } else if (event === 'missed') await store(kept, event)
     // The renewal does what `reauthorize` asks for.
     if (event === 'removed' || event === 'missed') hasMissed = true
   }
@@ -139,26 +133,21 @@ export function openSubscribing(
       return isCurrent()
     },
     get problem() {
-      return isCurrent() ? null : problem
+      return isCurrent() ? null : trouble.problem
     },
     async keep(signal) {
-      if (notificationUrl === null || signal.aborted) return
-      const now = api.now()
-      // A pause that begins later was set before the clock was set back.
-      if (pause && pause.from <= now && now < pause.until) return
+      if (signal.aborted || trouble.isPaused) return
       try {
         await takeEvent()
         if (!isDue()) return
         const isRenewed = subscription !== null && isCurrent() && (await renew(subscription, signal))
         if (!isRenewed) await make(signal)
-        problem = null
-        pause = null
+        trouble.end()
       } catch (error) {
-        if (!signal.aborted) fail(error)
+        if (!signal.aborted) trouble.note(error)
       }
     },
     async noted() {
-      if (notificationUrl === null) return 'nothing'
       await takeEvent()
       const work = hasMissed ? 'pass' : 'nothing'
       hasMissed = false

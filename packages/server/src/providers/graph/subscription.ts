@@ -1,25 +1,20 @@
-/** A subscription of Microsoft Graph to the messages of a mailbox, as it is stored. */
-export interface StoredSubscription {
-  id: string
-  /** Part of the `clientState`, new with each subscription. */
-  nonce: string
-  expiresAt: Date
-  /** The time from which it is renewed. */
-  renewAt: Date
-  /** The last lifecycle event that has not been acted upon. */
-  event: 'reauthorize' | 'removed' | 'missed' | null
-}
+import type { KeptSubscription, StoredSubscription } from '../kept-subscription.ts'
 
 /** The means by which a mailbox is subscribed to. */
 export interface SubscriptionPlan {
-  /** The address for notifications; null if the service has no public one. */
-  notificationUrl: string | null
-  /** The address for lifecycle events; null as above. */
-  lifecycleUrl: string | null
-  /** The value that proves a notification, at most 128 characters. */
-  clientState(nonce: string): string
+  notificationUrl: string
+  lifecycleUrl: string
+  /** Makes the nonce of a new subscription, and the text by which its notifications prove themselves, at most 128 characters. */
+  newState(): { nonce: string; clientState: string }
   read(): Promise<StoredSubscription | null>
-  record(subscription: StoredSubscription | null): Promise<void>
+  /**
+   * Keeps a subscription that was made or renewed. Returns false if the account is not followed any more: nothing is kept
+   * then.
+   * @param takenEvent the event that was read and acted upon. Another one, which came since then, stays
+   */
+  record(subscription: KeptSubscription, takenEvent: StoredSubscription['event']): Promise<boolean>
+  /** Forgets a subscription that has ended. */
+  forget(subscription: KeptSubscription): Promise<void>
 }
 
 /** The notifications of one mailbox. */
@@ -30,7 +25,7 @@ export interface Subscribing {
   /** Makes or renews the subscription if it is due. */
   keep(signal: AbortSignal): Promise<void>
   /** The work that the last lifecycle event demands. */
-  noted(): Promise<'nothing' | 'pass' | 'tryGrant'>
+  noted(): Promise<'nothing' | 'pass'>
 }
 
 /** A mailbox that is only polled. */

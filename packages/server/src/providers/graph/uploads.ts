@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { GRAPH_ATTACHED_AT_ONCE_BYTES_MAX, GRAPH_MIME_BYTES_MAX } from '../content-limits.ts'
-import { ProviderFailure } from '../failure.ts'
+import { ProviderFailure, restate } from '../failure.ts'
 import type { ContentInParts, OutgoingPart, SplitContent } from '../sending.ts'
-import { type AskOptions, type GraphApi, segment } from './api.ts'
+import { type AskOptions, type GraphApi, segment, type UploadRange } from './api.ts'
 import { messagesWithId } from './changing/find.ts'
 import { ignoredSchema, messageSchema } from './resources.ts'
 
@@ -59,11 +59,23 @@ export async function makeDraft(
   await using content = await takeApart(api, upload)
   const draft = await postMime(api, folderId, { ...upload, ...content.rest }, asking)
   onMade?.(draft.id)
-  for (const part of content.parts) {
-    asking.signal?.throwIfAborted()
-    await attach(api, draft.id, part, asking)
+  try {
+    for (const part of content.parts) {
+      asking.signal?.throwIfAborted()
+      await attach(api, draft.id, part, asking)
+    }
+  } catch (error) {
+    throw isMissing(error) ? restate(error, { kind: 'unavailable' }) : error
   }
   return draft
+}
+
+/**
+ * Exchange does not find the draft yet, or another client has deleted or changed it; or an upload session has ended.
+ * Another draft may succeed.
+ */
+export function isMissing(error: unknown): error is ProviderFailure {
+  return error instanceof ProviderFailure && (error.kind === 'not_found' || error.kind === 'conflict')
 }
 
 async function takeApart(api: GraphApi, { byteLength, open, split }: Upload): Promise<ContentInParts> {
@@ -150,7 +162,7 @@ function describe({ filename, contentType, contentId, isInline }: OutgoingPart) 
 
 const sessionSchema = z.object({ uploadUrl: z.string().max(16_384) })
 /** Failures that a mailbox without upload sessions gives, such as a shared one. */
-const SESSIONLESS = new Set(['forbidden', 'not_found', 'rejected', 'unsupported'])
+const SESSIONLESS = new Set(['forbidden', 'rejected', 'unsupported'])
 
 async function attachInSession(
   api: GraphApi,
@@ -188,25 +200,48 @@ async function beginSession(api: GraphApi, messageId: string, part: OutgoingPart
   }
 }
 
+/**
+ * Sends a range. If that fails, it is open how much of it the session has, and it would refuse what it has: the session
+ * is asked where to go on.
+ */
 async function putRange(
   api: GraphApi,
   uploadUrl: string,
-  range: { from: number; total: number; bytes: Uint8Array },
+  { from, total, bytes }: UploadRange,
   options: AskOptions,
 ): Promise<void> {
-  const end = range.from + range.bytes.length
-  for (let tries = 1; ; tries++) {
+  const end = from + bytes.length
+  let at = from
+  for (let tries = 1; tries <= RANGE_TRIES_MAX; tries++) {
     try {
-      const { nextFrom } = await api.putRange(uploadUrl, range, options)
-      if (nextFrom !== null && nextFrom !== end)
-        throw new ProviderFailure('unavailable', 'Microsoft Graph lost a part of an attachment.')
-      return
+      const rest = { from: at, total, bytes: bytes.subarray(at - from) }
+      const next = await api.putRange(uploadUrl, rest, options)
+      if (next === null || next === end) return
     } catch (error) {
       const mayGoOn =
-        error instanceof ProviderFailure && error.kind === 'unavailable' && !options.signal?.aborted
-      if (!mayGoOn || tries === RANGE_TRIES_MAX) throw error
+        error instanceof ProviderFailure && (error.kind === 'unavailable' || error.kind === 'conflict')
+      if (!mayGoOn || options.signal?.aborted || tries === RANGE_TRIES_MAX) throw error
     }
+    at = await findNext(api, uploadUrl, options)
+    // A session that has the whole file ends.
+    if (at < from || at > end || at === total) break
+    if (at === end) return
   }
+  throw lostUpload()
+}
+
+async function findNext(api: GraphApi, uploadUrl: string, options: AskOptions): Promise<number> {
+  try {
+    const next = await api.findNextRange(uploadUrl, options)
+    if (next !== null) return next
+  } catch (error) {
+    if (!(error instanceof ProviderFailure && error.isPermanent)) throw error
+  }
+  throw lostUpload()
+}
+
+function lostUpload(): ProviderFailure {
+  return new ProviderFailure('unavailable', 'Microsoft Graph lost the upload of an attachment.')
 }
 
 /** The content in ranges of the same length, but for the last. */

@@ -1,19 +1,22 @@
 import type { ArrivedStep, Cursor, FollowOptions, PageStep, StatesStep } from '../mail.ts'
-import { arrivedStep, toStates } from './changes.ts'
-import { FIRST_POSITION, type FolderCursor, isSince, walkedSince } from './cursor.ts'
+import { arrivedStep, isFollowed, mustFetchAgain, toStates } from './changes.ts'
+import { FIRST_POSITION, type FolderCursor, isFirst, walkedSince } from './cursor.ts'
 import { beginWalk, readOn } from './delta.ts'
 import { LinkExpired } from './failure.ts'
 import { fetchMessages } from './fetch.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { listFolder } from './list-folder.ts'
-import { hasAllFlags, STATE_FIELDS } from './message.ts'
+import { STATE_FIELDS } from './message.ts'
 import { type MessageState, statesSchema } from './resources.ts'
+import { noteUnfound } from './unfound.ts'
 
 /** Messages that are fetched for one step. */
 const FETCHED_MAX = 100
 const SWEPT_PER_PAGE = 1_000
 /** If a walk expires more often than this before its end, it is given up for now. */
 const RESTARTS_MAX = 2
+/** Pages of one walk that are read in a pass. The next pass goes on from there. */
+const PAGES_MAX = 10_000
 
 interface WalkPage {
   items: MessageState[]
@@ -23,20 +26,26 @@ interface WalkPage {
 /**
  * Walks through all messages of a folder. Their states and places are recorded, and messages that the index lacks are
  * fetched: so everything is known up to the link at its end. Messages outside of the window are passed over, and so are
- * those that are still to be listed.
+ * those that are still to be listed: a folder of which nothing was listed is walked through only for that link, so that
+ * changes since then are not lost while it is listed.
+ * @returns the cursor behind the walk. It is not stored yet if nothing was listed: the listing brings it
  */
 export async function* walkFolder(
   connection: GraphConnection,
   source: string,
   begun: FolderCursor,
   options: FollowOptions,
-): AsyncGenerator<PageStep & { cursor: Cursor }, void, void> {
+): AsyncGenerator<PageStep & { cursor: Cursor }, FolderCursor, void> {
+  const { has } = connection.api.cloud
+  const isUnlisted = begun.listing !== null && isFirst(begun.listing)
+  if (isUnlisted && !has.messageDelta)
+    return { ...begun, stage: 'follow', sweep: null, walkedAt: connection.api.now() }
   let cursor = begun
   let restarts = 0
-  while (cursor.stage === 'walk') {
+  for (let pages = 0; cursor.stage === 'walk' && pages < PAGES_MAX; pages += 1) {
     let page
     try {
-      page = connection.api.cloud.has.messageDelta
+      page = has.messageDelta
         ? await readWalk(connection, source, cursor, options)
         : await readSweep(connection, source, cursor, options)
     } catch (error) {
@@ -44,9 +53,10 @@ export async function* walkFolder(
       cursor = { ...cursor, walk: null }
       continue
     }
-    yield* recordWalked(connection, source, page, { cursor, options })
-    cursor = page.next
+    if (isUnlisted && page.next.stage === 'follow') return page.next
+    cursor = yield* recordWalked(connection, source, page, { cursor, options })
   }
+  return cursor
 }
 
 async function readWalk(
@@ -61,32 +71,18 @@ async function readWalk(
       ? await beginWalk(connection, source, ask)
       : await readOn(connection, cursor.walk, ask)
   if (!isLast) return { items, next: { ...cursor, walk: link } }
-  // A link that is still good has deletions that this walk does not show.
-  const next = { ...cursor, stage: 'follow' as const, walk: null, link: cursor.link ?? link }
-  return { items, next: { ...next, walkedAt: connection.api.now() } }
-}
-
-/**
- * Walks through a folder of which all messages are still to be listed, only for the link at its end: changes since then
- * are not lost while they are listed.
- */
-export async function takeLink(
-  connection: GraphConnection,
-  source: string,
-  begun: FolderCursor,
-  options: FollowOptions,
-): Promise<FolderCursor> {
-  const walkedAt = connection.api.now()
-  if (!connection.api.cloud.has.messageDelta) return { ...begun, stage: 'follow', sweep: null, walkedAt }
-  let cursor = begun
-  let isEmpty = true
-  while (cursor.stage === 'walk') {
-    const { items, next } = await readWalk(connection, source, cursor, options)
-    isEmpty &&= items.length === 0
-    cursor = next
-    options.signal.throwIfAborted()
+  const isEmpty = cursor.walk === null && items.length === 0
+  const next: FolderCursor = {
+    ...cursor,
+    stage: 'follow',
+    walk: null,
+    // A link that is still good has deletions that this walk does not show.
+    link: cursor.link ?? link,
+    walkedAt: connection.api.now(),
   }
-  return isEmpty ? { ...cursor, listing: null } : cursor
+  // Of an empty folder nothing is left to be listed.
+  const isListed = isEmpty && cursor.listing !== null && isFirst(cursor.listing)
+  return { items, next: isListed ? { ...next, listing: null } : next }
 }
 
 /** A walk where there is no delta: by lists of ids. */
@@ -96,6 +92,8 @@ async function readSweep(
   cursor: FolderCursor,
   options: FollowOptions,
 ): Promise<WalkPage> {
+  // Messages that change while the folder is listed may be on a page that was read before.
+  const walkedAt = cursor.sweep === null ? connection.api.now() : cursor.walkedAt
   const position = cursor.sweep ?? FIRST_POSITION
   const query = { $select: STATE_FIELDS }
   const since = walkedSince(cursor, options.since)
@@ -105,36 +103,37 @@ async function readSweep(
     { schema: statesSchema, query, since, position, pageSize: SWEPT_PER_PAGE },
     { signal: options.signal, urgency: 'background' },
   )
-  if (next !== null) return { items, next: { ...cursor, sweep: next } }
-  const walkedAt = connection.api.now()
+  if (next !== null) return { items, next: { ...cursor, sweep: next, walkedAt } }
   return { items, next: { ...cursor, stage: 'follow', sweep: null, walkedAt } }
 }
 
+/** @returns the cursor behind the page */
 async function* recordWalked(
   connection: GraphConnection,
   source: string,
   { items, next }: WalkPage,
   { cursor, options }: { cursor: FolderCursor; options: FollowOptions },
-): AsyncGenerator<PageStep & { cursor: Cursor }, void, void> {
+): AsyncGenerator<PageStep & { cursor: Cursor }, FolderCursor, void> {
   const since = walkedSince(cursor, options.since)
-  const wanted = items.filter(
-    ({ id, receivedDateTime }) => !options.skip.has(id) && isSince(receivedDateTime, since),
-  )
+  const wanted = items.filter(item => isFollowed(item, since, options))
   const missing = new Set(wanted.length === 0 ? [] : await options.lacking(wanted.map(({ id }) => id)))
   const held = wanted.filter(({ id }) => !missing.has(id))
   const states: StatesStep[] = toStates(held, source)
-  // Drafts have other contents under the same id, and an item without all flags does not show its state.
-  const fetchAlso = held.filter(item => item.isDraft === true || !hasAllFlags(item)).map(({ id }) => id)
-  const ids = [...missing, ...fetchAlso]
+  const ids = [...missing, ...held.filter(mustFetchAgain).map(({ id }) => id)]
+  let done = next
   for (let at = 0; at < ids.length; at += FETCHED_MAX) {
     const fetched = await fetchMessages(connection, ids.slice(at, at + FETCHED_MAX), {
       signal: options.signal,
       urgency: 'background',
     })
-    const steps = withRemaining(arrivedStep('missing', fetched, since), ids.length - at - FETCHED_MAX)
-    yield { type: 'page', steps, cursor }
+    const noted = noteUnfound(done, fetched, connection.api.now())
+    done = noted.cursor
+    const arrived = arrivedStep('missing', { ...fetched, unreadable: noted.unreadable }, since)
+    const steps = withRemaining(arrived, ids.length - at - FETCHED_MAX)
+    yield { type: 'page', steps, cursor: { ...cursor, unfound: done.unfound, unfoundAt: done.unfoundAt } }
   }
-  yield { type: 'page', steps: states, cursor: next }
+  yield { type: 'page', steps: states, cursor: done }
+  return done
 }
 
 function withRemaining(steps: readonly ArrivedStep[], left: number): ArrivedStep[] {

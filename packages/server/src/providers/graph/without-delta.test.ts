@@ -1,10 +1,16 @@
 import { expect, test } from 'vitest'
-import { mustSweep, SWEEP_MS } from './without-delta.ts'
+import { knownState, mustSweep, SWEEP_MS } from './without-delta.ts'
 
 const WALKED = 1_000_000_000
-const cursor = { total: 10, walkedAt: WALKED, modifiedAt: WALKED - 5 }
-const state = (total: number) => ({ total, unread: 0, modifiedAt: null, mark: null })
 const MINUTE_MS = 60_000
+const OLD = WALKED - 60 * MINUTE_MS
+const cursor = { total: 10, modifiedAt: OLD, mark: 'm' }
+const state = (total: number, modifiedAt: number | null = OLD) => ({
+  total,
+  unread: 0,
+  modifiedAt,
+  mark: 'm',
+})
 
 test.each([
   ['a quiet folder is left alone', { total: 10, arrived: 0, agoMs: MINUTE_MS }, false],
@@ -17,6 +23,18 @@ test.each([
   ['a quiet folder is listed once a day', { total: 10, arrived: 0, agoMs: 24 * 60 * MINUTE_MS }, true],
   ['a clock that was turned back ends the wait', { total: 10, arrived: 0, agoMs: -1 }, true],
 ])('%s', (_, { total, arrived, agoMs }, isDue) => {
-  const at = { state: state(total), arrived, hasChanged: arrived > 0, now: WALKED + agoMs }
-  expect(mustSweep(cursor, at)).toBe(isDue)
+  const now = state(total, arrived > 0 ? WALKED + 1 : OLD)
+  const known = { ...knownState(cursor, now, arrived), walkedAt: WALKED }
+  expect(mustSweep(known, now, WALKED + agoMs)).toBe(isDue)
+})
+
+test('a deletion soon after a list is remembered until the folder is listed again', () => {
+  const soon = { ...knownState(cursor, state(9), 0), walkedAt: WALKED }
+  expect(mustSweep(soon, state(9), WALKED + 10_000)).toBe(false)
+  const later = { ...knownState(soon, state(9), 0), walkedAt: WALKED }
+  expect(mustSweep(later, state(9), WALKED + 30_000)).toBe(true)
+})
+
+test('a folder that no longer shows its newest modification keeps the time of it', () => {
+  expect(knownState(cursor, state(10, null), 0)).toMatchObject({ modifiedAt: OLD, mark: 'm' })
 })

@@ -14,6 +14,7 @@ export interface Exchange {
   answerBytesMax: number
   firstByteSeconds: number
   wholeSeconds: number
+  unreadSeconds: number | null
   signal: AbortSignal | undefined
 }
 
@@ -23,10 +24,15 @@ export interface OpenAnswer extends AsyncDisposable {
   headers: AnswerHeaders
   /** Throws `ProviderFailure`. The connection is read only as fast as this is. */
   content: AsyncIterable<Buffer>
+  /** Resolves when no more bytes come: all are there, though they may still be unread, or the exchange has ended. */
+  received: Promise<void>
 }
 
 /** A failure of a connection that a server closed before it answered anything. */
 export class ConnectionReset extends ProviderFailure {}
+
+/** A failure of an answer whose reader paused for too long. */
+export class AnswerUnread extends ProviderFailure {}
 
 /**
  * Sends one request and waits for the beginning of its answer. Rejects with `ProviderFailure`, or with the error of the
@@ -34,14 +40,18 @@ export class ConnectionReset extends ProviderFailure {}
  */
 export function exchange(pool: Pool, request: Exchange): Promise<OpenAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<OpenAnswer>()
-  const { signal, answerBytesMax } = request
+  const received = Promise.withResolvers<void>()
+  const { signal, answerBytesMax, unreadSeconds } = request
   let controller: Dispatcher.DispatchController | null = null
   let isOver = false
   let bytes = 0
   let bodyError: { cause: unknown } | null = null
+  let unreadMs = 0
+  let pausedAt: number | null = null
+  let unread: NodeJS.Timeout | undefined
 
   const content = new Readable({
-    read: () => controller?.resume(),
+    read: resume,
     destroy(error, done) {
       end()
       done(error)
@@ -53,8 +63,8 @@ export function exchange(pool: Pool, request: Exchange): Promise<OpenAnswer> {
   function end(): void {
     if (isOver) return
     isOver = true
-    clearTimeout(firstByte)
-    clearTimeout(whole)
+    for (const timer of [firstByte, whole, unread]) clearTimeout(timer)
+    received.resolve()
     signal?.removeEventListener('abort', giveUp)
     controller?.abort(new Error('The exchange has ended'))
   }
@@ -64,41 +74,58 @@ export function exchange(pool: Pool, request: Exchange): Promise<OpenAnswer> {
   }
   const unanswered = (message: string) =>
     new ProviderFailure('unavailable', message, { isBeforeAcceptance: !controller, isBusy: !controller })
+  function pause(): void {
+    if (isOver) return
+    controller?.pause()
+    pausedAt ??= performance.now()
+    if (unreadSeconds !== null) unread ??= setTimeout(notRead, Math.max(0, unreadSeconds * 1_000 - unreadMs))
+  }
+  function resume(): void {
+    if (pausedAt !== null) unreadMs += performance.now() - pausedAt
+    pausedAt = null
+    clearTimeout(unread)
+    unread = undefined
+    controller?.resume()
+  }
   const giveUp = () => fail(unanswered('It was given up.'))
   const tooLate = () =>
     fail(unanswered(controller ? 'The provider took too long.' : 'All connections to it are in use.'))
+  const notRead = () => fail(new AnswerUnread('unavailable', 'The content was not read in time.'))
   const firstByte = setTimeout(tooLate, request.firstByteSeconds * 1_000)
   const whole = setTimeout(tooLate, request.wholeSeconds * 1_000)
   if (signal?.aborted) giveUp()
   else signal?.addEventListener('abort', giveUp, { once: true })
   if (isOver) return promise
 
-  const { path, method, headers, body } = request
+  const { path, method, body } = request
   const sent = isStream(body) ? Readable.from(noting(body, cause => (bodyError = { cause }))) : body
   pool.dispatch(
-    { path, method, headers, body: sent },
+    { path, method, headers: request.headers, body: sent },
     {
       onRequestStart(started) {
         controller = started
         if (isOver) started.abort(new Error('The exchange has ended'))
       },
-      onResponseStart(_, status, received) {
+      onResponseStart(_, status, headers) {
         if (status < 200) return
         clearTimeout(firstByte)
         resolve({
           status,
-          headers: received,
+          headers,
           content,
+          received: received.promise,
           [Symbol.asyncDispose]: async () => void content.destroy(),
         })
       },
-      onResponseData(receiving, chunk) {
+      onResponseData(_, chunk) {
         bytes += chunk.length
         if (bytes > answerBytesMax) return fail(unanswered('The provider sent more than an answer may have.'))
-        if (!content.push(chunk)) receiving.pause()
+        if (!content.push(chunk)) pause()
       },
       onResponseEnd() {
         controller = null
+        for (const timer of [whole, unread]) clearTimeout(timer)
+        received.resolve()
         content.push(null)
       },
       onResponseError: (_, error) =>

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HttpsServer, startHttpsServer } from '../../../test/https-server.ts'
 import { makeCertificates } from '../../../test/servers/certificate.ts'
@@ -11,6 +12,7 @@ import { trustAlso } from '../../kit/authorities.ts'
 import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { type EgressGuard, egressGuard } from '../../kit/egress/guard.ts'
 import { ProviderFailure } from '../failure.ts'
+import { AnswerUnread } from './exchange.ts'
 import { type ProviderCall, ProviderCalls } from './provider-calls.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 
@@ -236,6 +238,44 @@ describe('a call', () => {
       expect(written).toBeLessThan(bytes)
     }
     await expect.poll(() => isClosed).toBe(true)
+  })
+
+  test('ends content whose reader pauses for too long in all, however short each pause is', async () => {
+    const bytes = 16 * 1024 * 1024
+    await using raw = await startRaw(socket => {
+      socket.once('data', () =>
+        socket.write(
+          Buffer.concat([
+            Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n`),
+            Buffer.alloc(bytes),
+          ]),
+        ),
+      )
+    })
+    await using answer = await raw.calls.open(get('/a', { answerBytesMax: bytes, unreadSeconds: 0.3 }))
+    let isReceived = false
+    void answer.received.then(() => (isReceived = true))
+    let read = 0
+    const reading = (async () => {
+      for await (const chunk of answer.content) {
+        read += chunk.length
+        // As long as a slow client takes for a piece.
+        await pauseFor(20)
+      }
+    })()
+    await expect(reading).rejects.toBeInstanceOf(AnswerUnread)
+    expect([isReceived, read > 0, read < bytes]).toEqual([true, true, true])
+  })
+
+  test('has received all before it is read, if it is small', async () => {
+    await using raw = await startRaw(socket =>
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')),
+    )
+    await using answer = await raw.calls.open(get('/a', { wholeSeconds: 0.5 }))
+    await answer.received
+    const chunks = []
+    for await (const chunk of answer.content) chunks.push(chunk)
+    expect(Buffer.concat(chunks).toString()).toBe('ok')
   })
 })
 

@@ -26,6 +26,8 @@ export interface ProviderCall {
   firstByteSeconds?: number
   /** Seconds until the last byte; 60 by default. */
   wholeSeconds?: number
+  /** Seconds for which all content may wait to be read, after which it ends with `AnswerUnread`; no limit by default. */
+  unreadSeconds?: number
   signal?: AbortSignal | undefined
 }
 
@@ -96,6 +98,7 @@ export class ProviderCalls implements AsyncDisposable {
       answerBytesMax: call.answerBytesMax ?? ANSWER_BYTES_MAX,
       firstByteSeconds: call.firstByteSeconds ?? FIRST_BYTE_SECONDS,
       wholeSeconds: call.wholeSeconds ?? WHOLE_SECONDS,
+      unreadSeconds: call.unreadSeconds ?? null,
       signal,
     }
     try {

@@ -77,6 +77,13 @@ export async function askState(
     status.mailboxId = await askId(connection, ids, keyOf(wireName), status)
 }
 
+/** Whether there is a mailbox of this name, by STATUS. */
+export async function answersTo(connection: CommandConnection, wireName: string): Promise<boolean> {
+  const listing = emptyListing()
+  await askStatus(connection, listing, wireName)
+  return findStatus(listing, wireName) !== null
+}
+
 /** Names of the mailboxes that the account is subscribed to, as far as the server lists them. */
 export async function askSubscribed(connection: CommandConnection): Promise<Set<string>> {
   const subscribed = new Set<string>()

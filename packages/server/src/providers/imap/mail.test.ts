@@ -15,13 +15,13 @@ import {
   requireMailbox,
   type TroubledArrangement,
 } from '../conformance/arrangement.ts'
-import { describeChanging } from '../conformance/changing.ts'
+import { describeChanging, describeNumberedChanging } from '../conformance/changing.ts'
 import { describeContent } from '../conformance/content.ts'
-import { describeFolders } from '../conformance/folders.ts'
+import { describeFolders, describeNumberedFolders } from '../conformance/folders.ts'
 import { describeMail } from '../conformance/mail.ts'
 import { openIndex } from '../conformance/memory-index.ts'
 import { describeFolderSearch, describeSearch } from '../conformance/search.ts'
-import { describeTrouble } from '../conformance/trouble.ts'
+import { describeBrokenConnections, describeTrouble } from '../conformance/trouble.ts'
 import { imapAccount } from './mail.ts'
 import { decodeMailboxName } from './names.ts'
 import { Suspicions } from './suspicions.ts'
@@ -81,6 +81,8 @@ async function arrange(server: MailServer, { faults = {}, isDirect = false }: Ki
     },
     kind: 'folder',
     inbox: 'INBOX',
+    unknownKey: 4_000_000,
+    unknownMailbox: 'Nowhere',
     category: 'work',
     messagesOfSteps: 1100,
     poison: (keys, does) => {
@@ -137,9 +139,12 @@ describe.concurrent.each(KINDS)('$name', kind => {
   const server = useServer(kind.start)
   describeMail(kind.name, () => arrange(server(), kind))
   describeFolders(kind.name, () => arrange(server(), kind))
+  describeNumberedFolders(kind.name, () => arrange(server(), kind))
   describeContent(kind.name, () => arrange(server(), kind))
   describeSearch(kind.name, () => arrange(server(), kind))
   describeFolderSearch(kind.name, () => arrange(server(), kind))
   describeChanging(kind.name, () => arrange(server(), kind))
+  describeNumberedChanging(kind.name, () => arrange(server(), kind))
   describeTrouble(kind.name, () => arrange(server(), kind))
+  describeBrokenConnections(kind.name, () => arrange(server(), kind))
 })

@@ -22,7 +22,7 @@ import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
 import { type TrackedMailboxes, rememberChange } from './follow.ts'
 import { listPage } from './listing.ts'
-import { askMailboxes, askNamespaces, findStatus } from './list.ts'
+import { answersTo, askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { locate } from './locate.ts'
 import { findOthers } from './same-messages.ts'
@@ -140,6 +140,10 @@ class ImapMail implements MailProvider {
     const { mailboxes, leftOut } = await listMailboxes(this.#tracked, this.#namespaces)
     this.#mailboxesLeftOut = leftOut
     return mailboxes.map(({ mailbox }) => mailbox)
+  }
+
+  answersTo(key: string) {
+    return answersTo(this.#tracked.connection, key)
   }
 
   get mailboxesLeftOut() {

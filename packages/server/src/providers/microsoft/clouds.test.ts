@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { sendingAbilitiesOf } from '../abilities.ts'
+import { contentLimitsOf } from '../content-limits.ts'
 import type { Cloud } from '../sign-in.ts'
 import { CLOUDS } from './clouds.ts'
 
@@ -37,8 +37,8 @@ describe.each(Object.values(CLOUDS))('the cloud $cloud', row => {
   })
 
   test('limits the parts of a message only if they cannot be uploaded in ranges', () => {
-    const { partBytesMax } = sendingAbilitiesOf({ provider: 'graph', cloud: row.cloud })
-    expect(partBytesMax === null).toBe(row.has.uploadSessions)
+    const limits = contentLimitsOf({ provider: 'graph', cloud: row.cloud })
+    expect(limits?.partBytesMax === null).toBe(row.has.uploadSessions)
     expect(row.uploads.length > 0).toBe(row.has.uploadSessions)
   })
 })

@@ -32,6 +32,10 @@ const CLOSED: Meaning = {
   reason: 'provider_forbidden',
   message: 'The organization of the mailbox does not allow this OAuth app.',
 }
+const OTHER_CLOUD: Meaning = {
+  kind: 'rejected',
+  message: 'The user belongs to another of Microsoft’s clouds than the OAuth app. Name it in microsoftCloud.',
+}
 const REJECTED: Meaning = { kind: 'rejected', message: 'Microsoft refuses to issue a token.' }
 
 /**
@@ -45,11 +49,13 @@ const BY_CODE: ReadonlyMap<number, Meaning> = new Map([
   ...of([50173, 700082, 70008, 700084, 70043, 50076, 50078, 50079, 53003], GRANT_REFUSED),
   ...of([700016, 7000112, 7000215, 7000222, 700021, 700023, 700027, 700030], OUR_APP),
   ...of([700024], OUR_CLOCK),
-  ...of([65001, 65004, 90094, 90095], NO_CONSENT),
+  ...of([65001, 65004, 90093, 90094, 90095, 900941, 900981], NO_CONSENT),
   ...of([50105], CLOSED),
   // A client that asks in a loop is refused for some minutes.
-  ...of([50196], busy(PROVIDER)),
-  ...of([90033, 90100], down(PROVIDER)),
+  ...of([50196, 90055], busy(PROVIDER)),
+  // The directory is away for a moment, or was too slow.
+  ...of([90012, 90024, 90033, 90090, 90091], down(PROVIDER)),
+  ...of([90038, 900382, 900432], OTHER_CLOUD),
 ])
 
 /** Meanings of the errors of OAuth (RFC 6749 section 5.2, OpenID Connect Core section 3.1.2.6). */

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { within } from '../../kit/within.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderCalls } from '../http/provider-calls.ts'
-import { IssuerKeys, keysUnavailable } from '../oauth/issuer-keys.ts'
+import { IssuerKeys } from '../oauth/issuer-keys.ts'
 import type { CloudRow } from './clouds.ts'
 import type { Discovery, Metadata } from './discovery.ts'
 import { isPersonal, type MicrosoftUser } from './subject.ts'
@@ -53,17 +52,11 @@ export class IdTokens {
     signal: AbortSignal,
   ): Promise<SignedInUser> {
     const metadata = await this.#discovery.find(signal)
-    const verifying = this.#keys.verify(idToken, {
-      audience: expected.audience,
-      requiredClaims: ['exp', 'iat', 'sub'],
-    })
-    const { payload, issuerOfKey } = await within(signal, verifying).catch((error: unknown) => {
-      if (error instanceof ProviderFailure) throw error
-      if (signal.aborted) throw keysUnavailable('Microsoft')
-      throw new ProviderFailure('rejected', 'Microsoft signed in with an ID token that does not hold.', {
-        cause: error,
-      })
-    })
+    const { payload, issuerOfKey } = await this.#keys.verifyIdToken(
+      idToken,
+      { audience: expected.audience, requiredClaims: ['exp', 'iat', 'sub'] },
+      signal,
+    )
     const { data } = claims.safeParse(payload)
     if (!data || !this.#isFrom(data, metadata, issuerOfKey))
       throw new ProviderFailure('rejected', 'Microsoft signed in with the ID token of another issuer.')

@@ -1,6 +1,7 @@
 /** The tenant of all personal accounts (learn.microsoft.com/entra/identity-platform/id-token-claims-reference). */
 const PERSONAL_TENANT = '9188040d-6c67-4c5b-b112-36a304b66dad'
 const PREFIX = 'microsoft:'
+const SHARED_PREFIX = `${PREFIX}inbox:`
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** The ids of personal users are 64-bit numbers; their `oid` has zeros before. */
 const PERSONAL_ID_DIGITS = 16
@@ -32,4 +33,15 @@ export function mailboxIdOf(subject: string): string {
 
 export function isPersonal({ tid }: Pick<MicrosoftUser, 'tid'>): boolean {
   return tid.toLowerCase() === PERSONAL_TENANT
+}
+
+/** The lasting id of a shared mailbox, which is the id of its inbox: addresses change. */
+export function sharedSubjectOf(inboxId: string): string {
+  return `${SHARED_PREFIX}${inboxId}`
+}
+
+/** @throws RangeError if the subject is not that of a shared mailbox */
+export function inboxIdOf(subject: string): string {
+  if (!subject.startsWith(SHARED_PREFIX)) throw new RangeError('The subject is not that of a shared mailbox')
+  return subject.slice(SHARED_PREFIX.length)
 }

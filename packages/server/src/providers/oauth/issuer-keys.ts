@@ -7,6 +7,7 @@ import {
   type JWTVerifyOptions,
 } from 'jose'
 import { z } from 'zod'
+import { within } from '../../kit/within.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderAnswer, ProviderCalls } from '../http/provider-calls.ts'
 import { readJson } from './read-json.ts'
@@ -82,6 +83,21 @@ export class IssuerKeys {
     }
   }
 
+  /**
+   * As `verify`, for the ID token of a sign-in: throws `rejected` if it does not hold, and `unavailable` if the keys are not
+   * there when the signal aborts.
+   */
+  async verifyIdToken(idToken: string, given: JWTVerifyOptions, signal: AbortSignal): Promise<VerifiedToken> {
+    const { issuedBy } = this.#options
+    return within(signal, this.verify(idToken, given)).catch((error: unknown) => {
+      if (error instanceof ProviderFailure) throw error
+      if (signal.aborted) throw keysUnavailable(issuedBy)
+      throw new ProviderFailure('rejected', `${issuedBy} signed in with an ID token that does not hold.`, {
+        cause: error,
+      })
+    })
+  }
+
   async #findKept(): Promise<Kept> {
     return this.#kept && performance.now() < this.#kept.until ? this.#kept : this.#read()
   }
@@ -122,7 +138,7 @@ export class IssuerKeys {
   }
 }
 
-export function keysUnavailable(issuedBy: string): ProviderFailure {
+function keysUnavailable(issuedBy: string): ProviderFailure {
   return new ProviderFailure('unavailable', `${issuedBy} does not provide its public keys now.`)
 }
 

@@ -9,7 +9,7 @@ import { useServer } from '../../../test/servers/shared-server.ts'
 import { GOOD_EXTENSIONS, startSmtpSink } from '../../../test/servers/smtp-sink.ts'
 import { openWitness } from '../../../test/servers/witness.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
-import { describeSending, type SendingArrangement } from '../conformance/sending.ts'
+import { describeEnvelopes, describeSending, type EnvelopeArrangement } from '../conformance/sending.ts'
 import { smtpAccount } from './sending.ts'
 
 const guard = egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) })
@@ -36,7 +36,7 @@ async function readMail(dovecot: DovecotServer, user: TestUser): Promise<string[
     .map(([, , attributes]) => bytesOf(attributesOf(attributes).get('BODY[]'))?.toString('latin1') ?? '')
 }
 
-async function withPostfix(dovecot: DovecotServer, postfix: PostfixServer): Promise<SendingArrangement> {
+async function withPostfix(dovecot: DovecotServer, postfix: PostfixServer): Promise<EnvelopeArrangement> {
   const [sender, one, other] = await Promise.all([dovecot.addUser(), dovecot.addUser(), dovecot.addUser()])
   const users = new Map([one, other].map(user => [user.email, user]))
   return {
@@ -55,7 +55,7 @@ async function withPostfix(dovecot: DovecotServer, postfix: PostfixServer): Prom
   }
 }
 
-async function withSink(extensions: readonly string[]): Promise<SendingArrangement> {
+async function withSink(extensions: readonly string[]): Promise<EnvelopeArrangement> {
   const login = { user: 'ada@sink.test', password: 'secret' }
   const sink = await startSmtpSink({ ...login, extensions })
   sink.behave = ({ step, argument }) => {
@@ -83,6 +83,7 @@ describe('by SMTP to Postfix', () => {
   const dovecot = useServer(() => startDovecot())
   const postfix = useServer(() => startPostfix(dovecot(), { messageBytesMax: MESSAGE_BYTES_MAX }))
   describeSending(() => withPostfix(dovecot(), postfix()))
+  describeEnvelopes(() => withPostfix(dovecot(), postfix()))
 })
 
 describe.each([
@@ -93,4 +94,5 @@ describe.each([
   ['with SIZE alone', [`SIZE ${MESSAGE_BYTES_MAX}`]],
 ])('by SMTP to a server %s', (_, extensions) => {
   describeSending(() => withSink(extensions))
+  describeEnvelopes(() => withSink(extensions))
 })

@@ -24,7 +24,7 @@ const DEPTH_MAX = 50
 const COMPARISONS = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] as const
 type Comparison = (typeof COMPARISONS)[number]
 
-/** Parses a `$filter` (OData 4.01 part 2, section 5.1.1). Refuses what Graph does not take. */
+/** Parses a `$filter` (OData 4.01 part 2, section 5.1.1). Refuses any that Graph does not take. */
 export function parseFilter<Item>(text: string, subject: FilterSubject<Item>): Filter<Item> {
   const parser = new Parser<Item>(tokensOf(text), subject)
   return { test: parser.parse(), properties: [...parser.properties] }

@@ -44,7 +44,7 @@ export function parseQuery(params: URLSearchParams, allowed: readonly Option[]):
   return { options, parameters }
 }
 
-/** The value of an option that is a number of items; null without it. */
+/** The value of an option that is a number of items; null if it was not given. */
 export function numberOption(query: Query, option: 'top' | 'skip', max: number): number | null {
   const text = query.options.get(option)
   if (text === undefined) return null
@@ -60,7 +60,7 @@ export function numberOption(query: Query, option: 'top' | 'skip', max: number):
   return number
 }
 
-/** Whether an option is `true`; refuses other words than `true` and `false`. */
+/** Whether an option is `true`. Refuses any value but `true` and `false`. */
 export function isTrue(query: Query, option: 'count'): boolean {
   const text = query.options.get(option)?.toLowerCase()
   if (text !== undefined && text !== 'true' && text !== 'false')

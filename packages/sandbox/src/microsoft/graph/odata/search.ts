@@ -3,8 +3,8 @@ import type { Message, Recipient } from '../../mailbox/message.ts'
 import { textOfHtml } from '../body-text.ts'
 import { badRequest } from '../errors.ts'
 
-/** A search finds no more messages than these. */
-export const SEARCH_HITS_MAX = 1_000
+/** Number of messages that a search finds at most. */
+const SEARCH_HITS_MAX = 1_000
 
 type Test = (message: Message) => boolean
 
@@ -21,7 +21,7 @@ export function searchMessages(messages: readonly Message[], search: string): re
 }
 
 /** Parses the words of a `$search`: KQL between double quotes, in which quotes are escaped. */
-export function parseSearch(search: string): Test {
+function parseSearch(search: string): Test {
   const [, quoted] = /^\s*"((?:\\.|[^"\\])*)"\s*$/s.exec(search) ?? []
   const text = (quoted ?? search).replaceAll(/\\(.)/gs, '$1')
   if (quoted === undefined && /[:()<>=]/.test(search))
@@ -125,12 +125,12 @@ function termTest(property: string | undefined, relation: string, value: string,
   if (property === 'kind') return () => value.toLowerCase() === 'email'
   if (property === 'size') return sizeTest(relation, Number(value))
   const read = TEXTS[property]
-  // Exchange takes a property that it does not have for words.
+  // Exchange reads the name of an unknown property as a word.
   if (!read) return termTest(undefined, ':', `${property} ${value}`, true)
   return message => hasWords(read(message), value, isPhrase)
 }
 
-/** Whether the text has these words one behind the other. Without quotes the last one may be the beginning of a word. */
+/** Whether the text has these words one after another. Without quotes the last may be the beginning of a word. */
 function hasWords(text: string, value: string, isPhrase: boolean): boolean {
   const isPrefix = value.endsWith('*') || !isPhrase
   const wanted = wordsOf(value.replace(/\*$/, ''))

@@ -2,7 +2,7 @@ import { badRequest } from '../errors.ts'
 import { splitList } from './query.ts'
 
 /**
- * The properties of a `$select` as they are spelled in the schema; null without it. `id` is always among them.
+ * The properties of a `$select` as the schema spells them, always with `id`; null if there is no `$select`.
  * Refuses unknown names.
  */
 export function parseSelect(

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Subscribed } from '../../../accounts/grants/subscriptions.ts'
 import type { Db } from '../../../database/pool.ts'
 import { requireSealedValue } from '../../../database/sealed-value.ts'
 import type { KeyRing } from '../../../kit/key-ring.ts'
@@ -11,12 +12,6 @@ const STATE = new RegExp(`^[\\w-]{${Math.ceil((STATE_BYTES * 4) / 3)}}$`)
 const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`)
 /** Keeps the MAC apart from others under the same key. */
 const PURPOSE = 'graph_subscription'
-
-/** The account that a notification is for, and the subscription of it. */
-export interface Subscribed {
-  accountId: string
-  nonce: string
-}
 
 /**
  * Makes and checks the `clientState` of subscriptions, at most 128 characters. It names the account and has a MAC of that,

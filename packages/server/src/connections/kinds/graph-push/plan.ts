@@ -1,12 +1,16 @@
 import { sql } from 'kysely'
+import {
+  findSubscription,
+  forgetSubscription,
+  recordSubscription,
+} from '../../../accounts/grants/subscriptions.ts'
 import { recordPushed } from '../../../accounts/halves/notice.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { Db } from '../../../database/pool.ts'
 import { isPublicBase } from '../../../kit/link-base.ts'
 import type { SubscriptionPlan } from '../../../providers/graph/subscription.ts'
-import type { ClientStates } from './client-state.ts'
+import { type ClientStates, newNonce } from './client-state.ts'
 import { LIFECYCLE_PATH, NOTIFICATION_PATH } from './receive.ts'
-import { findSubscription, recordSubscription } from './store.ts'
 
 export interface PushBase {
   /** The address of the service. Known once the API listens. */
@@ -32,18 +36,26 @@ export function planSubscription(
   return {
     notificationUrl: addressOf(url, NOTIFICATION_PATH),
     lifecycleUrl: addressOf(url, LIFECYCLE_PATH),
-    clientState: nonce => states.make({ accountId: id, nonce }),
+    newState() {
+      const nonce = newNonce()
+      return { nonce, clientState: states.make({ accountId: id, nonce }) }
+    },
     async read() {
       const stored = await findSubscription(db, id)
       knownId = stored?.id ?? null
       return stored
     },
-    async record(subscription) {
-      await recordSubscription(db, id, subscription)
-      const isNew = subscription !== null && subscription.id !== knownId
-      knownId = subscription?.id ?? null
+    async record(subscription, takenEvent) {
+      const isKept = await recordSubscription(db, id, subscription, takenEvent)
+      const isNew = subscription.id !== knownId
+      knownId = subscription.id
       // Changes since the last look came before there was a subscription, or before it was stored.
-      if (isNew) await recordPushed(db, 'mail', sql<boolean>`account.id = ${id}`)
+      if (isKept && isNew) await recordPushed(db, 'mail', sql<boolean>`account.id = ${id}`)
+      return isKept
+    },
+    async forget({ nonce }) {
+      knownId = null
+      await forgetSubscription(db, { accountId: id, nonce })
     },
   }
 }

@@ -1,11 +1,17 @@
 import { z } from 'zod'
+import {
+  recordEvents,
+  recordNotified,
+  type Subscribed,
+  type SubscriptionEvent,
+} from '../../../accounts/grants/subscriptions.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Waker } from '../../../database/wake.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { Push, PushOutcome, PushReceiver } from '../../../kit/push-receiver.ts'
-import type { ClientStates, Subscribed } from './client-state.ts'
+import type { NotificationOutcome } from '../graph-metrics.ts'
+import type { ClientStates } from './client-state.ts'
 import { Folded } from './folded.ts'
-import { recordEvents, recordNotified, type SubscriptionEvent } from './store.ts'
 
 /** A burst has up to 1,000 notifications, each of some hundred bytes. */
 const BODY_BYTES_MAX = 1024 * 1024
@@ -30,6 +36,7 @@ export interface GraphPushOptions {
   waker: Pick<Waker, 'wake'>
   log: Pick<Logger, 'warn'>
   states: ClientStates
+  countNotification(outcome: NotificationOutcome): void
 }
 
 export const NOTIFICATION_PATH = '/push/graph'
@@ -39,7 +46,8 @@ export const LIFECYCLE_PATH = '/push/graph/lifecycle'
  * Takes notifications of Microsoft Graph, and events in the lives of its subscriptions. They prove themselves by their
  * `clientState`, so that others cost no statement. Every collection is answered alike, from which strangers learn nothing.
  */
-export function graphPushReceivers({ db, waker, log, states }: GraphPushOptions): PushReceiver[] {
+export function graphPushReceivers(options: GraphPushOptions): PushReceiver[] {
+  const { db, waker, log, states, countNotification: count } = options
   const onError = (error: unknown) => log.warn({ error }, 'Notifications of Microsoft Graph were not stored')
   const notified = new Folded<Subscribed>({
     store: async values => {
@@ -61,12 +69,14 @@ export function graphPushReceivers({ db, waker, log, states }: GraphPushOptions)
   })
   return [
     receiver(NOTIFICATION_PATH, items => {
-      for (const { key, subscribed } of proven(states, items)) notified.add(key, subscribed)
+      for (const { key, subscribed } of proven(states, items, count))
+        count(notified.add(key, subscribed) ? 'taken' : 'dropped')
     }),
     receiver(LIFECYCLE_PATH, items => {
-      for (const { key, subscribed, item } of proven(states, items)) {
+      for (const { key, subscribed, item } of proven(states, items, count)) {
         const event = EVENTS.get(item.lifecycleEvent ?? '')
-        if (event) events.add(key, { ...subscribed, event })
+        if (event) count(events.add(key, { ...subscribed, event }) ? 'event' : 'dropped')
+        else count('unknown')
       }
     }),
   ]
@@ -97,15 +107,19 @@ interface Proven {
 }
 
 /** The items whose `clientState` was made here. Each text is checked once, as most items of a push have the same. */
-function* proven(states: ClientStates, items: readonly unknown[]): Generator<Proven> {
+function* proven(
+  states: ClientStates,
+  items: readonly unknown[],
+  count: (outcome: 'forged') => void,
+): Generator<Proven> {
   const checked = new Map<string, Subscribed | null>()
   for (const each of items) {
-    const parsed = itemSchema.safeParse(each)
-    if (!parsed.success) continue
-    const { clientState } = parsed.data
-    let subscribed = checked.get(clientState)
-    if (subscribed === undefined) checked.set(clientState, (subscribed = states.read(clientState)))
-    if (subscribed) yield { key: clientState, subscribed, item: parsed.data }
+    const { data: item } = itemSchema.safeParse(each)
+    const key = item?.clientState ?? ''
+    let subscribed = checked.get(key)
+    if (subscribed === undefined) checked.set(key, (subscribed = states.read(key)))
+    if (item && subscribed) yield { key, subscribed, item }
+    else count('forged')
   }
 }
 

@@ -18,9 +18,6 @@ import type { AccountKeys } from '../../../accounts/secrets.ts'
 /** The time that all calls to the provider may take together. */
 const SECONDS_MAX = 50
 
-/** Mail is required; the grant shows what else there is. */
-const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
-
 /** Dependencies of connecting accounts by OAuth besides the database. */
 export interface OAuthServices {
   accountKeys: AccountKeys
@@ -48,8 +45,11 @@ export async function connectByToken(
   const { bodyStorage } = await findTenantSettings(db, tenantId)
   await requireStorage({ before: bodyStorage, after: settings?.bodyStorage, field: 'settings.bodyStorage' })
   const signal = AbortSignal.timeout(SECONDS_MAX * 1_000)
+  const wantsShared = settings?.sharedMailboxesEnabled ?? false
+  // Mail is required; the grant shows what else there is.
+  const wanted = { calendar: false, contacts: false, shared: wantsShared }
   const grant = await signIn
-    .adopt(client, new Secret(input.refreshToken), client.scopes, MAIL_ALONE, signal)
+    .adopt(client, new Secret(input.refreshToken), client.scopes, wanted, signal)
     .catch((error: unknown) => refuseFailure(error, 'grant'))
   requireHalves(grant, settings)
   return context.change(async unit => {
@@ -57,7 +57,8 @@ export async function connectByToken(
     if (client.appId !== null && !(await holdApp(unit, client.appId)))
       refuse(oauthAppId === undefined ? 'provider_not_configured' : 'unknown_oauth_app')
     const signedIn = { client, grant, asked: { calendar: true, contacts: true } }
-    return presentAccount(await connectWithGrant(unit, accountKeys, { ...signedIn, externalRef, settings }))
+    const options = { ...signedIn, externalRef, settings, wantsShared }
+    return presentAccount(await connectWithGrant(unit, accountKeys, options))
   })
 }
 

@@ -2,7 +2,6 @@ import type { imapAccountInput } from '@waxwing/contract/accounts/account-inputs
 import type { AccountSettingsOverride } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { z } from 'zod'
-import { newId } from '../../../kit/ids.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { ChangeUnit, RequestContext } from '../../../calls/context.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
@@ -11,11 +10,11 @@ import { refuse } from '../../../calls/refuse.ts'
 import type { RequireStorage } from '../settings/body-storage.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { AccountView, ImapServers } from '../../../accounts/row.ts'
-import { announceConnected } from '../../../accounts/announce-connected.ts'
+import { insertNewAccount, refuseExisting } from './new-account.ts'
 import { completeServers, requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from '../../../accounts/present.ts'
 import { planSettings } from './rules.ts'
-import { findAccountIdByEmail, insertAccount } from '../../../accounts/store.ts'
+import { findAccountIdByEmail } from '../../../accounts/store.ts'
 
 type ImapAccountInput = z.infer<typeof imapAccountInput>
 
@@ -94,26 +93,24 @@ export async function recordImapAccount(
 ): Promise<AccountView> {
   const { tenantId } = unit
   // Another request may have used the last account of the plan while we logged in.
-  const planNow = await lockTenantPlan(unit)
+  const plan = await lockTenantPlan(unit)
   await requirePaid(unit.sql, tenantId)
-  await requireAccountRoom(unit.sql, tenantId, planNow)
-  const id = newId()
-  const account = await insertAccount(unit, {
-    id,
-    provider: 'imap',
-    auth_method: 'password',
-    email: given.email,
-    display_name: given.displayName,
-    external_ref: given.externalRef,
-    settings_override: given.override,
-    imap: servers,
-    data_key: await accountKeys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
-  })
-  if (!account) return refuseExisting(await findAccountIdByEmail(unit.sql, tenantId, given.email))
+  const account = await insertNewAccount(
+    unit,
+    { keys: accountKeys, plan },
+    {
+      provider: 'imap',
+      auth_method: 'password',
+      email: given.email,
+      display_name: given.displayName,
+      external_ref: given.externalRef,
+      settings_override: given.override,
+      imap: servers,
+    },
+    () => findAccountIdByEmail(unit.sql, tenantId, given.email),
+  )
   await accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
   if (smtpPassword) await accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)
-  announceConnected(unit, account, { reauthorized: false })
-  unit.wake(id)
   return account
 }
 
@@ -121,10 +118,4 @@ export function refuseDav(): never {
   refuse('provider_unsupported', undefined, {
     message: 'Calendars and contacts of IMAP accounts are not offered yet. Leave dav out.',
   })
-}
-
-export function refuseExisting(id: string | null): never {
-  // There is none if it was deleted at this very moment.
-  const message = `The mailbox is account ${id} already. Use that one, or delete it first.`
-  refuse('account_exists', undefined, id === null ? {} : { message })
 }

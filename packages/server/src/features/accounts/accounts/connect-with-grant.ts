@@ -1,13 +1,10 @@
 import type { AccountSettingsInput } from '@waxwing/contract/accounts/account-settings.ts'
-import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { Db } from '../../../database/pool.ts'
-import { newId } from '../../../kit/ids.ts'
 import type { Grant, Halves, Identity, OAuthProvider } from '../../../providers/sign-in.ts'
 import type { ChangeUnit } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
-import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { OAuthClient } from '../../../accounts/apps/clients.ts'
 import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReopened } from '../../../accounts/halves/trouble.ts'
@@ -17,19 +14,18 @@ import { type LockedPage, lockPage } from '../../../accounts/shared/lock.ts'
 import { enqueueFollowing } from '../shared-mailboxes/follow-delegate-job.ts'
 import { withdrawRevocations } from '../grants/revocation.ts'
 import { storeGrant } from '../../../accounts/grants/store.ts'
-import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
+import { requireAccountRoom, requirePaid } from '../plans/limits.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { announceConnected } from '../../../accounts/announce-connected.ts'
-import { refuseExisting } from './connect-imap.ts'
+import { insertNewAccount, planNewSettings, refuseExisting } from './new-account.ts'
 import { withoutHalves } from '../../../accounts/settings.ts'
-import { isRenewable, isSameMailbox, planSettings } from './rules.ts'
+import { isRenewable, isSameMailbox } from './rules.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
 import {
   findAccountIdByEmail,
   findAccountIdBySubject,
   findAccountView,
   hasRenewableAccount,
-  insertAccount,
   updateAccount,
 } from '../../../accounts/store.ts'
 
@@ -45,6 +41,8 @@ export interface ConnectOptions extends SignedIn {
   /** Absent or null: none is named. */
   externalRef?: string | null | undefined
   settings?: AccountSettingsInput | undefined
+  /** Whether the user was asked for shared mailboxes. It is kept for later sign-ins. */
+  wantsShared?: boolean
 }
 
 /**
@@ -59,8 +57,9 @@ export async function requireRoomForGrant(
   settings: AccountSettingsInput | undefined,
 ): Promise<void> {
   await requirePaid(db, tenantId)
-  await planNewSettings(db, tenantId, provider, settings)
-  if (await hasRenewableAccount(db, tenantId, signInAbilitiesOf(provider).makes)) return
+  const { makes } = signInAbilitiesOf(provider)
+  await planNewSettings(db, tenantId, makes, settings)
+  if (await hasRenewableAccount(db, tenantId, makes)) return
   await requireAccountRoom(db, tenantId, await findTenantPlan(db, tenantId))
 }
 
@@ -117,32 +116,28 @@ async function insertConnected(
   unit: ChangeUnit,
   keys: AccountKeys,
   plan: Plan | null,
-  { client, grant, asked, externalRef, settings }: ConnectOptions,
+  { client, grant, asked, externalRef, settings, wantsShared = false }: ConnectOptions,
 ): Promise<AccountView> {
-  const { tenantId } = unit
-  const planned = await planNewSettings(unit.sql, tenantId, client.provider, settings)
-  await requireAccountRoom(unit.sql, tenantId, plan)
-  const id = newId()
+  const provider = signInAbilitiesOf(client.provider).makes
+  const { tenant, bearer } = await planNewSettings(unit.sql, unit.tenantId, provider, settings)
   const { email, subject, displayName } = grant.identity
-  const account = await insertAccount(unit, {
-    id,
-    provider: signInAbilitiesOf(client.provider).makes,
-    auth_method: 'oauth',
+  const row = {
+    provider,
+    auth_method: 'oauth' as const,
     subject,
     oauth_app_id: client.appId,
     cloud: client.cloud,
     email,
     display_name: displayName,
     external_ref: externalRef ?? null,
+    wants_shared: wantsShared,
     ...grantedHalves(grant),
-    settings_override: withoutHalves(planned.tenant, planned.bearer, { asked, granted: grant.halves }),
+    settings_override: withoutHalves(tenant, bearer, { asked, granted: grant.halves }),
     imap: null,
-    data_key: await keys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
-  })
-  if (!account) return refuseExisting(await findAccountIdOf(unit, grant.identity))
+  }
+  const findExisting = () => findAccountIdOf(unit, grant.identity)
+  const account = await insertNewAccount(unit, { keys, plan }, row, findExisting)
   await storeNewGrant(unit, keys, account, { client, grant })
-  announceConnected(unit, account, { reauthorized: false })
-  unit.wake(id)
   return account
 }
 
@@ -150,7 +145,7 @@ async function renew(
   unit: ChangeUnit,
   keys: AccountKeys,
   { account, page }: { account: AccountView; page: LockedPage },
-  { client, grant, asked }: SignedIn,
+  { client, grant, asked, wantsShared = false }: ConnectOptions,
 ): Promise<AccountView> {
   const { identity, halves } = grant
   await storeNewGrant(unit, keys, account, { client, grant })
@@ -165,6 +160,7 @@ async function renew(
       display_name: account.display_name ?? identity.displayName,
       oauth_app_id: client.appId,
       cloud: client.cloud,
+      ...(wantsShared && { wants_shared: true }),
       ...grantedHalves(grant),
       settings_override: withoutHalves(account.tenant_settings, account, { asked, granted: halves }),
       ...(account.status !== 'paused' && { status: 'active', status_reason: null }),
@@ -199,18 +195,4 @@ async function storeNewGrant(
   const { subject, email } = grant.identity
   await withdrawRevocations(unit, { provider, clientId, subject, email })
   await storeGrant(unit.sql, keys, account, { client, grant })
-}
-
-/** The settings of a new account. Refuses settings that it cannot have, or that the plan forbids. */
-async function planNewSettings(
-  db: Db,
-  tenantId: string,
-  provider: OAuthProvider,
-  settings: AccountSettingsInput | undefined,
-) {
-  const tenant: TenantSettings = await findTenantSettings(db, tenantId)
-  await requireBodyStorage(db, tenantId, { before: tenant.bodyStorage, after: settings?.bodyStorage })
-  const none = { provider: signInAbilitiesOf(provider).makes, imap: null, settings_override: {} }
-  const override = planSettings(tenant, none, settings ? { settings } : {})
-  return { tenant, bearer: { ...none, settings_override: override } }
 }

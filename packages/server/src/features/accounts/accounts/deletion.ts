@@ -2,6 +2,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 import { recordAccountDeleted } from '../../../accounts/record-deleted.ts'
 import { hasShared } from '../../../accounts/shared/lock.ts'
+import { leaveSubscription } from '../grants/left-subscriptions.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 import { enqueueFollowing } from '../shared-mailboxes/follow-delegate-job.ts'
 
@@ -10,8 +11,9 @@ const RETENTION_DAYS = 30
 
 /**
  * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and its purge is
- * scheduled. Its grant is revoked at the provider if no other account uses it. Shared mailboxes that it opens stop right
- * afterwards. Deleting again changes nothing, except that `purge` makes the purge due at once. Returns false if there never was such an account.
+ * scheduled. Its subscription is deleted at the provider, and its grant is revoked there if no other account uses it. Shared
+ * mailboxes that it opens stop right afterwards. Deleting again changes nothing, except that `purge` makes the purge due at
+ * once. Returns false if there never was such an account.
  */
 export async function deleteAccount(
   unit: UnitOfWork,
@@ -21,7 +23,7 @@ export async function deleteAccount(
 ): Promise<boolean> {
   const account = await unit.sql
     .selectFrom('account')
-    .select(['id', 'tenant_id', 'data_key', 'subject', 'email', 'external_ref', 'deleted_at'])
+    .select(['id', 'tenant_id', 'data_key', 'subject', 'email', 'cloud', 'external_ref', 'deleted_at'])
     .where('tenant_id', '=', unit.tenantId)
     .where('id', '=', id)
     .forUpdate()
@@ -30,9 +32,10 @@ export async function deleteAccount(
 
   await recordAccountDeleted(unit, account, { purgeInDays: options.purge ? 0 : RETENTION_DAYS })
   if (account.deleted_at) return true
+  await leaveSubscription(unit, keys, account)
   await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
-  if (await hasShared(unit, id)) await enqueueFollowing(unit, id)
+  if (await hasShared(unit.sql, id)) await enqueueFollowing(unit, id)
   unit.announce({
     type: 'account.deleted',
     accountId: id,

@@ -4,10 +4,11 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { requireTokenScopes } from '../../tenancy/credentials/rules.ts'
 import { createAccountToken } from '../../tenancy/credentials/store.ts'
 import { answerPage, requirePosition } from '../../../calls/list-cursor.ts'
-import { requireBodyStorage } from '../plans/limits.ts'
+import { requireBodyStorage, requireSharedModule } from '../plans/limits.ts'
 import type { BodyStorageChange, RequireStorage } from '../settings/body-storage.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { requireGrantedHalves } from '../grants/access.ts'
+import { leaveSubscription } from '../grants/left-subscriptions.ts'
 import type { EndingKeys } from '../grants/revocation.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
@@ -62,6 +63,7 @@ export function accountOperations({
     update: on.update.handler(async ({ input: { params, body }, context }) => {
       const account = await requireAccountView(context, params.accountId)
       await requireBodyStorage(context.db, context.tenantId, storageChange(account, body))
+      await requireSharedModule(context.db, context.tenantId, body.settings)
       await requireStorage(storageChange(account, body))
       const { externalRef, status, settings, resetSettings } = body
       return context.change(async unit => {
@@ -79,8 +81,12 @@ export function accountOperations({
           ...((settings || resetSettings) && {
             settings_override: planSettings(before.tenant_settings, before, { settings, resetSettings }),
           }),
+          ...(settings?.sharedMailboxesEnabled !== undefined && {
+            wants_shared: settings.sharedMailboxesEnabled,
+          }),
         }
         requireGrantedHalves(before, settings, change.settings_override)
+        if (change.status === 'paused') await leaveSubscription(unit, endingKeys, before)
         unit.wake(account.id)
         return presentAccount(await updateAccount(unit, before, change))
       })

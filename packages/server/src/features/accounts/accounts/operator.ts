@@ -3,6 +3,8 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { everyAccountView, lockAccount, updateAccount } from '../../../accounts/store.ts'
+import { leaveSubscription } from '../grants/left-subscriptions.ts'
+import type { EndingKeys } from '../grants/revocation.ts'
 
 /** Operations on accounts of any tenant, for the operator of an installation. */
 
@@ -57,13 +59,17 @@ export interface Decision {
   isDone: boolean
 }
 
-/** Stops an account of the unit's tenant: `disabled` by the `operator`. Returns null if there is none. */
-export async function stopAccount(unit: UnitOfWork, id: string): Promise<Decision | null> {
+/**
+ * Stops an account of the unit's tenant: `disabled` by the `operator`. Its subscription is deleted at the provider. Returns
+ * null if there is no such account.
+ */
+export async function stopAccount(unit: UnitOfWork, id: string, keys: EndingKeys): Promise<Decision | null> {
   const before = await lockAccount(unit, id)
   if (!before) return null
   const isStopped = before.status === STOPPED.status && before.status_reason === STOPPED.status_reason
   if (isStopped) return { account: before, isDone: true }
   if (before.status !== 'active' && before.status !== 'paused') return { account: before, isDone: false }
+  await leaveSubscription(unit, keys, before)
   return { account: await updateAccount(unit, before, STOPPED), isDone: true }
 }
 

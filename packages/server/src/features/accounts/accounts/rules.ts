@@ -5,7 +5,7 @@ import type {
   AccountSettingsOverride,
 } from '@waxwing/contract/accounts/account-settings.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
-import { signInAbilitiesOf } from '../../../providers/abilities.ts'
+import { abilitiesOf, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 import { type SettingsBearer, inheritedSettings, hasCalendars } from '../../../accounts/settings.ts'
 import { refuse } from '../../../calls/refuse.ts'
@@ -13,8 +13,9 @@ import type { MailServer } from '../../../providers/mail-server.ts'
 import type { Identity, OAuthProvider } from '../../../providers/sign-in.ts'
 
 /**
- * Computes the account's own values after a change. Refuses settings that the account cannot have: calendars, contacts
- * and shared mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
+ * Computes the account's own values after a change. Refuses settings that the account cannot have: calendars and
+ * contacts on IMAP without DAV and shared mailboxes where the provider has none (`provider_unsupported`), a honeypot without tracked
+ * clicks. `sharedMailboxesEnabled` is none of these values: it is kept with the account.
  */
 export function planSettings(
   tenant: TenantSettings,
@@ -22,11 +23,17 @@ export function planSettings(
   change: { settings?: AccountSettingsInput; resetSettings?: readonly (keyof AccountSettings)[] },
 ): AccountSettingsOverride {
   const { sharedMailboxesEnabled, ...settings } = change.settings ?? {}
-  const wanted = Object.entries({ ...settings, sharedMailboxesEnabled })
-  const unsupported = wanted.find(([name, value]) => value === true && DAV_SETTINGS.has(name))
+  const unsupported = Object.entries(settings).find(
+    ([name, value]) => value === true && DAV_SETTINGS.has(name),
+  )
   if (unsupported && !hasCalendars(account)) {
     refuse('provider_unsupported', undefined, {
-      message: `An IMAP account has no calendars, contacts or shared mailboxes here. Leave ${unsupported[0]} out.`,
+      message: `An IMAP account has no calendars or contacts here. Leave ${unsupported[0]} out.`,
+    })
+  }
+  if (sharedMailboxesEnabled && !abilitiesOf(account.provider).hasSharedMailboxes) {
+    refuse('provider_unsupported', undefined, {
+      message: 'Accounts of this provider open no shared mailboxes. Leave sharedMailboxesEnabled out.',
     })
   }
   const reset = new Set<string>(change.resetSettings)
@@ -63,7 +70,7 @@ export function isRenewable(
   return isBroken && (externalRef === null || externalRef === external_ref)
 }
 
-const DAV_SETTINGS = new Set(['calendarEnabled', 'contactsEnabled', 'sharedMailboxesEnabled'])
+const DAV_SETTINGS = new Set(['calendarEnabled', 'contactsEnabled'])
 
 /** A honeypot is a link that only machines follow, so it needs link tracking. */
 export function requireClicksForHoneypot(settings: {

@@ -6,6 +6,8 @@ import { findModule } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { requireRoomForGrant } from '../accounts/connect-with-grant.ts'
 import { effectiveSettings } from '../../../accounts/settings.ts'
+import type { AccountRow } from '../../../accounts/row.ts'
+import { hasShared } from '../../../accounts/shared/lock.ts'
 import { findAccount } from '../../../accounts/store.ts'
 import { abilitiesOf, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import { openChosenApp } from '../oauth-apps/choose-app.ts'
@@ -140,14 +142,11 @@ async function prepare(parts: FlowParts, session: SessionRow, asked: string): Pr
   const signIn = signIns.at(client)
   if (!signIn) return 'provider_not_configured'
   const halves = await findHalves(parts, session, provider)
-  const has = abilitiesOf(signInAbilitiesOf(provider).makes)
+  const shared = await asksForShared(parts, session, { provider, account })
   return {
     signIn,
     client,
-    scopes: signIn.scopesFor(client.scopes, {
-      ...halves,
-      shared: session.wantsShared && has.hasSharedMailboxes,
-    }),
+    scopes: signIn.scopesFor(client.scopes, { ...halves, shared }),
     reauthEmail: account?.email ?? null,
   }
 }
@@ -167,4 +166,18 @@ async function findHalves(
     calendar: (isReconnect || settings.calendarEnabled) && (await findModule(db, tenantId, 'calendar')),
     contacts: (isReconnect || settings.contactsEnabled) && (await findModule(db, tenantId, 'contacts')),
   }
+}
+
+/**
+ * Whether mailboxes of others are asked for. Accounts that open some already would lose them without that, whatever the
+ * plan includes by now.
+ */
+async function asksForShared(
+  { db }: Pick<FlowParts, 'db'>,
+  { tenantId, wantsShared }: SessionRow,
+  { provider, account }: { provider: OAuthProvider; account: AccountRow | null },
+): Promise<boolean> {
+  if (!abilitiesOf(signInAbilitiesOf(provider).makes).hasSharedMailboxes) return false
+  if (account && (await hasShared(db, account.id))) return true
+  return (account?.wants_shared ?? wantsShared) && findModule(db, tenantId, 'sharedMailboxes')
 }

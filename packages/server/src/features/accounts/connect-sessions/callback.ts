@@ -129,12 +129,12 @@ async function connect(
     if (!now || now.endedAt !== null) return null
     const { appId } = signedIn.client
     if (appId !== null && !(await holdApp(unit, appId))) refuse('provider_not_configured')
-    const { externalRef } = session
+    const { externalRef, wantsShared } = session
     const settings = await affordableSettings(unit.sql, unit.tenantId, session.settings)
     const account =
       session.isReconnect && session.accountId !== null
         ? await reconnectWithGrant(unit, accountKeys, session.accountId, signedIn)
-        : await connectWithGrant(unit, accountKeys, { ...signedIn, externalRef, settings })
+        : await connectWithGrant(unit, accountKeys, { ...signedIn, externalRef, settings, wantsShared })
     await recordEnd(unit, session.id, { account })
     await recordEndRow(unit, session, { accountId: account.id }, caller)
     return account

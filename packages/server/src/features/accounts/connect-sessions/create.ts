@@ -152,10 +152,12 @@ async function planOwnSettings(
   { given, providers }: { given: GivenFlow; providers: readonly OAuthProvider[] },
 ): Promise<AccountSettingsOverride> {
   if (!given.settings) return {}
-  const { bodyStorage } = given.settings
+  const { sharedMailboxesEnabled: _, ...settings } = given.settings
+  const { bodyStorage } = settings
   await requireBodyStorage(db, tenantId, { before: inherited.bodyStorage, after: bodyStorage })
   const [first] = providers
   const provider: AccountKind = first ? signInAbilitiesOf(first).makes : 'imap'
   const bearer = { provider, imap: null, settings_override: {} }
-  return planSettings(inherited, bearer, { settings: given.settings })
+  // `planShared` decides about it, unless nobody signs in.
+  return planSettings(inherited, bearer, { settings: first ? settings : given.settings })
 }

@@ -111,7 +111,7 @@ export function needsApproval({ error, description }: AuthorizationError): boole
 
 const UNAPPROVED = new Set(['consent_required', 'interaction_required'])
 /** learn.microsoft.com/entra/identity-platform/reference-error-codes */
-const UNAPPROVED_CODES = /AADSTS(?:65001|90094|90095)\b/
+const UNAPPROVED_CODES = /AADSTS(?:65001|9009[345]|900941|900981)\b/
 
 /** The HTTP status with which the audit log has the end of a flow. */
 export function statusOf(ending: Ending): number {

@@ -12,7 +12,12 @@ import { Secret } from '../../../kit/secret.ts'
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { OAuthProvider, SignIns } from '../../../providers/sign-in.ts'
 import { deleteGrant } from '../../../accounts/grants/store.ts'
-import { type AccountKeys, type KeyedAccount, accountKeys } from '../../../accounts/secrets.ts'
+import {
+  type AccountKeys,
+  type KeyedAccount,
+  type TokenKind,
+  accountKeys,
+} from '../../../accounts/secrets.ts'
 
 /** A grant that could not be revoked by then stays at the provider. */
 const REVOCATION_HOURS = 24
@@ -49,8 +54,7 @@ export async function endGrant(
   const grant = await deleteGrant(unit, account.id)
   if (!grant || grant.refused_at) return
   if (signInAbilitiesOf(grant.provider).revokingEnds === 'nothing') return
-  const token = openToken(keys, account, grant)
-  // Sealed with a key that is lost: there is nothing to revoke it with.
+  const token = openToken(keys, account, grant, 'refresh_token')
   if (!token) return
   const id = newId()
   await unit.sql
@@ -69,13 +73,15 @@ export async function endGrant(
   await enqueue(unit, revokeGrant, [{ revocationId: id }])
 }
 
-function openToken(
+/** Returns null for a token that was sealed with a key that is lost. */
+export function openToken<Kind extends TokenKind>(
   { accounts }: EndingKeys,
   account: KeyedAccount,
-  grant: { id: string; refresh_token: Buffer },
+  grant: { id: string } & Record<Kind, Buffer>,
+  kind: Kind,
 ): Secret | null {
   try {
-    return accounts.tokenSealing(account, grant.id).open(grant.refresh_token, 'refresh_token')
+    return accounts.tokenSealing(account, grant.id).open(grant[kind], kind)
   } catch (error) {
     if (error instanceof SealError) return null
     throw error

@@ -71,7 +71,6 @@ describe('POST /v1/oauth-apps', () => {
     ['no secret', { clientSecret: undefined }, 'credential_missing'],
     ['a cloud of Microsoft', { cloud: 'global' }, 'not_microsoft'],
     ['a certificate', { certificate: 'PEM', privateKey: 'PEM' }, 'not_microsoft'],
-    ['Microsoft', { provider: 'microsoft' }, 'provider_unsupported'],
     [
       'Microsoft without a credential',
       { provider: 'microsoft', clientSecret: undefined },

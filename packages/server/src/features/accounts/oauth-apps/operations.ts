@@ -37,7 +37,7 @@ export function oauthAppOperations({ secrets, signIns, baseUrl, isPlayed }: AppS
     create: on.create.handler(async ({ input: { body }, context }) => {
       const { provider, name, clientId, scopes = null, gmailPush = null } = body
       requireFitting(body, signIns, base())
-      const credential = requireCredential(body, signIns)
+      const credential = requireCredential(body)
       const cloud = cloudOf(provider, body.cloud ?? null)
       return context.change(async unit => {
         const id = newId()

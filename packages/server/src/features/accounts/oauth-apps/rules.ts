@@ -35,13 +35,9 @@ export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic
   }
 }
 
-/** Refuses an app without a good credential, and one of a provider that is not offered. */
-export function requireCredential(app: GivenApp, signIns: SignIns): ClientCredential {
-  const credential = readCredential(app, new Date()) ?? refuse('credential_missing')
-  if (!signIns.offers(app.provider)) {
-    refuse('provider_unsupported', undefined, { message: 'Apps of this provider are not offered yet.' })
-  }
-  return credential
+/** Refuses an app without a good credential. */
+export function requireCredential(app: GivenApp): ClientCredential {
+  return readCredential(app, new Date()) ?? refuse('credential_missing')
 }
 
 function requireMailScope(place: SignInPlace, scopes: readonly string[], signIns: SignIns): void {

@@ -1,10 +1,11 @@
+import type { AccountSettingsInput } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Db } from '../../../database/pool.ts'
 import { countAccounts } from '../../../accounts/store.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { type BodyStorageChange, storesMore } from '../settings/body-storage.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'
 import { isPastDue } from '../../tenancy/tenants/store.ts'
-import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
+import { findModule, findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
 
 /** Refuses what a tenant whose payment is overdue may not do: send, and connect accounts. */
 export async function requirePaid(db: Db, tenantId: string): Promise<void> {
@@ -35,4 +36,14 @@ export async function requireBodyStorage(db: Db, tenantId: string, change: BodyS
   refuse('plan_limit_storage', undefined, {
     message: `The plan's ${plan.limits.storageBytes} bytes of storage are used up. Set bodyStorage to none, or change the plan.`,
   })
+}
+
+/** Refuses settings that ask users for shared mailboxes if the plan does not include these. */
+export async function requireSharedModule(
+  db: Db,
+  tenantId: string,
+  settings: AccountSettingsInput | undefined,
+): Promise<void> {
+  if (settings?.sharedMailboxesEnabled && !(await findModule(db, tenantId, 'sharedMailboxes')))
+    refuse('plan_module_unavailable')
 }

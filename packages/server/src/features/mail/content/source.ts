@@ -62,15 +62,20 @@ async function* readFromProvider(
   const read = await openAtProvider(context, account, message)
   let length = 0
   const content = read(whole)
-  for (let step = await content.next(); ; step = await content.next()) {
-    if (!step.done) {
-      length += step.value.length
-      yield step.value
-      continue
+  try {
+    for (let step = await content.next(); ; step = await content.next()) {
+      if (!step.done) {
+        length += step.value.length
+        yield step.value
+        continue
+      }
+      if (length === SOURCE_BYTES_MAX) return false
+      // Empty content is complete only if it was expected to be empty: a message with a size has content.
+      return step.value === 'nothing' ? length > 0 && length === message.size : length > 0 || !message.size
     }
-    if (length === SOURCE_BYTES_MAX) return false
-    // Empty content is complete only if it was expected to be empty: a message with a size has content.
-    return step.value === 'nothing' ? length > 0 && length === message.size : length > 0 || !message.size
+  } finally {
+    // A reader who has enough, such as one of a header, leaves a request open otherwise.
+    await content.return('end')
   }
 }
 

@@ -3,9 +3,9 @@ const SUSPICIOUS_LOSS = 100
 export const SECOND_LOOK_SECONDS = 20
 
 /**
- * Losses so large that the server may be mistaken, for instance because its storage is away for a moment. A loss of
- * more than a hundred messages that is also more than half of all is believed if the server still claims it 20 seconds
- * later. Lives as long as the account is owned.
+ * Losses of which the server may be mistaken, for instance because its storage is away for a moment: more than a hundred
+ * messages that are also more than half of all, and mailboxes that its list lacks though it answers to their names. They
+ * are believed if the server still claims them 20 seconds later. Lives as long as the account is owned.
  */
 export class Doubts {
   readonly #since = new Map<string, number>()
@@ -20,8 +20,15 @@ export class Doubts {
 
   believes(claim: string, lost: number, all: number): boolean {
     const isSuspicious = lost > SUSPICIOUS_LOSS && lost * 2 > all
-    if (isSuspicious && !this.has(claim)) this.#since.set(claim, this.#now())
-    if (isSuspicious && !this.#isOver(claim)) return false
+    if (isSuspicious) return this.believesInTime(claim)
+    this.forget(claim)
+    return true
+  }
+
+  /** For a claim that is suspicious whatever its size. */
+  believesInTime(claim: string): boolean {
+    if (!this.has(claim)) this.#since.set(claim, this.#now())
+    if (!this.#isOver(claim)) return false
     this.forget(claim)
     return true
   }

@@ -65,7 +65,8 @@ export async function passMailboxes(
   )
   const remotes = [...plan.kept.map(({ remote }) => remote), ...plan.created]
   const sources = sourcesOf(remotes, session.mailboxes)
-  session.doubts.forgetUnlisted(new Set(sources.map(({ source }) => source)))
+  const doubted = plan.others?.map(({ source }) => source ?? '') ?? []
+  session.doubts.forgetUnlisted(new Set([...sources.map(({ source }) => source), ...doubted]))
   return {
     sources: sources.toSorted((a, b) => urgency(a) - urgency(b)),
     cursors: new Map(rows.flatMap(({ source, cursor }) => (source === null ? [] : [[source, cursor]]))),
@@ -118,7 +119,26 @@ async function planPass(session: Session, indexed: readonly IndexedMailbox[]): P
     plan = await list()
     if (isDeepStrictEqual(keysOf(plan), before)) break
   }
-  return plan
+  return withoutDoubted(session, plan)
+}
+
+/**
+ * Leaves a mailbox alone that the list lacks although the provider answers to its key, until that has lasted: a list
+ * that Dovecot makes while it repairs its index of mailboxes lacks most of them.
+ */
+async function withoutDoubted({ provider, doubts }: Session, plan: MailboxPlan): Promise<MailboxPlan> {
+  const listed = keysOf(plan)
+  const vanished: IndexedMailbox[] = []
+  const others: IndexedMailbox[] = []
+  for (const mailbox of plan.vanished) {
+    const { is_deleted: isDeleted, source, provider_key: key } = mailbox
+    const mayAnswer = !isDeleted && source !== null && !listed.has(key)
+    const isDoubted =
+      mayAnswer && (await provider.answersTo?.(key)) && !doubts.believesInTime(`listing ${source}`)
+    if (isDoubted) others.push(mailbox)
+    else vanished.push(mailbox)
+  }
+  return { ...plan, vanished, others }
 }
 
 /** Whether names have come or gone. In the first list of an account, all are new. */

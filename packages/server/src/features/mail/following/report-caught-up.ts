@@ -36,7 +36,7 @@ export async function reportCaughtUp(
     )
   if (session.doubts.count > 0)
     facts.push(
-      `${session.doubts.count} mailboxes seem to have been emptied, and are asked until that is sure`,
+      `${session.doubts.count} mailboxes seem to have been emptied or deleted, and are asked until that is sure`,
     )
   await report.tell('live', facts.join('; '))
 }

@@ -10,45 +10,94 @@ import {
 import { MemoryServer, memoryMail } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import type { RemoteMailbox } from '../../../providers/mail.ts'
+import { Doubts } from './doubts.ts'
 
-type Tear = (list: RemoteMailbox[], former: RemoteMailbox) => RemoteMailbox[]
+type Tear = (list: RemoteMailbox[]) => RemoteMailbox[]
 
-const isNotDone = ({ key }: RemoteMailbox) => key !== 'Done'
+const without = (name: string) => (list: RemoteMailbox[]) => list.filter(({ key }) => key !== name)
+
+/** An account with a message in `Work`, followed until it was caught up. */
+async function openFollowed() {
+  await using opened = new AsyncDisposableStack()
+  const { db } = opened.use(await openTestDatabase())
+  const server = new MemoryServer()
+  server.create('INBOX', 'inbox')
+  server.create('Work')
+  server.deliver('Work', 'third', new Date(1.7e12))
+  const connect = () => memoryMail(server).mail
+  const owned = await ownAccount(db)
+  const passWithAll = () => passUntilCaughtUp(db, owned, { connect })
+  await passWithAll()
+  const before = (await readFeed(db)).length
+  const resources = opened.move()
+  return {
+    server,
+    listMailboxes: () => connect().listMailboxes(),
+    passWithAll,
+    /** Makes a pass over a connection whose first lists are torn. */
+    async passTorn(tear: Tear, { lists, doubts }: { lists: number; doubts?: Doubts }) {
+      const provider = connect()
+      let listed = 0
+      const torn = {
+        ...provider,
+        listMailboxes: async () => {
+          const list = await provider.listMailboxes()
+          return ++listed <= lists ? tear(list) : list
+        },
+      }
+      await runFrom(await openSession(db, owned, torn, doubts))
+    },
+    readEvents: async () => (await readFeed(db)).slice(before).map(({ type }) => type),
+    async readPaths() {
+      const mailboxes = await db.selectFrom('mailbox').select('path').orderBy('path').execute()
+      return mailboxes.map(({ path }) => path)
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
 
 describe('a pass beside the rename of a mailbox', () => {
-  test.each<[string, Tear]>([
-    ['both of its names', (list, former) => [...list, former]],
-    ['neither of its names', list => list.filter(isNotDone)],
-    ['its former name', (list, former) => [...list.filter(isNotDone), former]],
-  ])('announces only the rename, although the first list has %s', async (_, tear) => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const server = new MemoryServer()
-    server.create('INBOX', 'inbox')
-    server.create('Work')
-    server.deliver('Work', 'third', new Date(1.7e12))
-    const connect = () => memoryMail(server).mail
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, { connect })
-    const before = (await readFeed(db)).length
-    const former = (await connect().listMailboxes()).find(({ key }) => key === 'Work')!
+  test.each<[string, (former: RemoteMailbox) => Tear]>([
+    ['both of its names', former => list => [...list, former]],
+    ['neither of its names', () => without('Done')],
+    ['its former name', former => list => [...without('Done')(list), former]],
+  ])('announces only the rename, although the first list has %s', async (_, tearing) => {
+    await using followed = await openFollowed()
+    const former = (await followed.listMailboxes()).find(({ key }) => key === 'Work')!
 
-    server.rename('Work', 'Done')
-    const provider = connect()
-    let lists = 0
-    const torn = {
-      ...provider,
-      listMailboxes: async () => {
-        const list = await provider.listMailboxes()
-        return ++lists === 1 ? tear(list, former) : list
-      },
+    followed.server.rename('Work', 'Done')
+    await followed.passTorn(tearing(former), { lists: 1 })
+    await followed.passWithAll()
+
+    expect(await followed.readEvents()).toEqual(['mailbox.updated'])
+    expect(await followed.readPaths()).toEqual(['Done', 'INBOX'])
+  })
+})
+
+describe('a mailbox that lists lack although the server answers to its name', () => {
+  const lists = Infinity
+
+  test('stays in the index with its messages', async () => {
+    await using followed = await openFollowed()
+    await followed.passTorn(without('Work'), { lists })
+    await followed.passWithAll()
+    expect(await followed.readEvents()).toEqual([])
+    expect(await followed.readPaths()).toEqual(['INBOX', 'Work'])
+  })
+
+  test('is deleted once lists have lacked it for 20 seconds', async () => {
+    await using followed = await openFollowed()
+    const clock = { at: 0 }
+    const doubts = new Doubts(() => clock.at)
+    for (const seconds of [0, 19]) {
+      clock.at = seconds * 1_000
+      await followed.passTorn(without('Work'), { lists, doubts })
+      expect([await followed.readEvents(), doubts.count]).toEqual([[], 1])
     }
-    await runFrom(await openSession(db, owned, torn))
-    await passUntilCaughtUp(db, owned, { connect })
-
-    const events = (await readFeed(db)).slice(before)
-    expect(events.map(({ type }) => type)).toEqual(['mailbox.updated'])
-    const mailboxes = await db.selectFrom('mailbox').select('path').orderBy('path').execute()
-    expect(mailboxes).toEqual([{ path: 'Done' }, { path: 'INBOX' }])
+    clock.at = 20_000
+    await followed.passTorn(without('Work'), { lists, doubts })
+    await followed.passTorn(without('Work'), { lists, doubts })
+    expect((await followed.readEvents()).toSorted()).toEqual(['mailbox.deleted', 'message.deleted'])
+    expect([await followed.readPaths(), doubts.count]).toEqual([['INBOX'], 0])
   })
 })

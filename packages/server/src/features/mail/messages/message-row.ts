@@ -34,6 +34,8 @@ const COLUMNS = {
   draft_id: 'text',
   draft_generation: 'integer',
   draft_key: 'text',
+  draft_revision: 'text',
+  draft_digest: 'text',
 } as const
 
 const names = Object.keys(COLUMNS).map(name => `"${name}"`)
@@ -79,6 +81,8 @@ export function toRow(
     draft_id: message.draftMark?.draftId ?? null,
     draft_generation: message.draftMark?.generation ?? null,
     draft_key: message.draftKey,
+    draft_revision: message.content?.revision ?? null,
+    draft_digest: message.content?.digest ?? null,
     ...toState(account, message, mailboxes),
   }
 }

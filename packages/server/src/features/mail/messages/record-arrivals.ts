@@ -118,13 +118,15 @@ const CONTENT = [
   'draft_generation',
 ] as const
 
-/** Whether another client has changed the content of a draft in place. */
+/**
+ * Whether another client has changed the content of a draft in place. If its content was not read, any change of it
+ * counts.
+ */
 function isEdited({ held, next }: Rewriting): boolean {
-  return (
-    next.is_draft &&
-    next.draft_key === null &&
-    differingColumns<Partial<MessageRow>>(pick(rowOf(held)), pick(next)).length > 0
-  )
+  if (!next.is_draft || next.draft_key !== null) return false
+  if (held.draft_digest !== null && next.draft_digest !== null) return held.draft_digest !== next.draft_digest
+  const hasOtherRevision = held.draft_revision !== null && held.draft_revision !== next.draft_revision
+  return hasOtherRevision || differingColumns<Partial<MessageRow>>(pick(rowOf(held)), pick(next)).length > 0
 }
 
 function pick(row: MessageRow): Partial<MessageRow> {

@@ -22,6 +22,8 @@ export interface FullRow extends SummaryRow {
   draft_generation: number | null
   /** The provider's id of the draft; null if it has none that lasts. */
   draft_key: string | null
+  /** As of `ContentState`; null if its content cannot change under its key. */
+  draft_revision: string | null
   /** Grows with each new content under the same id. */
   content_version: number
   /** The send that an inbound message answers. */
@@ -34,9 +36,8 @@ export async function findMessage(db: Db, accountId: string, id: string): Promis
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
       coalesce(missing_look = 'infinity', false) as is_renumbered,
-      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, draft_key,
-      content_version,
-      answered_outbox_id, classification
+      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, draft_key, draft_revision,
+      content_version, answered_outbox_id, classification
     from message where id = ${id} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null

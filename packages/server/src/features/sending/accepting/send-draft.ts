@@ -20,25 +20,36 @@ import { readClock } from '../outbox/store.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
 import type { FoundDraft } from '../drafts/access.ts'
-import { requireCurrent } from '../drafts/current.ts'
+import { type CurrentDraft, findContents, requireCurrent } from '../drafts/current.ts'
+import { refuseOvertaken, untilNotOvertaken } from '../drafts/overtaken.ts'
 import { CHANGED } from '../drafts/record-change.ts'
 import { matches } from '../drafts/rules.ts'
 import type { DraftServices } from '../drafts/services.ts'
 
 /** Accepts the current content of a draft. It is sent as it is, no matter which program wrote it. */
-export async function sendDraft(
+export function sendDraft(
   context: RequestContext,
   services: DraftServices,
-  { account, draft }: FoundDraft,
+  found: FoundDraft,
   body: DraftSendBody,
 ): Promise<OutboxEntry> {
-  if (!matches(context.ifMatch, presentEtag(draft))) refuse('provider_conflict', undefined, CHANGED)
+  return untilNotOvertaken(context, () => sendOnce(context, services, found, body))
+}
+
+async function sendOnce(
+  context: RequestContext,
+  services: DraftServices,
+  { account, draft: found }: FoundDraft,
+  body: DraftSendBody,
+): Promise<OutboxEntry> {
+  if (!matches(context.ifMatch, presentEtag(found))) refuse('provider_conflict', undefined, CHANGED)
+  if (body.sendAt) requireSendTime(body.sendAt, await readClock(context.db))
+  await requireNothingQueued({ sql: context.db }, found.id, null)
+  // A connection that is open may still show a draft that another client has replaced.
+  const current = found.is_kept ? null : await requireCurrent(context, services, { account, draft: found })
+  const draft = current?.draft ?? found
   const recipients = [...draft.to, ...draft.cc, ...draft.bcc]
   requireSendable(account, recipients)
-  if (body.sendAt) requireSendTime(body.sendAt, await readClock(context.db))
-  await requireNothingQueued({ sql: context.db }, draft.id, null)
-  // A connection that is open may still show a draft that another client has replaced.
-  if (!draft.is_kept) await requireCurrent(context, services, { account, draft })
   await refreshIdentities(services.content, account)
   const sender = await requireSender(context.db, account, draft.from)
   const id = newId()
@@ -96,7 +107,10 @@ export async function sendDraft(
         byteLength: null,
         text: draft.snippet,
         hasAttachments: draft.has_attachments,
-        open: () => prepared.open(),
+        async *open() {
+          yield* prepared.open()
+          await requireAsFound(context, services, { account, draft }, current?.former ?? null)
+        },
       },
       options: body,
     },
@@ -142,6 +156,19 @@ async function requireReadable(
   if (issues.length > 0) refuse('invalid_input', { issues })
   for (const author of people.from) await requireSender(context.db, account, author)
   return people.from[0] ?? { name: sender.name, address: sender.address }
+}
+
+/** Refuses content that another client has changed under its key while it was read: it may be of two drafts. */
+async function requireAsFound(
+  context: RequestContext,
+  services: DraftServices,
+  found: FoundDraft,
+  former: CurrentDraft['former'],
+): Promise<void> {
+  const revision = former?.revision ?? null
+  if (revision === null) return
+  const { itself } = await findContents(context, services, found, former)
+  if (itself?.revision !== revision) refuseOvertaken()
 }
 
 /** One send of a draft at a time. */

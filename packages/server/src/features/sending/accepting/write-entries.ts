@@ -11,7 +11,7 @@ import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { describe, newSend, refuseContent } from './accept.ts'
 import type { WrittenSend } from './new-send.ts'
-import { isWhole, requireFittingContent } from './fitting-content.ts'
+import { findContentMisfit, isWhole } from './fitting-content.ts'
 import { removeContent } from '../outbox/content.ts'
 import { type ContentTarget, writeContent, writeDown, writeTail } from './write-content.ts'
 import type { WrittenContent, WrittenTail } from './written-content.ts'
@@ -60,8 +60,8 @@ export type NewEntry = PlannedEntry & { outboxId: string }
 export class WrittenEntries {
   readonly sends: Array<WrittenSend & { index: number }> = []
   readonly #tails = new Map<string, WrittenTail>()
-  /** Kinds of ends that the provider takes. */
-  readonly #fitting = new Set<string>()
+  /** The longest message without its end that the provider takes, in bytes, by the kind of the end. */
+  readonly #fitting = new Map<string, number>()
   readonly #merge: Merge
   readonly #target: ContentTarget
   #held: WrittenContent[] = []
@@ -97,7 +97,10 @@ export class WrittenEntries {
         }
         const entry = batch[nth]!
         if ('reason' in content) errors.set(entry.index, content)
-        else await this.#writeEntry(entry, content)
+        else {
+          const error = await this.#writeEntry(entry, content)
+          if (error) errors.set(entry.index, error)
+        }
       }
     }
     for (const { index } of entries.slice(at)) errors.set(index, entryError('plan_limit_sends'))
@@ -121,7 +124,8 @@ export class WrittenEntries {
     return results.map(result => ('failure' in result ? renderError(result) : result))
   }
 
-  async #writeEntry(entry: NewEntry & RenderedEntry, content: RenderedContent): Promise<void> {
+  /** @returns why the entry has no message; null if it has one */
+  async #writeEntry(entry: NewEntry & RenderedEntry, content: RenderedContent): Promise<EntryError | null> {
     const { index, to, reference, sendAt, outboxId: id } = entry
     const { composition, files, inSlices, listId, templateId } = this.#merge
     const tracker = this.#merge.trackerOf(entry)
@@ -142,7 +146,10 @@ export class WrittenEntries {
     const tracking = tracker.result()
     this.#countLinks(tracking)
     const written = await this.#writeContent(composed)
-    await this.#requireFitting(composed, written)
+    if (!(await this.#isFitting(composed, written))) {
+      await this.#remove(written)
+      return entryError('attachments_too_large')
+    }
     const { id: mailMergeId, undoSendSeconds } = this.#merge
     const options = { sendAt, reference, undoSendSeconds }
     this.sends.push({
@@ -151,17 +158,33 @@ export class WrittenEntries {
       index,
       content: written,
     })
+    return null
   }
 
-  /** Refuses files that the provider would not take. Files whose places are not noted are the same in all messages. */
-  async #requireFitting({ layout, tail, open }: ComposedInParts, written: WrittenContent): Promise<void> {
-    const { account } = this.#merge
+  /**
+   * Whether the provider takes a message. Files and texts that all messages share are refused for all of them. Files whose
+   * places are not noted are the same in all messages, so that a shorter message is taken, too.
+   */
+  async #isFitting({ layout, tail, open }: ComposedInParts, written: WrittenContent): Promise<boolean> {
+    const { account, render } = this.#merge
     const byteLength = written.bytes + (written.tail?.bytes ?? 0)
-    if (isWhole(account, byteLength)) return
+    if (isWhole(account, byteLength)) return true
     const key = tail?.of ?? 'none'
-    if (!layout.parts && this.#fitting.has(key)) return
-    await requireFittingContent(account, { layout, byteLength, open })
-    this.#fitting.add(key)
+    if (!layout.parts && written.bytes <= (this.#fitting.get(key) ?? -1)) return true
+    const misfit = await findContentMisfit(account, { layout, byteLength, open })
+    if (misfit === 'files' || (misfit !== null && !render)) refuse('attachments_too_large')
+    if (misfit === null) this.#fitting.set(key, Math.max(written.bytes, this.#fitting.get(key) ?? -1))
+    return misfit === null
+  }
+
+  /** Removes the content of an entry that gets no message. */
+  async #remove(written: WrittenContent): Promise<void> {
+    const at = this.#held.indexOf(written)
+    if (at >= 0) {
+      this.#held.splice(at, 1)
+      this.#heldBytes -= written.piece?.length ?? 0
+    }
+    if (written.piece === null) await this.#target.step(unit => removeContent(unit, [written.id]))
   }
 
   #countLinks({ links }: SendTracking): void {

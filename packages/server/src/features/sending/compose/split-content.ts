@@ -71,7 +71,10 @@ function toOutgoing(part: SeparablePart, reading: OrderedReading): OutgoingPart 
   }
 }
 
-/** Reads ranges of content one at a time. A range behind the last one goes on from there; another begins anew. */
+/**
+ * Reads ranges of content, one at a time. If a range begins behind the position that has been read, the reading goes on
+ * from there; if it begins before it, the content is opened again and read from its start.
+ */
 class OrderedReading {
   readonly #content: Readable
   #pieces: AsyncIterator<Buffer> | null = null

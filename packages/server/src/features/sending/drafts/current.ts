@@ -1,28 +1,33 @@
 import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
-import type { FoundMessage, KnownDraft } from '../../../providers/changing.ts'
+import type { FormerContent, FoundMessage } from '../../../providers/changing.ts'
 import type { Location } from '../../../providers/content.ts'
 import { reachedAs } from '../../../accounts/reach.ts'
 import { changeAtProvider, refuseGone } from '../../mail/at-provider.ts'
 import { findLocation, listDraftCopies } from '../../mail/messages/location.ts'
 import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
+import { presentEtag } from '../../mail/messages/present.ts'
+import { recordEdited } from '../../mail/messages/record-edited.ts'
 import type { PlacedMailbox } from '../../mail/messages/rules.ts'
-import type { FullRow } from '../../mail/messages/store.ts'
+import { findMessage, type FullRow } from '../../mail/messages/store.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { readOwnFields } from '../compose/original.ts'
 import type { ThreadFields } from '../compose/rules.ts'
 import type { DraftServices } from './services.ts'
 import type { FoundDraft } from './access.ts'
+import { type DraftLook, isAt, knownDraft, lookAtDraft } from './look.ts'
 import { CHANGED } from './record-change.ts'
-import { keptThreading } from './rules.ts'
+import { keptThreading, matches } from './rules.ts'
 
 /** A draft as the provider has it now. */
 export interface CurrentDraft {
+  /** As the index has it now. */
+  draft: FullRow
   /**
    * The location of the draft by the index; null if it is not known, or another client has replaced the draft since by
    * a message of its own.
    */
-  former: Location | null
+  former: (Location & FormerContent) | null
   draftKey: string | null
   /** Contents that other clients have given it since. */
   others: readonly FoundMessage[]
@@ -38,24 +43,28 @@ export interface CurrentDraft {
 export async function requireCurrent(
   context: RequestContext,
   services: DraftServices,
-  { account, draft }: FoundDraft,
+  given: FoundDraft,
 ): Promise<CurrentDraft> {
-  const former = await findLocation(context.db, account.id, draft.id)
-  const { found, copies } = await findContents(context, services, { account, draft }, former)
+  const { account } = given
+  const former = await findLocation(context.db, account.id, given.draft.id)
+  const { found, itself, copies, draft } = await findContents(context, services, given, former)
   const { draft_key: draftKey } = draft
-  const there = found.find(message => former !== null && isAt(message, former))
-  if (there) return { former, draftKey, others: [], copies, threading: keptThreading(fieldsOf(there)) }
+  if (former && itself) {
+    const read = { ...former, revision: itself.revision }
+    return { draft, former: read, draftKey, others: [], copies, threading: keptThreading(fieldsOf(itself)) }
+  }
   const others = found.filter(isForeign)
   // Without anything that can be searched for, its number alone shows whether the draft is there.
   const isFindable = draftKey !== null || draft.internet_message_id !== null
   if (draft.is_kept || (former && !isFindable)) {
     const fields = await readOwnFields(services.content, account, draft)
-    return { former, draftKey, others, copies, threading: keptThreading(fields) }
+    return { draft, former, draftKey, others, copies, threading: keptThreading(fields) }
   }
   if (former && context.ifMatch !== null) await refuseChanged(context, account.id)
   const [newest] = found
   if (!newest) return refuseGone(context, account)
   return {
+    draft,
     former: draftKey === null ? null : former,
     draftKey,
     others,
@@ -70,45 +79,48 @@ export async function refuseChanged(context: RequestContext, accountId: string):
   return refuse('provider_conflict', undefined, CHANGED)
 }
 
-export function isAt({ location }: FoundMessage, { source, key, cursor }: Location): boolean {
-  return location.source === source && location.key === key && location.isValidUnder(cursor)
-}
-
 const isForeign = ({ fields }: FoundMessage) => readDraftMark(fields.get(DRAFT_FIELD)) === null
 
 function fieldsOf({ fields }: FoundMessage): Pick<ThreadFields, 'references' | 'inReplyTo'> {
   return { references: fields.get('References') ?? null, inReplyTo: fields.get('In-Reply-To') ?? null }
 }
 
-/** All contents that the provider has of a draft, newest first, without `copies` that other clients made of it. */
+/** The contents that the provider has of a draft, without `copies` that other clients made of it. */
+export interface DraftContents extends Omit<DraftLook, 'edited'> {
+  copies: Location[]
+  /** As the index has it now. */
+  draft: FullRow
+}
+
+/**
+ * Finds all contents that the provider has of a draft. If another client has changed the draft under its key, the index
+ * takes that over, and with `If-Match` the draft is refused.
+ */
 export async function findContents(
   context: RequestContext,
   { connections }: DraftServices,
   { account, draft }: FoundDraft,
   former: Location | null,
-): Promise<{ found: FoundMessage[]; copies: Location[] }> {
+): Promise<DraftContents> {
   const mailbox = await requireOwnMailbox(context, { account, draft })
   const known = knownDraft(draft, mailbox.key, former)
-  const found = await changeAtProvider(context, account, () =>
+  const { found, itself, edited } = await changeAtProvider(context, account, () =>
     connections.use(
       reachedAs(account),
       'changing',
-      provider => provider.findDraft(known, [DRAFT_FIELD, 'References', 'In-Reply-To']),
+      provider => lookAtDraft(provider, known, draft, [DRAFT_FIELD, 'References', 'In-Reply-To']),
       { isRepeatable: true },
     ),
   )
   const of = { draftId: draft.draft_id, exceptId: draft.id }
   const copies = await listDraftCopies(context.db, account.id, of)
-  return { found: found.filter(message => !copies.some(copy => isAt(message, copy))), copies }
-}
-
-/** A draft in the form in which it is looked up at its provider. */
-export function knownDraft(
-  draft: Pick<FullRow, 'draft_key' | 'internet_message_id'>,
-  mailboxKey: string,
-  former: Location | null,
-): KnownDraft {
-  return { mailboxKey, former, draftKey: draft.draft_key, internetMessageId: draft.internet_message_id }
+  const own = found.filter(message => !copies.some(copy => isAt(message, copy)))
+  if (!edited || !former) return { found: own, itself, copies, draft }
+  const { source } = former
+  await context.step(unit => recordEdited(unit, account.id, { messageId: draft.id, source, message: edited }))
+  const seen = (await findMessage(context.db, account.id, draft.id)) ?? refuse('draft_not_found')
+  if (!matches(context.ifMatch, presentEtag(seen))) await refuseChanged(context, account.id)
+  return { found: own, itself, copies, draft: seen }
 }
 
 /** The mailbox that a draft is in. */

@@ -5,13 +5,23 @@ import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
 import type { FoundDraft } from './access.ts'
-import { findContents, isAt, knownDraft, refuseChanged, requireOwnMailbox } from './current.ts'
+import { findContents, refuseChanged, requireOwnMailbox } from './current.ts'
+import { knownDraft } from './look.ts'
+import { untilNotOvertaken } from './overtaken.ts'
 import { changeDrafts } from './provider.ts'
 import { beginDraftChange, endDraftChange } from './record-change.ts'
 import type { DraftServices } from './services.ts'
 
 /** Deletes a draft for good, with all remains of an interrupted change. */
-export async function deleteDraft(
+export function deleteDraft(
+  context: RequestContext,
+  services: DraftServices,
+  found: FoundDraft,
+): Promise<null> {
+  return untilNotOvertaken(context, () => deleteOnce(context, services, found))
+}
+
+async function deleteOnce(
   context: RequestContext,
   services: DraftServices,
   { account, draft }: FoundDraft,
@@ -19,8 +29,7 @@ export async function deleteDraft(
   const generation = await context.step(unit => beginDraftChange(unit, account.id, draft.id, context.ifMatch))
   try {
     const former = await findLocation(context.db, account.id, draft.id)
-    const { found } = await findContents(context, services, { account, draft }, former)
-    const itself = former ? found.find(message => isAt(message, former)) : undefined
+    const { found, itself } = await findContents(context, services, { account, draft }, former)
     const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
     const isChanged = former !== null && isFindable && !itself
     if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
@@ -31,12 +40,11 @@ export async function deleteDraft(
       return mark && mark.draftId === draft.draft_id ? mark.generation : null
     }
     const own = itself && generationOf(itself)
-    const others = found
-      .filter(message => !itself || ![null, own].includes(generationOf(message)))
-      .map(({ location }) => location)
+    const others = found.filter(message => !itself || ![null, own].includes(generationOf(message)))
     const mailbox = await requireOwnMailbox(context, { account, draft })
+    const removed = former && { ...former, revision: itself?.revision ?? null }
     await changeDrafts(context, services, account, provider =>
-      provider.removeDraft({ ...knownDraft(draft, mailbox.key, former), others }),
+      provider.removeDraft({ ...knownDraft(draft, mailbox.key, removed), others }),
     )
     return await context.change(async unit => {
       const mailAccount = await lockMailAccount(unit, account.id)

@@ -39,16 +39,7 @@ export async function replaceDraft(
   { former, draftKey, others, copies }: CurrentDraft,
 ): Promise<DraftOutcome> {
   requireFitting(provider, message.byteLength)
-  const locations = others.map(({ location }) => location)
-  return provider.replaceDraft({
-    mailboxKey,
-    message,
-    mark,
-    former,
-    draftKey,
-    others: locations,
-    copies,
-  })
+  return provider.replaceDraft({ mailboxKey, message, mark, former, draftKey, others, copies })
 }
 
 function requireFitting({ messageBytesMax }: ChangingProvider, bytes: number): void {

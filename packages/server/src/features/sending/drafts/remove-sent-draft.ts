@@ -8,8 +8,9 @@ import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
 import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
+import { recordEdited } from '../../mail/messages/record-edited.ts'
 import { findMessage, type FullRow } from '../../mail/messages/store.ts'
-import { isAt, knownDraft } from './current.ts'
+import { knownDraft, lookAtDraft } from './look.ts'
 import { removeSentDraftJob } from './record-sent-draft.ts'
 
 interface RemovalServices {
@@ -30,21 +31,36 @@ export function removeSentDraftHandler(services: RemovalServices): JobHandler {
     if (!former && !draft.is_kept) throw new Error('It is not known where the draft is')
     if (former) {
       const mailboxKey = await findOwnMailbox(db, accountId, draft)
-      const known = mailboxKey === null ? null : knownDraft(draft, mailboxKey, former)
-      const isRemoved = await connections.use(
-        reachedAs(account),
-        'changing',
-        async provider => {
-          const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
-          const found = known && isFindable ? await provider.findDraft(known, []) : []
-          // Another client has saved it again: the sync sees its present content.
-          if (isFindable && !found.some(message => isAt(message, former))) return false
-          if (known) await provider.removeDraft({ ...known, others: [] })
-          return known !== null
-        },
-        { isRepeatable: true, signal },
-      )
-      if (!isRemoved) return wakeSync(accountId)
+      if (mailboxKey === null) return wakeSync(accountId)
+      const known = knownDraft(draft, mailboxKey, former)
+      const remove = (revision: string | null) =>
+        connections.use(
+          reachedAs(account),
+          'changing',
+          provider => provider.removeDraft({ ...known, former: { ...former, revision }, others: [] }),
+          { isRepeatable: true, signal },
+        )
+      const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
+      if (!isFindable) await remove(null)
+      else {
+        const { itself, edited } = await connections.use(
+          reachedAs(account),
+          'changing',
+          provider => lookAtDraft(provider, known, draft, []),
+          { isRepeatable: true, signal },
+        )
+        // Another client has saved it again: the sync sees its present content.
+        if (!itself) return wakeSync(accountId)
+        if (edited) {
+          const { source } = former
+          await inTransaction(db, tenantId, unit =>
+            recordEdited(unit, accountId, { messageId: draftId, source, message: edited }),
+          )
+          const seen = await findMessage(db, accountId, draftId)
+          if (seen?.content_version !== version) return wakeSync(accountId)
+        }
+        await remove(itself.revision)
+      }
     }
     await inTransaction(db, tenantId, async unit => {
       const mailAccount = await lockMailAccount(unit, accountId)

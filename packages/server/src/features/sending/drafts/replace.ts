@@ -1,7 +1,6 @@
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { DraftBody } from '@waxwing/contract/sending/send-body.ts'
 import { enqueue } from '../../../jobs/enqueue.ts'
-import { ProviderFailure } from '../../../providers/failure.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
 import { refreshIdentities } from '../../mail/identities/refresh.ts'
@@ -9,40 +8,27 @@ import { keepMessageCopy } from '../../mail/content/record-copy.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordDraftLost, recordReplaced } from '../../mail/messages/record-drafts.ts'
 import { settleDraftJob } from '../../mail/messages/record-new-contents.ts'
-import { Refusal, refuse } from '../../../calls/refuse.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { renderedBody } from '../compose/render-content.ts'
 import type { FoundDraft } from './access.ts'
 import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
+import { untilNotOvertaken } from './overtaken.ts'
 import { describedBy, placedIn, presentDraft } from './present.ts'
 import { changeDrafts, replaceDraft } from './provider.ts'
 import { beginDraftChange, endDraftChange } from './record-change.ts'
 import { draftMessageId, wholeSecond, writableId } from './rules.ts'
 import type { DraftServices } from './services.ts'
 
-/** A draft that others replace at the same time is replaced again at most so often. */
-const TRIES_MAX = 3
-
 /** Replaces the content of a draft. Without `If-Match`, the last writer wins. */
-export async function replaceContent(
+export function replaceContent(
   context: RequestContext,
   services: DraftServices,
   found: FoundDraft,
   body: DraftBody,
 ): Promise<Message> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await replaceOnce(context, services, found, body)
-    } catch (error) {
-      if (!isOvertaken(error) || context.ifMatch !== null || tries === TRIES_MAX) throw error
-    }
-  }
-}
-
-/** Whether another request has put a later content in place meanwhile. */
-function isOvertaken(error: unknown): boolean {
-  return error instanceof Refusal && error.cause instanceof ProviderFailure && error.cause.kind === 'conflict'
+  return untilNotOvertaken(context, () => replaceOnce(context, services, found, body))
 }
 
 async function replaceOnce(

@@ -35,7 +35,7 @@ async function startAttempt(db: Db, { id: accountId, tenantId }: SampleAccount) 
       datedAt: new Date(),
       threadId: null,
       internetMessageId: '<a@example.com>',
-      isTouched: false,
+      mayBePrepared: false,
       listId: null,
       isReply: false,
     },

@@ -6,7 +6,7 @@ import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts
 import type { AccountView } from '../../../accounts/row.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordSuppressed } from '../suppressions/record-suppressed.ts'
-import type { ClaimedEntry } from './claims.ts'
+import type { Claim, ClaimedEntry } from './claims.ts'
 import { holdAfterRestore } from './held.ts'
 import {
   type HandOver,
@@ -15,6 +15,7 @@ import {
   recordHandOvers,
   recordOutcomes,
   recordPause,
+  recordPrepared,
   recordReleased,
   recordUnknown,
   recordWait,
@@ -58,6 +59,8 @@ export interface EndedAttempt {
 
 /** Records the progress of attempts. Each call returns after the commit; calls of one tenant share commits. */
 export interface AttemptRecords {
+  /** Records that the attempt may leave a prepared copy at the provider. @returns false if its claim is lost */
+  prepare(attempt: Claim): Promise<boolean>
   handOver(handOver: HandOver): Promise<HandOverResult>
   end(ended: EndedAttempt): Promise<AttemptOutcome>
 }
@@ -76,6 +79,11 @@ export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void
     failsAlone: (error: unknown) => error instanceof DatabaseUnavailable,
   }
   return {
+    prepare: inGroupsByKey({
+      ...options,
+      keyOf: ({ tenantId }: Claim) => tenantId,
+      work: (_, all) => recordPrepared(db, all),
+    }),
     handOver: inGroupsByKey({
       ...options,
       keyOf: ({ attempt }: HandOver) => attempt.tenantId,

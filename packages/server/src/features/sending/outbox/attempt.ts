@@ -111,6 +111,7 @@ async function attempt(
   // A deleted account's entries are cancelled once they are queued again; an unusable one waits.
   if (!account || account.status !== 'active') return RELEASED
   let isHandedOver = false
+  let { mayBePrepared } = entry
   try {
     signal.throwIfAborted()
     await services.reach('claimed', entry.id)
@@ -161,7 +162,14 @@ async function attempt(
       content: form,
       internetMessageId: entry.internetMessageId,
       outboxId: entry.id,
-      mayBePrepared: entry.isTouched,
+      mayBePrepared,
+      async beforePreparing() {
+        if (mayBePrepared) return
+        if (!(await services.records.prepare(entry))) throw new ClaimLost()
+        // The work may be repeated over another connection.
+        mayBePrepared = true
+        await services.reach('prepare_recorded', entry.id)
+      },
       envelopeId: entry.id,
       threadId: entry.threadId,
       beforeHandOver,

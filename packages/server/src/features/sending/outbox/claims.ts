@@ -33,8 +33,8 @@ export interface ClaimedEntry extends Claim {
   threadId: string | null
   /** With angle brackets. */
   internetMessageId: string
-  /** Whether anything has happened to it since it was accepted, such as an attempt. */
-  isTouched: boolean
+  /** Whether an earlier attempt may have left a copy that was prepared at the provider, and never sent. */
+  mayBePrepared: boolean
   /** The suppression list that it names. */
   listId: string | null
   isReply: boolean
@@ -207,7 +207,7 @@ export async function claimDue(
         from unnest(${ids}::uuid[], ${ids.map(id => shares.get(id) ?? 0)}::int[]) as share (account_id, count)
       ), picked as (
         select claimable.* from share cross join lateral (
-          select outbox.id, outbox.updated_at > outbox.created_at + interval '2 milliseconds' as is_touched
+          select outbox.id
           from (${readyEntries(sql`share.account_id`, sql`share.room`)}) as ready
           join outbox on outbox.id = ready.id where outbox.due_at <= clock_timestamp()
           for update of outbox skip locked
@@ -217,7 +217,7 @@ export async function claimDue(
       returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
         status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
         thread_id as "threadId", internet_message_id as "internetMessageId",
-        picked.is_touched as "isTouched", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
+        may_be_prepared as "mayBePrepared", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
     `.execute(tx)
     await delayPaced(tx, ids)
     const serving = sql`

@@ -15,12 +15,26 @@ import { bringForward } from './record.ts'
 import type { SendOutcome } from '../../../providers/sending.ts'
 import { type NextState, type SendError } from './rules.ts'
 import { planPauseSeconds } from './schedule.ts'
-import { becomingUnknown, ending, handingOver, moving, releasing, type TaskKind } from './transitions.ts'
+import { becomingUnknown, ending, handingOver, moving, releasing, type SentTaskKind } from './transitions.ts'
 
 /*
  * Records of attempts. Each record holds for the claim under which the attempt was made: an entry that another process
  * took over, or whose outcome was found out meanwhile, is left alone.
  */
+
+/**
+ * Records that attempts may leave prepared copies at their provider.
+ * @returns whether the claim of each attempt still holds: only then may it prepare anything
+ */
+export async function recordPrepared(db: Db, attempts: readonly Claim[]): Promise<boolean[]> {
+  const { rows } = await sql<{ id: string }>`
+    update outbox set may_be_prepared = true from unnest(${ofClaims(attempts)}) as given (id, claim, claimed_by)
+    where ${isStillClaimed(attempts)} and outbox.phase = 'pre'
+    returning outbox.id
+  `.execute(db)
+  const recordedIds = new Set(rows.map(({ id }) => id))
+  return attempts.map(({ id }) => recordedIds.has(id))
+}
 
 /** An attempt whose next byte cannot be taken back. */
 export interface HandOver {
@@ -62,22 +76,30 @@ export async function recordHandOvers(
 
 /** @returns the ids of entries that are still claimed by the attempt */
 function recordingHandOvers(handOvers: readonly HandOver[]): RawBuilder<{ id: string }> {
-  const given = sql`unnest(
-      ${handOvers.map(({ attempt }) => attempt.id)}::uuid[],
-      ${handOvers.map(({ attempt }) => attempt.claim)}::uuid[],
-      ${handOvers.map(({ attempt }) => attempt.claimedBy)}::uuid[],
-      ${handOvers.map(({ trace }) => trace)}::text[]
-    ) as given (id, claim, claimed_by, trace)`
-  // The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
-  const which = sql`outbox.id = any(${handOvers.map(({ attempt }) => attempt.id)}::uuid[])
-    and outbox.id = given.id and outbox.claim = given.claim and ${isClaimed('given.claimed_by')}`
+  const attempts = handOvers.map(({ attempt }) => attempt)
+  const given = sql`unnest(${ofClaims(attempts)}, ${handOvers.map(({ trace }) => trace)}::text[])
+    as given (id, claim, claimed_by, trace)`
   return sql`
-    ${moving(handingOver(sql`given.trace`), which, given)}
+    ${moving(handingOver(sql`given.trace`), isStillClaimed(attempts), given)}
     returning outbox.id`
 }
 
+/** Three arrays: the ids of entries, their claims, and the processes that made them. */
+function ofClaims(attempts: readonly Claim[]): RawBuilder<unknown> {
+  return sql`
+      ${attempts.map(({ id }) => id)}::uuid[], ${attempts.map(({ claim }) => claim)}::uuid[],
+      ${attempts.map(({ claimedBy }) => claimedBy)}::uuid[]`
+}
+
+/** Whether an entry is still claimed as `given`, by a process that may hold it. */
+function isStillClaimed(attempts: readonly Claim[]): RawBuilder<boolean> {
+  // The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
+  return sql<boolean>`outbox.id = any(${attempts.map(({ id }) => id)}::uuid[])
+    and outbox.id = given.id and outbox.claim = given.claim and ${isClaimed('given.claimed_by')}`
+}
+
 /** The task that follows once the entry is sent. */
-export type SentTask = Exclude<TaskKind, 'look_up'> | null
+export type SentTask = SentTaskKind | null
 
 /** The end of an attempt, as it is recorded. */
 export interface Outcome {

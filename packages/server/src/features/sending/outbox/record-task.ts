@@ -33,7 +33,7 @@ export interface LookUpTask extends EntryOfTask {
   kind: 'look_up'
 }
 
-/** A task in the mailbox of a message that is sent. */
+/** A task in the mailbox of an entry that has ended. */
 export interface MailboxTask extends EntryOfTask {
   kind: Exclude<TaskKind, 'look_up'>
 }

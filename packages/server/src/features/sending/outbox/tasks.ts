@@ -45,6 +45,8 @@ export interface TaskServices {
 /** A copy that cannot be filed in this time is given up. */
 const COPY_HOURS_MAX = 48
 const MARK_TRIES_MAX = 5
+/** A prepared copy that cannot be discarded in this many tries, over about two days, stays at the provider. */
+const DISCARD_TRIES_MAX = 55
 /** If nothing answers for this long after a hand-over, the look-ups count nevertheless. */
 export const LOOK_UP_HOURS_MAX = 24
 /** A provider that asks to slow down without naming a time is asked again after this one. */
@@ -59,8 +61,10 @@ export async function doTask(services: TaskServices, task: Task, signal: AbortSi
     const account = await findAccountView(db, task.tenantId, task.accountId)
     if (task.kind === 'look_up') return await lookUp(services, task, account, signal)
     if (!account) return await inTransaction(db, task.tenantId, unit => recordAccountGone(unit, task))
-    if (account.status !== 'active') return await recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
-    if (task.kind === 'file_copy') await fileCopy(services, task, account, signal)
+    if (account.status !== 'active' && task.kind !== 'discard')
+      return await recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
+    if (task.kind === 'discard') await discardPrepared(services, task, account, signal)
+    else if (task.kind === 'file_copy') await fileCopy(services, task, account, signal)
     else if (task.kind === 'link_copy') await linkCopy(services, task)
     else await markOriginal(services, task, account, signal)
   } catch (error) {
@@ -86,7 +90,7 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
     task.kind === 'file_copy'
       ? (await readClock(db)).getTime() - (task.sentAt ?? task.handedOverAt).getTime() >
         COPY_HOURS_MAX * 3_600_000
-      : task.tries + 1 >= MARK_TRIES_MAX
+      : task.tries + 1 >= (task.kind === 'discard' ? DISCARD_TRIES_MAX : MARK_TRIES_MAX)
   if (!isOver) return recordPutOff(db, task, seconds, 'try')
   services.log.warn({ outboxId: task.id, accountId: task.accountId }, 'A task of a send is given up')
   if (task.kind !== 'file_copy') return recordTaskDone(db, task)
@@ -104,7 +108,8 @@ async function lookUp(
   account: AccountView | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db } = services
+  const { db, reach } = services
+  await reach('look_up', task.id)
   const found = await ask(services, task, account, signal).catch(unanswered)
   if (signal.aborted) return
   const seconds = planLookUpSeconds(task.tries)
@@ -253,5 +258,29 @@ async function markOriginal(
       { isRepeatable: true, signal },
     )
   }
+  await recordTaskDone(db, task)
+}
+
+/**
+ * Discards what attempts of a send that ended unsent have prepared at the provider. A try for an account that cannot be
+ * used now counts, so that this ends.
+ */
+async function discardPrepared(
+  services: TaskServices,
+  task: MailboxTask,
+  account: AccountView,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, connections, reach } = services
+  if (account.status !== 'active') return putOff(services, task)
+  const { internetMessageId, trace } = task
+  await reach('discard', task.id)
+  await connections.use(
+    reachedAs(account),
+    'sending',
+    async provider => provider.discard?.({ internetMessageId, trace }),
+    { isRepeatable: true, signal },
+  )
+  await reach('discarded', task.id)
   await recordTaskDone(db, task)
 }

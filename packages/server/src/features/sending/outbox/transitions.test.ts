@@ -80,7 +80,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   finishingLink: ([null, 'mark_original'] as const).map(task => ({
     transition: transitions.finishingLink(task, null),
   })),
-  finishingTask: (['file_copy', 'link_copy', 'mark_original'] as const).map(kind => ({
+  finishingTask: (['file_copy', 'link_copy', 'mark_original', 'discard'] as const).map(kind => ({
     transition: transitions.finishingTask(kind),
   })),
 }
@@ -109,17 +109,19 @@ beforeAll(async () => {
   await sql`
     insert into outbox (id, tenant_id, account_id, status, "from", "to", cc, bcc, reply_to, snippet, has_attachments, size,
       internet_message_id, in_reply_to, waiting, send_at, due_at, phase, claim, task, task_at, held_since, error_reason,
-      error_message)
+      error_message, may_be_prepared)
     select gen_random_uuid(), ${tenantId}, ${account.id}, status, '{"address":"ada@example.com"}', '[]', '[]', '[]',
       '[]', '', false, 1, gen_random_uuid(), case when is_reply then gen_random_uuid() end,
       case when has_waiting then array['grace@example.org'] else '{}' end, now(),
       case when phase is null and has_waiting and status in ('queued', 'sent') then now() end, phase,
       case when phase is not null or status = 'failed' then gen_random_uuid() end, task,
-      case when task is not null then now() end, case when is_held then now() end, reason, reason
+      case when task is not null then now() end, case when is_held then now() end, reason, reason,
+      may_be_prepared
     from json_to_recordset(${JSON.stringify(STATES)}::json) as state (status text, phase text, task text)
     cross join unnest(array[true, false]) as is_reply
     cross join unnest(array[true, false]) as has_waiting
     cross join unnest(array[true, false]) as is_held
+    cross join unnest(array[true, false]) as may_be_prepared
     cross join lateral unnest(
       case when status = 'failed' then array['outcome_unknown', 'provider_rejected'] else array[null] end) as reason
     -- A queued entry has recipients.

@@ -7,7 +7,10 @@ import type { NextState, SendError } from './rules.ts'
 export type Phase = 'pre' | 'handed_over' | 'unknown'
 
 /** Work that is to be done for an entry besides the hand-over. */
-export type TaskKind = 'look_up' | 'file_copy' | 'link_copy' | 'mark_original'
+export type TaskKind = 'look_up' | SentTaskKind | 'discard'
+
+/** Work in the mailbox of a message that is sent. */
+export type SentTaskKind = 'file_copy' | 'link_copy' | 'mark_original'
 
 /** The state of an entry. `phase` is null without an attempt, and `task` if nothing else is to be done. */
 export interface State {
@@ -29,8 +32,9 @@ export const STATES: readonly State[] = [
       task,
     })),
   ),
-  { status: 'failed', phase: null, task: null },
-  { status: 'cancelled', phase: null, task: null },
+  ...(['failed', 'cancelled'] as const).flatMap(status =>
+    ([null, 'discard'] as const).map(task => ({ status, phase: null, task })),
+  ),
 ]
 
 /** A change of the state of entries: all that it writes, and the condition under which it does. */
@@ -62,6 +66,15 @@ const isGivenUp = sql<boolean>`outbox.status = 'failed' and outbox.error_reason 
 /** The date of a message that no attempt has shown to a server is taken again by the next one. */
 const dateOfShown = sql`case when outbox.attempts > 0 or outbox.handed_over_at is not null then outbox.dated_at end`
 
+/** A copy that was prepared at the provider is discarded if the entry ends unsent. @param isUnsent whether it does */
+const discardingIf = (isUnsent: RawBuilder<unknown>) => {
+  const discards = sql`(${isUnsent} and outbox.may_be_prepared)`
+  return sql`task = case when ${discards} then 'discard' else outbox.task end,
+    task_at = case when ${discards} then ${now} else outbox.task_at end,
+    task_tries = case when ${discards} then 0 else outbox.task_tries end,
+    task_by = case when ${discards} then null else outbox.task_by end`
+}
+
 // Before an attempt
 
 /** A queued entry is due at another time. */
@@ -73,7 +86,8 @@ export const rescheduling = (dueAt: Date, { isScheduled }: { isScheduled: boolea
 /** A queued entry is cancelled, and one that is sent is not sent to its last recipients. */
 export const cancelling: Transition = {
   set: sql`status = case when outbox.status = 'queued' then 'cancelled' else outbox.status end, due_at = null,
-    waiting = '{}', ended_at = coalesce(outbox.ended_at, ${now}), updated_at = ${now}`,
+    waiting = '{}', ended_at = coalesce(outbox.ended_at, ${now}), updated_at = ${now},
+    ${discardingIf(sql`outbox.status = 'queued'`)}`,
   when: sql`outbox.status in ('queued', 'sent') and outbox.phase is null`,
 }
 
@@ -81,7 +95,7 @@ export const cancelling: Transition = {
 export const givingUp = ({ status, rejected }: NextState, { reason, message }: SendError): Transition => ({
   set: sql`status = ${status}, waiting = '{}', rejected = ${JSON.stringify(rejected)}, due_at = null,
     error_reason = ${reason}, error_message = ${message}, updated_at = ${now},
-    ended_at = coalesce(outbox.ended_at, ${now})`,
+    ended_at = coalesce(outbox.ended_at, ${now}), ${discardingIf(sql`outbox.status = 'queued'`)}`,
   when: sql`outbox.status = ${status === 'sent' ? 'sent' : 'queued'} and outbox.due_at is not null`,
 })
 
@@ -116,6 +130,8 @@ export const handingOver = (trace: RawBuilder<unknown>): Transition => ({
   when: sql`outbox.phase in ('pre', 'handed_over')`,
 })
 
+const endsPrepared = sql`(given.status = 'failed' and outbox.may_be_prepared)`
+
 /**
  * An attempt ends with the row `given`: the next status, recipients, error, task and more. After a send was given up as
  * unknown, only its acceptance is news: its content is gone. The acceptance of a send that was held after a restore is
@@ -129,9 +145,10 @@ export const ending: Transition = {
     ended_at = case when given.status <> 'queued' then coalesce(outbox.ended_at, ${now}) end,
     sent_key = coalesce(given.sent_key, outbox.sent_key),
     thread_id = coalesce(given.thread_id, outbox.thread_id),
-    task = case when is_first then given.task when outbox.task = 'look_up' then null else outbox.task end,
-    task_at = case when is_first and given.task is not null then ${now} else outbox.task_at end,
-    task_tries = case when is_first then 0 else outbox.task_tries end`,
+    task = case when is_first then given.task when ${endsPrepared} then 'discard'
+      when outbox.task = 'look_up' then null else outbox.task end,
+    task_at = case when (is_first and given.task is not null) or ${endsPrepared} then ${now} else outbox.task_at end,
+    task_tries = case when is_first or ${endsPrepared} then 0 else outbox.task_tries end`,
   when: sql`(
       outbox.claim = given.claim or (given.status = 'sent' and outbox.held_since is not null and (
         outbox.phase = 'unknown' or (${isGivenUp})))
@@ -176,25 +193,32 @@ export const returning = (error: SendError, wasAbsent: boolean): Transition => (
   when: isUnknown,
 })
 
+const losesPrepared = sql`(outbox.held_since is null and outbox.may_be_prepared)`
+
 /**
  * Nothing proves that the message was accepted. The claim stays: the answer may still come. An entry that was held
- * keeps its recipients, since it may be released.
+ * keeps its recipients and what was prepared, since it may be released.
  */
 export const leavingUnknown = (error: SendError): Transition => ({
   set: sql`status = 'failed', phase = null,
     waiting = case when outbox.held_since is null then '{}' else outbox.waiting end,
     attempts = outbox.attempts + case when outbox.held_since is null then 1 else 0 end,
-    error_reason = ${error.reason}, error_message = ${error.message},
-    ended_at = ${now}, updated_at = ${now}, task = null, task_at = null, task_by = null`,
+    error_reason = ${error.reason}, error_message = ${error.message}, ended_at = ${now}, updated_at = ${now},
+    task = case when ${losesPrepared} then 'discard' end, task_at = case when ${losesPrepared} then ${now} end,
+    task_by = null, task_tries = 0`,
   when: isUnknown,
 })
 
 // A restore of the database
 
-/** Due entries are looked up and not sent. A claim stays: a process that survived may still bring its outcome. */
+/**
+ * Due entries are looked up and not sent. A claim stays: a process that survived may still bring its outcome. In the
+ * history that is lost, they may have been prepared.
+ */
 export const holding = (isDue: RawBuilder<boolean>): Transition => ({
   set: sql`status = 'sending', phase = 'unknown', claim = coalesce(outbox.claim, gen_random_uuid()), claimed_by = null,
-    due_at = null, dated_at = ${dateOfShown}, held_since = ${now}, ${lookUp(now)}, updated_at = ${now}`,
+    due_at = null, dated_at = ${dateOfShown}, held_since = ${now}, may_be_prepared = true, ${lookUp(now)},
+    updated_at = ${now}`,
   when: sql`(outbox.status = 'queued' and ${isDue}) or (outbox.status = 'sending' and outbox.phase = 'pre')`,
 })
 
@@ -212,7 +236,7 @@ export const isReleasable = sql<boolean>`
 /** People let an entry be sent that was held. */
 export const queuingHeld: Transition = {
   set: sql`status = 'queued', claim = null, held_since = null, error_reason = null, error_message = null,
-    send_at = ${now}, due_at = ${now}, ended_at = null, updated_at = ${now}`,
+    send_at = ${now}, due_at = ${now}, ended_at = null, updated_at = ${now}, task = null, task_at = null, task_by = null`,
   when: isReleasable,
 }
 
@@ -251,7 +275,7 @@ export const finishingLink = (
   when: sql`outbox.task = 'link_copy'`,
 })
 
-/** Nothing more is done for a sent message. */
+/** Nothing more is done for an entry that has ended. */
 export const finishingTask = (kind: Exclude<TaskKind, 'look_up'>): Transition => ({
   set: sql`task = null, task_at = null, task_by = null`,
   when: sql`outbox.task = ${kind}`,

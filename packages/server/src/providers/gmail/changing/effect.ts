@@ -1,63 +1,28 @@
-import { ProviderFailure, restate } from '../../failure.ts'
+import { changingBy, changingInBatchesBy, type EffectRecord } from '../../effect.ts'
 import type { AskOptions, GmailApi, GmailRequest, PartOutcome } from '../api.ts'
 
 /** The requests of one call that change something, so that its failure can report whether anything was changed. */
-export interface Effect {
+export interface Effect extends Pick<EffectRecord, 'run'> {
   ask<T>(request: GmailRequest<T>): Promise<T>
   /** Several at once, each by itself. */
   askAll<T>(requests: ReadonlyArray<GmailRequest<T>>, options?: AskOptions): Promise<Array<PartOutcome<T>>>
-  /** Any other way to change something. */
-  run<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Runs work that changes something. Its failures report whether nothing was changed at all. */
-export async function changing<T>(api: GmailApi, work: (effect: Effect) => Promise<T>): Promise<T> {
-  const { effect, describe } = openEffect(api)
-  try {
-    return await work(effect)
-  } catch (error) {
-    throw describe(error)
-  }
+export function changing<T>(api: GmailApi, work: (effect: Effect) => Promise<T>): Promise<T> {
+  return changingBy(record => openEffect(api, record), work)
 }
 
-/** The same for work in batches. */
-export async function* changingInBatches<T>(
+export function changingInBatches<T>(
   api: GmailApi,
   work: (effect: Effect) => AsyncGenerator<T, void, void>,
 ): AsyncGenerator<T, void, void> {
-  const { effect, describe } = openEffect(api)
-  try {
-    yield* work(effect)
-  } catch (error) {
-    throw describe(error)
-  }
+  return changingInBatchesBy(record => openEffect(api, record), work)
 }
 
-function openEffect(api: GmailApi) {
-  let isDone = false
-  let isAsked = false
-  const run: Effect['run'] = async work => {
-    isAsked = true
-    const result = await work()
-    isDone = true
-    return result
-  }
-  const effect: Effect = {
+function openEffect(api: GmailApi, { run, runEach }: EffectRecord): Effect {
+  return {
     run,
     ask: request => run(() => api.ask(request)),
-    async askAll(requests, options) {
-      isAsked = true
-      const outcomes = await api.askAll(requests, options)
-      isDone ||= outcomes.some(({ failure }) => failure === null || !failure.isBeforeAcceptance)
-      return outcomes
-    },
-  }
-  return {
-    effect,
-    describe(error: unknown) {
-      if (!(error instanceof ProviderFailure)) return error
-      const isBeforeAcceptance = !isDone && (!isAsked || error.isBeforeAcceptance)
-      return restate(error, { isBeforeAcceptance })
-    },
+    askAll: (requests, options) => runEach(() => api.askAll(requests, options)),
   }
 }

@@ -71,6 +71,7 @@ export function toFound(message: Message, fields: readonly string[]): FoundMessa
   return {
     location: locationOf(message.id),
     flags: flagsOf(message.labelIds),
+    revision: null,
     fields: new Map(
       fields.flatMap(name => {
         const value = headerOf(message, name)

@@ -40,7 +40,14 @@ export async function addToFolder(
   await api.ask(requestOfFolder(mailboxKey))
   const made: string[] = []
   try {
-    return await effect.run(() => makeDraft(api, mailboxKey, message, { onMade: id => made.push(id) }))
+    return await effect.run(() =>
+      makeDraft(api, mailboxKey, message, {
+        onMade(id) {
+          made.push(id)
+          effect.done()
+        },
+      }),
+    )
   } catch (error) {
     if (made.length > 0) await removeForGood(api, effect, made).catch(() => {})
     throw error

@@ -1,13 +1,15 @@
 import { ProviderFailure } from '../../failure.ts'
 import type { ChangingProvider } from '../../changing.ts'
 import type { GraphConnection } from '../graph-connection.ts'
+import { readDraft } from '../draft-content.ts'
 import { addMessage } from './add-message.ts'
-import { addDraft, findDraft, removeDraft, replaceDraft, settleDraft } from './drafts.ts'
+import { addDraft, findDraft, replaceDraft, settleDraft } from './drafts.ts'
 import { changing, type Effect } from './effect.ts'
 import { findByMessageId } from './find.ts'
 import { changeFlags } from './flags.ts'
 import { createMailbox, deleteMailbox, renameMailbox, requireMailboxOf } from './mailboxes.ts'
 import { moveMessages, removeMessages } from './move.ts'
+import { removeDraft } from './remove-drafts.ts'
 
 /** Changes the mail of an account by Microsoft Graph. */
 export function graphChanging({ api }: GraphConnection): ChangingProvider {
@@ -29,6 +31,7 @@ export function graphChanging({ api }: GraphConnection): ChangingProvider {
     addMessage: (mailboxKey, message) => write(effect => addMessage(api, effect, mailboxKey, message)),
     addDraft: (draft, mayExist) => write(effect => addDraft(api, effect, draft, mayExist)),
     findDraft: (draft, fields) => findDraft(api, draft, fields),
+    readDraft: async key => (await readDraft(api, String(key)))?.message ?? null,
     removeDraft: draft => write(effect => removeDraft(api, effect, draft)),
     replaceDraft: draft => write(effect => replaceDraft(api, effect, draft)),
     settleDraft: draft => write(effect => settleDraft(api, effect, draft)),

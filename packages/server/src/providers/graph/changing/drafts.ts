@@ -1,7 +1,6 @@
 import type {
   AddedMessage,
   DraftOutcome,
-  DraftRemoval,
   DraftReplacement,
   DraftSettling,
   FoundMessage,
@@ -13,13 +12,14 @@ import { GRAPH_MIME_BYTES_MAX } from '../../content-limits.ts'
 import { DRAFT_FIELD, readDraftMark } from '../../draft-mark.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { GraphApi } from '../api.ts'
-import { MESSAGE_QUERY, toRemoteMessage } from '../message.ts'
+import { readDraft } from '../draft-content.ts'
 import { messageSchema } from '../resources.ts'
 import { addToFolder } from './add-message.ts'
 import type { Effect } from './effect.ts'
-import { findByMessageId, unlessGone } from './find.ts'
-import { locationOf, pathOf } from './messages.ts'
+import { findByMessageId, HEADER_QUERY, headerOf, messagesWithId, toFound, unlessGone } from './find.ts'
+import { locationOf, pathOf, readingState } from './messages.ts'
 import { removeForGood } from './move.ts'
+import { type FoundRevisions, requireUnchanged, revisionsOf } from './remove-drafts.ts'
 
 /*
  * Graph takes our header fields only when a message is made. New content of a draft is therefore another message: it is
@@ -30,9 +30,11 @@ interface Generation {
   key: string
   folderId: string
   generation: number
+  revision: string | null
+  /** Milliseconds since 1970. */
+  createdAt: number
+  modifiedAt: number
 }
-
-const READ_BYTES_MAX = 8 * 1024 * 1024
 
 /** `ChangingProvider.addDraft` on Graph. */
 export async function addDraft(
@@ -42,8 +44,7 @@ export async function addDraft(
   mayExist: boolean,
 ): Promise<AddedMessage> {
   const found = mayExist ? await findGenerations(api, draft) : []
-  const same = found.find(({ generation }) => generation === draft.mark.generation)
-  return write(api, effect, draft, same ?? null)
+  return write(api, effect, draft, found)
 }
 
 /** `ChangingProvider.replaceDraft` on Graph. */
@@ -52,28 +53,52 @@ export async function replaceDraft(
   effect: Effect,
   draft: DraftReplacement,
 ): Promise<DraftOutcome> {
-  const { mark, former, others } = draft
+  const { mailboxKey, mark, former, others } = draft
   const before = withoutCopies(await findGenerations(api, draft), draft)
   if (before.some(({ generation }) => generation > mark.generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
-  const same = before.find(({ generation }) => generation === mark.generation) ?? null
-  const added = await write(api, effect, draft, same)
+  const older = before.filter(({ generation }) => generation < mark.generation)
+  const replaced = new Map([
+    ...older.map(({ key, revision }) => [key, revision] as const),
+    ...revisionsOf(former, others),
+  ])
+  const requireSame = () => requireReplaceable(api, mailboxKey, replaced, former)
+  await requireSame()
+  const added = await write(api, effect, draft, before)
   if (added.message === null) {
-    const isFormerThere = former !== null && (await read(api, String(former.key))) !== null
+    const isFormerThere = former !== null && (await isThere(api, String(former.key)))
     if (!isFormerThere) return { type: 'lost' }
     throw new ProviderFailure('unavailable', 'Exchange claims to have taken the draft, but does not have it.')
   }
-  const older = before.filter(({ generation }) => generation < mark.generation).map(({ key }) => key)
-  const keys = new Set([
-    ...older,
-    ...(former ? [String(former.key)] : []),
-    ...others.map(({ key }) => String(key)),
-  ])
-  keys.delete(String(added.location?.key))
-  return { type: 'replaced', added, isSettled: await areRemoved(api, effect, [...keys]) }
+  const key = String(added.location?.key)
+  replaced.delete(key)
+  try {
+    const isSettled = await areRemoved(api, effect, await requireSame())
+    return { type: 'replaced', added, isSettled }
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    // The draft is safe, and what it replaced is removed later.
+    if (error.kind !== 'conflict') return { type: 'replaced', added, isSettled: false }
+    // All that other clients have written stays, and the new content goes again.
+    if (!before.some(one => one.key === key)) await areRemoved(api, effect, [key])
+    throw error
+  }
 }
 
-/** Removes contents that the new one replaced. A failure leaves them: the draft is safe. */
+/** The keys of contents that can be removed. Fails with `conflict` if another client has changed, moved or sent one. */
+async function requireReplaceable(
+  api: GraphApi,
+  folderId: string,
+  replaced: FoundRevisions,
+  former: DraftReplacement['former'],
+): Promise<string[]> {
+  const { there, elsewhere } = await requireUnchanged(api, folderId, replaced)
+  if (former && elsewhere.includes(String(former.key)))
+    throw new ProviderFailure('conflict', 'Another client has moved or sent the draft meanwhile.')
+  return there
+}
+
+/** Removes contents that the new one replaced. A failure leaves them. */
 async function areRemoved(api: GraphApi, effect: Effect, keys: readonly string[]): Promise<boolean> {
   if (keys.length === 0) return true
   try {
@@ -87,22 +112,22 @@ async function areRemoved(api: GraphApi, effect: Effect, keys: readonly string[]
 /** `ChangingProvider.findDraft` on Graph. */
 export async function findDraft(
   api: GraphApi,
-  { mailboxKey, internetMessageId }: KnownDraft,
+  { mailboxKey, former, internetMessageId }: KnownDraft,
   fields: readonly string[],
 ): Promise<FoundMessage[]> {
-  return internetMessageId === null ? [] : findByMessageId(api, mailboxKey, internetMessageId, fields)
-}
-
-/** `ChangingProvider.removeDraft` on Graph. */
-export async function removeDraft(
-  api: GraphApi,
-  effect: Effect,
-  { former, others }: DraftRemoval,
-): Promise<void> {
-  const keys = new Set([...(former ? [former.key] : []), ...others.map(({ key }) => key)].map(String))
-  if (keys.size === 0) return
-  const { failure } = await removeForGood(api, effect, [...keys])
-  if (failure) throw failure
+  const found =
+    internetMessageId === null ? [] : await findByMessageId(api, mailboxKey, internetMessageId, fields)
+  if (former === null || found.some(({ location }) => location.key === former.key)) return found
+  // Another client may have given it another Message-ID.
+  const itself = await unlessGone(
+    api.ask({
+      path: pathOf(String(former.key)),
+      query: HEADER_QUERY,
+      schema: messageSchema,
+      accepts: [200],
+    }),
+  )
+  return itself?.value.parentFolderId === mailboxKey ? [toFound(itself.value, fields), ...found] : found
 }
 
 /** `ChangingProvider.settleDraft` on Graph. */
@@ -115,41 +140,43 @@ export async function settleDraft(
   const [kept] = found
   if (!kept) return { kept: null, removed: [] }
   const older = withoutCopies(
-    found.filter(({ generation }) => generation < kept.generation),
+    found.filter(
+      ({ generation, modifiedAt }) => generation < kept.generation && modifiedAt <= kept.createdAt,
+    ),
     draft,
-  ).map(({ key }) => key)
-  if (older.length > 0) {
-    const { failure } = await removeForGood(api, effect, older)
+  )
+  const revisions = new Map(older.map(({ key, revision }) => [key, revision]))
+  const { there: removed } = await requireUnchanged(api, draft.mailboxKey, revisions)
+  if (removed.length > 0) {
+    const { failure } = await removeForGood(api, effect, removed)
     if (failure) throw failure
   }
-  return {
-    kept: { location: locationOf(kept.folderId, kept.key), generation: kept.generation },
-    removed: older,
-  }
+  return { kept: { location: locationOf(kept.folderId, kept.key), generation: kept.generation }, removed }
 }
 
 /**
- * Writes a draft. A draft that an earlier try has made is kept, unless files were to be attached to it: these may be missing.
+ * Writes a draft. A draft that an earlier try has made is kept, unless files were to be attached to it: these may be
+ * missing. Then it is removed once the new one is there.
+ * @param found messages of the draft, by earlier tries among others
  */
 async function write(
   api: GraphApi,
   effect: Effect,
-  { mailboxKey, message }: NewDraft,
-  same: Generation | null,
+  { mailboxKey, message, mark }: NewDraft,
+  found: readonly Generation[],
 ): Promise<AddedMessage> {
-  let key = same?.key ?? null
-  let folderId = same?.folderId ?? mailboxKey
-  if (same && message.byteLength > GRAPH_MIME_BYTES_MAX) {
-    const { failure } = await removeForGood(api, effect, [same.key])
+  const same = found.filter(({ generation }) => generation === mark.generation)
+  const [kept] = message.byteLength > GRAPH_MIME_BYTES_MAX ? [] : same
+  const { id: key, parentFolderId } = kept
+    ? { id: kept.key, parentFolderId: kept.folderId }
+    : await addToFolder(api, effect, mailboxKey, message)
+  const remote = (await readDraft(api, key))?.message ?? null
+  if (!kept && remote !== null && same.length > 0) {
+    const keys = same.map(one => one.key)
+    const { failure } = await removeForGood(api, effect, keys)
     if (failure) throw failure
-    key = null
   }
-  if (key === null) {
-    const made = await addToFolder(api, effect, mailboxKey, message)
-    key = made.id
-    folderId = made.parentFolderId ?? mailboxKey
-  }
-  const remote = await read(api, key)
+  const folderId = parentFolderId ?? mailboxKey
   return {
     location: locationOf(folderId, key),
     mailboxKeys: remote?.mailboxKeys ?? [folderId],
@@ -159,18 +186,8 @@ async function write(
   }
 }
 
-/** The message as Exchange describes it; null if it is gone. */
-async function read(api: GraphApi, key: string) {
-  const answer = await unlessGone(
-    api.ask({
-      path: pathOf(key),
-      query: MESSAGE_QUERY,
-      schema: messageSchema,
-      accepts: [200],
-      answerBytesMax: READ_BYTES_MAX,
-    }),
-  )
-  return answer && toRemoteMessage(answer.value)
+async function isThere(api: GraphApi, key: string): Promise<boolean> {
+  return (await unlessGone(api.ask(readingState(key)))) !== null
 }
 
 function findGenerations(api: GraphApi, { mailboxKey, message, mark }: NewDraft): Promise<Generation[]> {
@@ -183,12 +200,20 @@ async function generationsOf(
   api: GraphApi,
   { mailboxKey, internetMessageId, draftId }: Omit<DraftSettling, 'copies'>,
 ): Promise<Generation[]> {
-  const found = await findByMessageId(api, mailboxKey, internetMessageId, [DRAFT_FIELD])
+  const found = await messagesWithId(api, mailboxKey, internetMessageId)
   return found
-    .flatMap(({ location, fields }) => {
-      const mark = readDraftMark(fields.get(DRAFT_FIELD))
-      const { key, source: folderId } = location
-      return mark?.draftId === draftId ? [{ key: String(key), folderId, generation: mark.generation }] : []
+    .flatMap(message => {
+      const mark = readDraftMark(headerOf(message, DRAFT_FIELD))
+      if (mark?.draftId !== draftId) return []
+      const createdAt = message.createdDateTime ?? 0
+      return {
+        key: message.id,
+        folderId: message.parentFolderId ?? mailboxKey,
+        generation: mark.generation,
+        revision: message['@odata.etag'] ?? null,
+        createdAt,
+        modifiedAt: message.lastModifiedDateTime ?? createdAt,
+      }
     })
     .toSorted((a, b) => b.generation - a.generation)
 }

@@ -65,6 +65,7 @@ export function toFound(message: GraphMessage, fields: readonly string[]): Found
   return {
     location: locationOf(message.parentFolderId ?? '', message.id),
     flags: flagsOf(message),
+    revision: message['@odata.etag'] ?? null,
     fields: new Map(
       fields.flatMap(name => {
         const value = headerOf(message, name)

@@ -17,6 +17,8 @@ const WELL_KNOWN: Readonly<Record<NeededRole, string>> = {
 const ROOT = 'msgfolderroot'
 /** Characters that a name may have (PidTagDisplayName of a folder). */
 const NAME_LENGTH_MAX = 255
+/** Pages of folders among which one is looked for. */
+const PAGES_MAX = 100
 
 /** `ChangingProvider.createMailbox` on Graph. */
 export async function createMailbox(
@@ -58,10 +60,10 @@ async function findChild(api: GraphApi, path: string, name: string): Promise<Fol
       accepts: [200],
     })
   ).value
-  for (;;) {
+  for (let pages = 1; ; pages += 1) {
     const found = page.value.find(folder => folder.displayName === name)
     const next = page['@odata.nextLink']
-    if (found || next === undefined) return found ?? null
+    if (found || next === undefined || pages >= PAGES_MAX) return found ?? null
     page = await api.follow(next, foldersSchema)
   }
 }
@@ -84,8 +86,11 @@ export async function renameMailbox(
 ): Promise<RenamedMailbox[]> {
   if (to.name !== undefined) requireName(to.name)
   const before = requireListed(await listMailboxes(api), key)
-  if (to.parentKey !== undefined && to.parentKey !== before.parentKey) {
-    if (to.parentKey !== null) await api.ask(requestOfFolder(to.parentKey))
+  const isMoved = to.parentKey !== undefined && to.parentKey !== before.parentKey
+  const isRenamed = to.name !== undefined && to.name !== before.name
+  if (!isMoved && !isRenamed) return []
+  if (isMoved) {
+    if (typeof to.parentKey === 'string') await api.ask(requestOfFolder(to.parentKey))
     await effect.ask({
       method: 'POST',
       path: `mailFolders/${segment(key)}/move`,
@@ -94,7 +99,7 @@ export async function renameMailbox(
       accepts: [200, 201],
     })
   }
-  if (to.name !== undefined && to.name !== before.name)
+  if (isRenamed)
     await effect.ask({
       method: 'PATCH',
       path: `mailFolders/${segment(key)}`,

@@ -181,8 +181,7 @@ describe('a message found in a mailbox', () => {
     await replaceMade()
 
     await using later = await arranged.connect()
-    const others = found.map(({ location }) => location)
-    const removing = later.changing.removeDraft({ ...known, mailboxKey: 'Made', others })
+    const removing = later.changing.removeDraft({ ...known, mailboxKey: 'Made', others: found })
 
     expect(await failureOf(removing)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: true })
     expect(await arranged.raws('Made')).toEqual(raws)

@@ -71,7 +71,11 @@ export async function replaceDraft(
     if (!(error instanceof ProviderFailure)) throw error
     isSettled = false
   }
-  await removeFound(tracked, effect, draft.others)
+  await removeFound(
+    tracked,
+    effect,
+    draft.others.map(({ location }) => location),
+  )
   return { type: 'replaced', added, isSettled }
 }
 
@@ -91,7 +95,11 @@ export async function removeDraft(
   { former, others }: DraftRemoval,
 ): Promise<void> {
   if (former) await removeKnown(tracked, effect, former)
-  await removeFound(tracked, effect, others)
+  await removeFound(
+    tracked,
+    effect,
+    others.map(({ location }) => location),
+  )
 }
 
 /** Removes the content that the index has, unless another message has its number by now. */

@@ -48,6 +48,7 @@ export async function findByMessageId(
       size,
       flags,
       location: locationOf(mailboxKey, uidValidity, uid),
+      revision: null,
       fields: named(header, names),
     })
   })

@@ -1,17 +1,7 @@
 import type { z } from 'zod'
-import { ProviderFailure, restate } from '../failure.ts'
-import type { OpenAnswer } from '../http/exchange.ts'
-import type { ProviderAnswer } from '../http/provider-calls.ts'
-
-/** Runs work that has no effect at the provider, with any outcome. */
-export async function beforeAcceptance<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof ProviderFailure)) throw error
-    throw restate(error, { isBeforeAcceptance: true })
-  }
-}
+import { ProviderFailure } from '../failure.ts'
+import type { OpenAnswer } from './exchange.ts'
+import type { ProviderAnswer } from './provider-calls.ts'
 
 /** Bytes of a refusal that are read; more would add nothing for people. */
 const REFUSAL_BYTES_MAX = 64 * 1024
@@ -29,8 +19,8 @@ export async function readRefusal(answer: OpenAnswer): Promise<ProviderAnswer> {
   return { status: answer.status, headers: answer.headers, content: Buffer.concat(chunks) }
 }
 
-/** Parses an answer. Throws `ProviderFailure`. */
-export function readAnswer<T>(schema: z.ZodType<T>, content: Buffer): T {
+/** Parses an answer; an empty one is `undefined`. Throws `ProviderFailure`, which names the provider. */
+export function readAnswer<T>(provider: string, schema: z.ZodType<T>, content: Buffer): T {
   try {
     const { success, data } = schema.safeParse(
       content.length === 0 ? undefined : JSON.parse(content.toString()),
@@ -39,5 +29,5 @@ export function readAnswer<T>(schema: z.ZodType<T>, content: Buffer): T {
   } catch {
     // The failure for content that is not JSON, or is nested too deep to be read, is thrown below.
   }
-  throw new ProviderFailure('unavailable', 'Microsoft Graph answered what the service does not understand.')
+  throw new ProviderFailure('unavailable', `${provider} answered what the service does not understand.`)
 }

@@ -1,29 +1,31 @@
 import { fileURLToPath } from 'node:url'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { createGenerator } from 'ts-json-schema-generator'
-import type { Answers } from './answers.ts'
 
-/** Throws if an answer has a field that Google's published type does not have, or one of another type. */
-export type Validate = <Name extends keyof Answers>(
+/** Throws if an answer has a field that its published type does not have, or one of another type. */
+export type Validate<Answers> = <Name extends keyof Answers & string>(
   name: Name,
   answer: unknown,
 ) => asserts answer is Answers[Name]
 
-/** Makes the check of the types that Google publishes for its client library. */
-export function openValidation(): Validate {
+/**
+ * Makes the check of the types that a provider publishes for its client library. The file exports them by name in its
+ * interface `Answers`.
+ */
+export function openValidation<Answers>(file: URL): Validate<Answers> {
   const { definitions = {} } = createGenerator({
-    path: fileURLToPath(new URL('./answers.ts', import.meta.url)),
-    tsconfig: fileURLToPath(new URL('../../../../tsconfig.json', import.meta.url)),
+    path: fileURLToPath(file),
+    tsconfig: fileURLToPath(new URL('../../../tsconfig.json', import.meta.url)),
     type: 'Answers',
     additionalProperties: false,
     skipTypeCheck: true,
   }).createSchema('Answers')
   const ajv = new Ajv({ strict: false, allErrors: true })
-  ajv.addSchema({ $id: 'gmail', definitions: withoutStrayRequired(definitions) })
+  ajv.addSchema({ $id: 'published', definitions: withoutStrayRequired(definitions) })
   const compiled = new Map<string, ValidateFunction>()
   return (name, answer) => {
     const validate =
-      compiled.get(name) ?? ajv.compile({ $ref: `gmail#/definitions/Answers/properties/${name}` })
+      compiled.get(name) ?? ajv.compile({ $ref: `published#/definitions/Answers/properties/${name}` })
     compiled.set(name, validate)
     if (!validate(answer)) throw new Error(`${name}: ${ajv.errorsText(validate.errors)}`)
   }

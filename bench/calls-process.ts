@@ -1,13 +1,20 @@
-/** The yardstick in a separate process: calls of Gmail as they were made before, whose answers are dropped. */
+/** The yardstick in a separate process: calls of a provider as they were made before, whose answers are dropped. */
 import { request } from 'undici'
 import { answerTask, runTask } from './child-task.ts'
+
+/** A call that was made before. With a body it is a POST. */
+export interface ReplayedCall {
+  path: string
+  headers?: Record<string, string>
+  body?: string
+}
 
 /** Calls that were made one after another, then batches that were made a few at a time. */
 interface Task {
   origin: string
   token: string
-  singles: string[]
-  batches: string[][]
+  singles: ReplayedCall[]
+  batches: ReplayedCall[]
   atOnce: number
 }
 
@@ -15,35 +22,24 @@ export const replayCalls = (task: Task) => runTask<{ seconds: number }>(import.m
 
 async function replay({ origin, token, singles, batches, atOnce }: Task): Promise<{ seconds: number }> {
   const authorization = `Bearer ${token}`
-  const send = async (path: string, body?: string) => {
+  const send = async ({ path, headers, body }: ReplayedCall) => {
     const answer = await request(origin + path, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        authorization,
-        ...(body !== undefined && { 'content-type': 'multipart/mixed; boundary=bench' }),
-      },
+      headers: { ...headers, authorization },
       body: body ?? null,
     })
     if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`)
     await answer.body.dump({ limit: 1024 ** 3 })
   }
   const begun = performance.now()
-  for (const path of singles) await send(path)
+  for (const call of singles) await send(call)
   const left = batches.values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
-      for (const paths of left) await send('/batch/gmail/v1', writeBatch(paths))
+      for (const call of left) await send(call)
     }),
   )
   return { seconds: (performance.now() - begun) / 1_000 }
-}
-
-function writeBatch(paths: readonly string[]): string {
-  const parts = paths.map(
-    (path, index) =>
-      `--bench\r\nContent-Type: application/http\r\nContent-ID: <item-${index}>\r\n\r\nGET ${path}\r\n\r\n`,
-  )
-  return `${parts.join('')}--bench--\r\n`
 }
 
 if (import.meta.main) await answerTask(replay)

@@ -1,0 +1,47 @@
+import { type GraphClient, openGraphClient } from '../packages/server/test/graph/graph-client.ts'
+import type { DrivenSandbox } from '../packages/server/test/servers/sandbox.ts'
+import { connectByToken } from './connect-by-token.ts'
+import type { BenchService } from './service.ts'
+
+export const GRAPH_HOST = 'graph.microsoft.com'
+const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'User.Read'].map(scope => `https://${GRAPH_HOST}/${scope}`)
+const AT_MICROSOFT = { provider: 'microsoft', cloud: 'global' }
+const CLIENT = 'sandbox'
+
+/** Settings of a service whose Microsoft the sandbox plays. */
+export function graphSettings(controlUrl: string): Record<string, string> {
+  return {
+    WAXWING_SANDBOX_URL: controlUrl,
+    WAXWING_MICROSOFT_CLIENT_ID: CLIENT,
+    WAXWING_MICROSOFT_CLIENT_SECRET: 'sandbox-secret',
+  }
+}
+
+/** Adds a mailbox of the sandbox. @returns another client of it */
+export async function addMailbox(
+  sandbox: DrivenSandbox,
+  email: string,
+  messages: number,
+): Promise<GraphClient> {
+  await sandbox.addUser(email, { messages, ...AT_MICROSOFT })
+  return openGraphClient(sandbox, email)
+}
+
+/** The tokens of the service's app for a mailbox. */
+export const grantGraph = (sandbox: DrivenSandbox, email: string) =>
+  sandbox.grant(email, SCOPES, CLIENT, AT_MICROSOFT)
+
+/** Connects a mailbox with its full history, without waiting for its mail. @returns the account's id */
+export async function connectGraph(
+  service: BenchService,
+  sandbox: DrivenSandbox,
+  email: string,
+): Promise<string> {
+  const { refreshToken } = await sandbox.grant(
+    email,
+    [...SCOPES, 'openid', 'email', 'profile', 'offline_access'],
+    CLIENT,
+    AT_MICROSOFT,
+  )
+  return connectByToken(service, { provider: 'microsoft', refreshToken })
+}

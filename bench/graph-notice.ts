@@ -1,0 +1,39 @@
+import { addMailbox, connectGraph, graphSettings } from './graph-accounts.ts'
+import { measureNotices } from './notice.ts'
+import { startPushRelay } from './push-relay.ts'
+import type { Benchmark } from './row.ts'
+import { startSandboxProcess } from './sandbox-process.ts'
+import { startBenchService } from './service.ts'
+
+const EMAIL = 'notice@office.test'
+const MESSAGES = 1000
+
+export const graphNotice: Benchmark = {
+  name: 'graph-notice',
+  about: 'From a notification of Microsoft Graph until the message is in the change feed.',
+  async run(report) {
+    await using sandbox = await startSandboxProcess()
+    await sandbox.control('PATCH', '/graph', { limits: 'off' })
+    const client = await addMailbox(sandbox, EMAIL, MESSAGES)
+    const folderId = await client.createFolder('Another folder')
+    await using relay = await startPushRelay()
+    await using service = await startBenchService({
+      env: { ...graphSettings(sandbox.controlUrl), WAXWING_BASE_URL: relay.origin },
+    })
+    relay.forwardTo(service.address)
+    await service.untilInitialized(await connectGraph(service, sandbox, EMAIL))
+    const notices = { noticedAt: () => relay.noticedAt, p50Target: '≤ 20' }
+    await measureNotices(report, service, {
+      ...notices,
+      place: 'the inbox',
+      deliver: raw => sandbox.deliver(EMAIL, raw),
+    })
+    let number = 0
+    await measureNotices(report, service, {
+      ...notices,
+      place: 'another folder',
+      deliver: () =>
+        client.ask('POST', `mailFolders/${folderId}/messages`, { subject: `There ${(number += 1)}` }),
+    })
+  },
+}

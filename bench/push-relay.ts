@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+
+/** Passes what a provider posts on to the service. */
+export interface PushRelay extends AsyncDisposable {
+  origin: string
+  /** When the last push came, by `performance.now()`. */
+  noticedAt: number
+  forwardTo(address: string): void
+}
+
+export async function startPushRelay(): Promise<PushRelay> {
+  let target = ''
+  const server = createServer(async (request, response) => {
+    const noticedAt = performance.now()
+    const { authorization, 'content-type': type = '' } = request.headers
+    const url = new URL(request.url ?? '/', target)
+    // A provider that only asks whether the address is right has a query.
+    if (url.search === '') relay.noticedAt = noticedAt
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': type, ...(authorization !== undefined && { authorization }) },
+      body: await buffer(request),
+    })
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+    response.end(await answer.text())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const relay: PushRelay = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    noticedAt: 0,
+    forwardTo: address => void (target = address),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return relay
+}

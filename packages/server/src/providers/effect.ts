@@ -1,0 +1,68 @@
+import { ProviderFailure, restate } from './failure.ts'
+
+/** The ways in which one call changes something, so that its failure can report whether anything was changed. */
+export interface EffectRecord {
+  /** Runs one way to change something. */
+  run<T>(work: () => Promise<T>): Promise<T>
+  /** Runs several that fail each by itself. */
+  runEach<T extends { failure: ProviderFailure | null }>(work: () => Promise<T[]>): Promise<T[]>
+  /** Records that something was changed by work that may still fail. */
+  done(): void
+}
+
+/**
+ * Runs work that changes something. Its failures report whether nothing was changed at all.
+ * @param open makes what the work changes things by
+ */
+export async function changingBy<E, T>(
+  open: (record: EffectRecord) => E,
+  work: (effect: E) => Promise<T>,
+): Promise<T> {
+  const { record, describe } = openRecord()
+  try {
+    return await work(open(record))
+  } catch (error) {
+    throw describe(error)
+  }
+}
+
+/** The same for work in batches. */
+export async function* changingInBatchesBy<E, T>(
+  open: (record: EffectRecord) => E,
+  work: (effect: E) => AsyncGenerator<T, void, void>,
+): AsyncGenerator<T, void, void> {
+  const { record, describe } = openRecord()
+  try {
+    yield* work(open(record))
+  } catch (error) {
+    throw describe(error)
+  }
+}
+
+function openRecord() {
+  let isAsked = false
+  let isDone = false
+  const record: EffectRecord = {
+    async run(work) {
+      isAsked = true
+      const result = await work()
+      isDone = true
+      return result
+    },
+    async runEach(work) {
+      isAsked = true
+      const outcomes = await work()
+      isDone ||= outcomes.some(({ failure }) => failure === null || !failure.isBeforeAcceptance)
+      return outcomes
+    },
+    done: () => void (isDone = true),
+  }
+  return {
+    record,
+    describe(error: unknown) {
+      if (!(error instanceof ProviderFailure)) return error
+      const isBeforeAcceptance = !isDone && (!isAsked || error.isBeforeAcceptance)
+      return restate(error, { isBeforeAcceptance })
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import type { DraftRemoval, FormerContent, FoundMessage } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { GraphApi } from '../api.ts'
+import type { Effect } from './effect.ts'
+import { batchesOf, readStates } from './messages.ts'
+import { removeForGood } from './move.ts'
+
+/*
+ * Exchange takes no condition with `permanentDelete`, so the revisions of drafts are compared just before they are
+ * removed.
+ */
+
+/** Revisions of drafts as they were found, by key; null if one is not known. */
+export type FoundRevisions = ReadonlyMap<string, string | null>
+
+export function revisionsOf(
+  former: FormerContent | null,
+  others: ReadonlyArray<Pick<FoundMessage, 'location' | 'revision'>>,
+): Map<string, string | null> {
+  const revisions = new Map(others.map(({ location, revision }) => [String(location.key), revision]))
+  if (former) revisions.set(String(former.key), former.revision ?? null)
+  return revisions
+}
+
+/** `ChangingProvider.removeDraft` on Graph. */
+export async function removeDraft(
+  api: GraphApi,
+  effect: Effect,
+  { mailboxKey, former, others }: DraftRemoval,
+): Promise<void> {
+  const { there, elsewhere } = await requireUnchanged(api, mailboxKey, revisionsOf(former, others))
+  if (former && elsewhere.includes(String(former.key)))
+    throw new ProviderFailure('not_found', 'The draft was moved or sent meanwhile.')
+  if (there.length === 0) return
+  const { failure } = await removeForGood(api, effect, there)
+  if (failure) throw failure
+}
+
+/**
+ * Fails with `conflict` if another client has changed one of the drafts since it was found.
+ * @returns the keys of the drafts that are still in the folder, and of those that were moved or sent, which are no part
+ *   of the draft any more
+ */
+export async function requireUnchanged(
+  api: GraphApi,
+  folderId: string,
+  found: FoundRevisions,
+): Promise<{ there: string[]; elsewhere: string[] }> {
+  const there: string[] = []
+  const elsewhere: string[] = []
+  for (const keys of batchesOf({ keys: [...found.keys()] })) {
+    const { states } = await readStates(api, keys)
+    for (const { key, value } of states) {
+      const revision = found.get(key) ?? null
+      if (value.isDraft !== true || value.parentFolderId !== folderId) elsewhere.push(key)
+      else if (revision !== null && value['@odata.etag'] !== revision)
+        throw new ProviderFailure('conflict', 'Another client has changed the draft meanwhile.')
+      else there.push(key)
+    }
+  }
+  return { there, elsewhere }
+}

@@ -1,0 +1,12 @@
+/** The vocabulary of mailboxes that others share with the user of an account. Methods throw only `ProviderFailure`. */
+
+/** A mailbox that the user may open. */
+export interface SharedMailbox {
+  /** The provider's lasting id of the mailbox, with the name of the provider in front. It does not depend on the address. */
+  subject: string
+}
+
+export interface SharingProvider {
+  /** @returns null if the user may not open a mailbox of this address, or there is none */
+  find(address: string, signal: AbortSignal): Promise<SharedMailbox | null>
+}

@@ -1,0 +1,120 @@
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import { listen } from '../../../sandbox/src/hosting/listen.ts'
+import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
+import type { Cloud } from '../../src/providers/sign-in.ts'
+import {
+  type CrashableOptions,
+  type CrashableService,
+  openCrashableService,
+} from '../sending/crashable-service.ts'
+import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
+import { waitForFirstSync } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { type GraphClient, openGraphClient } from './graph-client.ts'
+
+const CLIENT = { id: 'sandbox', secret: 'sandbox-secret' }
+const SCOPES = ['openid', 'profile', 'email', 'offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send']
+
+/** Longer than the service waits for an answer. */
+const PAUSE_MS = 600_000
+
+/** A moment at which the service is killed: one that the service names, or while Graph has a request. */
+export type Moment =
+  | string
+  | {
+      method: string
+      path: string
+      /** Whether Graph carries the request out, after the service is gone. */
+      isCarriedOut: boolean
+    }
+
+/** An account of the service, and another client of its mailbox. */
+export interface KillableAccount {
+  accountId: string
+  path: string
+  email: string
+  client: GraphClient
+}
+
+/** The service that may be killed, with the sandbox's Graph, which pushes to an address that outlives the service. */
+export interface KillableGraph extends CrashableService {
+  sandbox: SandboxServer
+  /** Adds a mailbox, arranges it, and connects it. */
+  connect(
+    email: string,
+    mailbox?: { cloud?: Cloud; arrange?: (client: GraphClient) => Promise<void> },
+  ): Promise<KillableAccount>
+  /**
+   * Begins work, and waits until it stays at the moment, where it is when the service is killed.
+   * @param meanwhile done again and again until then
+   */
+  hold(moment: Moment, begin: () => Promise<unknown>, meanwhile?: () => Promise<unknown>): Promise<void>
+}
+
+/** Passes a push on to the service; 502 if it is down. */
+async function passOn(request: Request, address: string | undefined): Promise<Response> {
+  const { pathname, search } = new URL(request.url)
+  const headers = { 'content-type': request.headers.get('content-type') ?? '' }
+  try {
+    const body = await request.arrayBuffer()
+    const answer = await fetch(new URL(pathname + search, address), { method: request.method, headers, body })
+    const type = { 'content-type': answer.headers.get('content-type') ?? '' }
+    return new Response(await answer.arrayBuffer(), { status: answer.status, headers: type })
+  } catch {
+    return new Response(null, { status: 502 })
+  }
+}
+
+export async function openKillableGraph({
+  program,
+}: Pick<CrashableOptions, 'program'> = {}): Promise<KillableGraph> {
+  await using opened = new AsyncDisposableStack()
+  const sandbox = opened.use(await startSandbox())
+  let service: CrashableService | null = null
+  const pushes = opened.use(await listen(request => passOn(request, service?.address()), 0, '127.0.0.1'))
+  const env = {
+    WAXWING_SANDBOX_URL: sandbox.controlUrl,
+    WAXWING_BASE_URL: `http://127.0.0.1:${pushes.port}`,
+    WAXWING_MICROSOFT_CLIENT_ID: CLIENT.id,
+    WAXWING_MICROSOFT_CLIENT_SECRET: CLIENT.secret,
+    WAXWING_MICROSOFT_CHINA_CLIENT_ID: CLIENT.id,
+    WAXWING_MICROSOFT_CHINA_CLIENT_SECRET: CLIENT.secret,
+  }
+  service = opened.use(await openCrashableService({ env, program }))
+  const { caller, holdAt } = service
+  const owned = opened.move()
+  return {
+    ...service,
+    sandbox,
+    async connect(email, { cloud = 'global', arrange } = {}) {
+      await sandbox.addUser(email, { messages: 0, provider: 'microsoft', cloud })
+      const client = await openGraphClient(sandbox, email, { cloud, host: CLOUDS[cloud].graph })
+      await arrange?.(client)
+      const scopes = SCOPES.map(scope =>
+        scope.includes('.') ? `https://${CLOUDS[cloud].graph}/${scope}` : scope,
+      )
+      const { refreshToken } = await sandbox.grant(email, scopes, CLIENT.id, { provider: 'microsoft', cloud })
+      const { status, body } = await caller().post<Account>('/v1/accounts', {
+        provider: 'microsoft',
+        microsoftCloud: cloud,
+        refreshToken,
+        settings: { syncWindowDays: null },
+      })
+      if (status !== 200) throw new Error(JSON.stringify(body))
+      await waitForFirstSync(caller(), body.id)
+      return { accountId: body.id, path: `/v1/accounts/${body.id}`, email, client }
+    },
+    async hold(moment, begin, meanwhile) {
+      if (typeof moment === 'string') return await holdAt(moment, begin, meanwhile)
+      const { isCarriedOut, ...which } = moment
+      const does = isCarriedOut ? 'slow' : 'hang'
+      await sandbox.addFault({ does, milliseconds: PAUSE_MS, ...which, count: 1 })
+      const after = (await sandbox.calls()).items.at(-1)?.id ?? 0
+      begin().catch(() => {})
+      await waitUntil(`${which.method} ${which.path}`, async () =>
+        (await sandbox.calls({ after })).items.some(({ fault }) => fault === does),
+      )
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
