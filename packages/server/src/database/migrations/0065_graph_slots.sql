@@ -1,4 +1,4 @@
--- Serves releases from 0060 on.
+-- Serves releases from 0061 on: older ones take accounts of Microsoft Graph, which they cannot follow.
 
 -- Rights to have a request under way to a mailbox of Microsoft Graph, which processes borrow besides the one that belongs
 -- to whoever follows the mailbox. Nothing is lost with the table but who may call for some seconds, so it is not logged.
