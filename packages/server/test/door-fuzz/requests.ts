@@ -107,8 +107,17 @@ const BROKEN_BODIES = [
   '{"a":\u0000}',
 ]
 
+/** Placeholders by the names of parameters and fields. */
+const KNOWN_IDS: Readonly<Record<string, string>> = {
+  accountId: 'account',
+  delegateAccountId: 'account',
+  messageId: 'message',
+  threadId: 'thread',
+  mailboxId: 'mailbox',
+}
+
 const idOf = (name: string): fc.Arbitrary<string> => {
-  const known = { accountId: 'account', messageId: 'message', threadId: 'thread', mailboxId: 'mailbox' }[name]
+  const known = KNOWN_IDS[name]
   return fc.oneof(
     { weight: 8, arbitrary: fc.constant(known === undefined ? '2' : `{{${known}}}`) },
     { weight: 1, arbitrary: fc.constantFrom('{{nothing}}', '{{stranger}}', '{{message}}', '{{account}}') },
