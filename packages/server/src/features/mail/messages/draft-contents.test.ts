@@ -202,6 +202,28 @@ describe('a draft whose content becomes another message', () => {
     expect((await of.index()).map(({ subject }) => subject)).toEqual(['first'])
   })
 
+  test('keeps its id if the provider does not find it just after it was written', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    first.receivedAt = new Date()
+    await of.sync()
+    const before = await of.index()
+    of.server.delete(first)
+    await of.sync()
+    expect(await of.index()).toEqual(before)
+    of.server.messages.set(first.id, first)
+    of.server.touch(first)
+    await of.sync()
+    expect(await of.index()).toEqual(before)
+    expect(await of.events()).toEqual(['message.created'])
+    of.server.delete(first)
+    await sql`
+      update message set received_at = received_at - interval '2 minutes' where id = ${before[0]!.id}
+    `.execute(of.db)
+    await of.sync()
+    expect(await of.index()).toEqual([])
+  })
+
   test('is deleted once nobody changes it any more', async () => {
     await using of = await openDrafts()
     const first = of.write('first', ours(1))
