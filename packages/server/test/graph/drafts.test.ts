@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DRAFT_FIELD, draftMark } from '../../src/providers/draft-mark.ts'
 import type { DraftReplacement, NewDraft } from '../../src/providers/changing.ts'
+import { ProviderFailure } from '../../src/providers/failure.ts'
 import { failureOf } from '../../src/providers/conformance/changing-steps.ts'
 import type { OutgoingPart } from '../../src/providers/sending.ts'
 import { askPython } from '../bodies/ask-python.ts'
@@ -169,6 +170,30 @@ describe('drafts by Graph', () => {
     expect(await subjectsOf(office)).toEqual(['Draft 2'])
   })
 
+  test('are settled later if Exchange does not find the former one yet', async () => {
+    await using office = await openOffice()
+    const { changing, api } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const key = String(added.location!.key)
+    const { ask } = api
+    let isHidden = true
+    api.ask = async (request, options) => {
+      if (isHidden && request.path === `messages/${encodeURIComponent(key)}`)
+        throw new ProviderFailure('not_found', 'Not yet')
+      return (await ask.call(api, request, options)) as never
+    }
+    const former = { source: folder, cursor: null, key }
+    const outcome = await changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former })
+    expect(outcome).toMatchObject({ type: 'replaced', isSettled: false })
+    const settle = () =>
+      changing.settleDraft({ mailboxKey: folder, internetMessageId: ID, draftId: 'd1', copies: [] })
+    expect(await failureOf(settle())).toMatchObject({ kind: 'unavailable' })
+    isHidden = false
+    expect(await settle()).toMatchObject({ kept: { generation: 2 }, removed: [key] })
+    expect(await subjectsOf(office)).toEqual(['Draft 2'])
+  })
+
   test('are not removed if another client has changed, moved or sent them', async () => {
     await using office = await openOffice()
     const { changing } = office
@@ -222,6 +247,21 @@ describe('drafts by Graph', () => {
     })
     expect(settled).toMatchObject({ kept: { generation: 3 }, removed: [keys[0]] })
     expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 3', 'Theirs'])
+  })
+
+  test('are replaced without an earlier content that another client changed after a later one was made', async () => {
+    await using office = await openOffice()
+    const { changing, server } = office
+    const folder = await office.folderId('drafts')
+    const keys: string[] = []
+    for (const generation of [1, 2, 3])
+      keys.push(String((await changing.addDraft(draftOf(folder, generation), false)).location!.key))
+    await server.turnClock(2)
+    await office.ask('PATCH', `messages/${keys[1]}`, { subject: 'Theirs' })
+    const former = { source: folder, cursor: null, key: keys[2]! }
+    const outcome = await changing.replaceDraft({ ...draftOf(folder, 4), ...UNKNOWN, former })
+    expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
+    expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 4', 'Theirs'])
   })
 
   test('have large files attached, and are not left without them', async () => {

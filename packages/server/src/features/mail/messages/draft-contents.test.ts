@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { ownAccount, passUntilCaughtUp } from '../../../../test/memory-account.ts'
 import { type LoggedMessage, LogServer, logMail } from '../../../../test/memory-log.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
+import type { Connections } from '../../../connections/connections.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { DraftMark } from '../../../providers/draft-mark.ts'
+import type { ChangingProvider, SettledDraft } from '../../../providers/changing.ts'
 import type { MailProvider, RemoteMessage, SourceStep } from '../../../providers/mail.ts'
+import { settleDraftHandler } from './settle-draft-job.ts'
 
 /* Drafts of a provider with lasting ids and without names for drafts, where new content is another message. */
 
@@ -63,6 +66,29 @@ async function openDrafts() {
         select id::text from job where kind = 'settle_draft'
       `.execute(db)
       return rows.length
+    },
+    /** Runs the first of the jobs that settle drafts, with an answer of the provider. */
+    async settle(answer: () => SettledDraft) {
+      const { rows } = await sql<{ payload: unknown; tenantId: string }>`
+        select payload, tenant_id as "tenantId" from job where kind = 'settle_draft' order by id limit 1
+      `.execute(db)
+      const [{ payload, tenantId }] = rows as [(typeof rows)[0]]
+      const changing = { settleDraft: async () => answer() } as Partial<ChangingProvider> as ChangingProvider
+      const connections = {
+        use: (_account: unknown, _capability: unknown, work: (provider: ChangingProvider) => unknown) =>
+          work(changing),
+      } as unknown as Connections
+      await settleDraftHandler({ db, connections }).run(payload, {
+        tenantId,
+        signal: new AbortController().signal,
+      })
+    },
+    async hold(id: string, seconds: number) {
+      await sql`
+        insert into draft_change (message_id, generation, held_until)
+        values (${id}, 2, clock_timestamp() + make_interval(secs => ${seconds}))
+        on conflict (message_id) do update set held_until = excluded.held_until
+      `.execute(db)
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
@@ -142,13 +168,7 @@ describe('a draft whose content becomes another message', () => {
     const first = of.write('first', ours(1))
     await of.sync()
     const [before] = await of.index()
-    const change = (seconds: number) =>
-      sql`
-      insert into draft_change (message_id, generation, held_until)
-      values (${before!.id}, 2, clock_timestamp() + make_interval(secs => ${seconds}))
-      on conflict (message_id) do update set held_until = excluded.held_until
-    `.execute(of.db)
-    await change(60)
+    await of.hold(before!.id, 60)
     of.server.delete(first)
     await of.sync()
     expect(await of.index()).toEqual([before])
@@ -157,14 +177,59 @@ describe('a draft whose content becomes another message', () => {
     expect(await of.index()).toEqual([{ id: before!.id, subject: 'second', version: before!.version + 1 }])
   })
 
+  test('keeps its former content until the change has ended, and has it again if that failed', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    await of.hold(before!.id, 60)
+    const second = of.write('second', ours(2))
+    await of.sync()
+    const unexpected = (): never => {
+      throw new Error('The provider was asked')
+    }
+    await expect(of.settle(unexpected)).rejects.toThrow('The draft is being changed')
+    // Its files could not be attached.
+    of.server.delete(second)
+    await of.hold(before!.id, 0)
+    await of.sync()
+    expect(await of.index()).toEqual([])
+    const location = { source: of.drafts.key, key: first.id, isValidUnder: () => true, firstCursor: null }
+    await of.settle(() => ({ kept: { location, generation: 1 }, removed: [] }))
+    await of.sync()
+    await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(of.db)
+    await of.sync()
+    expect((await of.index()).map(({ subject }) => subject)).toEqual(['first'])
+  })
+
+  test('keeps its id if the provider does not find it just after it was written', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    first.receivedAt = new Date()
+    await of.sync()
+    const before = await of.index()
+    of.server.delete(first)
+    await of.sync()
+    expect(await of.index()).toEqual(before)
+    of.server.messages.set(first.id, first)
+    of.server.touch(first)
+    await of.sync()
+    expect(await of.index()).toEqual(before)
+    expect(await of.events()).toEqual(['message.created'])
+    of.server.delete(first)
+    await sql`
+      update message set received_at = received_at - interval '2 minutes' where id = ${before[0]!.id}
+    `.execute(of.db)
+    await of.sync()
+    expect(await of.index()).toEqual([])
+  })
+
   test('is deleted once nobody changes it any more', async () => {
     await using of = await openDrafts()
     const first = of.write('first', ours(1))
     await of.sync()
     const [before] = await of.index()
-    await sql`
-      insert into draft_change (message_id, generation, held_until) values (${before!.id}, 2, clock_timestamp())
-    `.execute(of.db)
+    await of.hold(before!.id, 0)
     of.server.delete(first)
     await of.sync()
     expect(await of.index()).toEqual([])

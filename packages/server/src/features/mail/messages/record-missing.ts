@@ -148,10 +148,13 @@ export interface DraftsThere {
   areRead: boolean
 }
 
+/** A provider may not find a message yet that was made less than this before. */
+const UNFOUND_SECONDS = 60
+
 /**
  * Deletes messages that the provider has deleted, and announces them as last indexed. A draft that has another content
  * by now, which was not read yet, is left: it is missing until that is read, or the draft is gone as well. So is a draft
- * whose content the interface is replacing by another message.
+ * whose content the interface is replacing by another message, or has just written as one.
  * @returns the keys of these contents
  */
 export async function recordDeleted(
@@ -170,8 +173,10 @@ export async function recordDeleted(
         select from quarantined_message as held where held.account_id = ${account.id} and held.remote_id = content
       )
     ), gone as (
-      select id, content, is_draft and draft_key is null and exists (
-          select from draft_change as change where change.message_id = message.id and held_until > clock_timestamp()
+      select id, content, is_draft and draft_key is null and (
+          exists (
+            select from draft_change as change where change.message_id = message.id and held_until > clock_timestamp()
+          ) or draft_id is not null and abs(extract(epoch from clock_timestamp() - received_at)) < ${UNFOUND_SECONDS}
         ) as is_changing
       from message left join unread using (draft_key)
       where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])

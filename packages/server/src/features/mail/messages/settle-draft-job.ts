@@ -1,11 +1,14 @@
 import { sql } from 'kysely'
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
+import type { FormerLocation } from './record-new-locations.ts'
 import { reachedAs } from '../../../accounts/reach.ts'
 import { findAccountView } from '../../../accounts/store.ts'
-import { listDraftCopies } from './location.ts'
+import { keyColumns, listDraftCopies } from './location.ts'
+import { recordChangedKeys } from './record-changed-keys.ts'
 import { settleDraftJob } from './record-new-contents.ts'
 
 /** Runs `settleDraftJob`. The messages that it removes are in no index. */
@@ -19,8 +22,9 @@ export function settleDraftHandler({ db, connections }: { db: Db; connections: C
     `.execute(db)
     const [mailbox] = rows
     if (!mailbox) return
+    if (await isBeingWritten(db, accountId, draft.draftId)) throw new Error('The draft is being changed')
     try {
-      await connections.use(
+      const { kept } = await connections.use(
         reachedAs(account),
         'changing',
         async provider => {
@@ -29,9 +33,39 @@ export function settleDraftHandler({ db, connections }: { db: Db; connections: C
         },
         { isRepeatable: true, signal },
       )
+      if (kept) await bringBack(db, { tenantId, accountId }, kept.location)
     } catch (error) {
       // With its mailbox the draft is gone, too.
       if (!(error instanceof ProviderFailure && error.kind === 'not_found')) throw error
     }
   })
+}
+
+/**
+ * Whether the new content of a draft may be incomplete: where keys last, its files are attached once it is there. If
+ * that fails, the new content goes again, and the former one is all that there is.
+ */
+async function isBeingWritten(db: Db, accountId: string, draftId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from message join draft_change as change on change.message_id = message.id
+    where account_id = ${accountId} and draft_id = ${draftId} and remote_id is not null
+      and held_until > clock_timestamp()
+    limit 1
+  `.execute(db)
+  return rows.length > 0
+}
+
+/** Has content looked at that the index lacks, since it took a later one for it that went again. */
+async function bringBack(
+  db: Db,
+  { tenantId, accountId }: { tenantId: string; accountId: string },
+  { source, key }: FormerLocation,
+): Promise<void> {
+  const { remote_id: remoteId } = keyColumns(key)
+  if (remoteId === null) return
+  const { rows } = await sql`
+    select from message where account_id = ${accountId} and remote_id = ${remoteId}
+  `.execute(db)
+  if (rows.length > 0) return
+  await inTransaction(db, tenantId, unit => recordChangedKeys(unit, accountId, [{ source, key }]))
 }

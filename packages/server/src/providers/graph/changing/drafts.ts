@@ -57,7 +57,9 @@ export async function replaceDraft(
   const before = withoutCopies(await findGenerations(api, draft), draft)
   if (before.some(({ generation }) => generation > mark.generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
-  const older = before.filter(({ generation }) => generation < mark.generation)
+  const older = before.filter(
+    one => one.generation < mark.generation && !isEditedSince(one, before[0] ?? one),
+  )
   const replaced = new Map([
     ...older.map(({ key, revision }) => [key, revision] as const),
     ...revisionsOf(former, others),
@@ -73,7 +75,10 @@ export async function replaceDraft(
   const key = String(added.location?.key)
   replaced.delete(key)
   try {
-    const isSettled = await areRemoved(api, effect, await requireSame())
+    const { there, unfound } = await requireSame()
+    // Exchange may not find a draft yet that was just made, and that it lists.
+    const isHidden = before.some(one => unfound.includes(one.key))
+    const isSettled = (await areRemoved(api, effect, there)) && !isHidden
     return { type: 'replaced', added, isSettled }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
@@ -85,17 +90,20 @@ export async function replaceDraft(
   }
 }
 
-/** The keys of contents that can be removed. Fails with `conflict` if another client has changed, moved or sent one. */
+/**
+ * The keys of contents that can be removed, and of those that are not found. Fails with `conflict` if another client has
+ * changed, moved or sent one.
+ */
 async function requireReplaceable(
   api: GraphApi,
   folderId: string,
   replaced: FoundRevisions,
   former: DraftReplacement['former'],
-): Promise<string[]> {
-  const { there, elsewhere } = await requireUnchanged(api, folderId, replaced)
+): Promise<{ there: string[]; unfound: string[] }> {
+  const { elsewhere, ...rest } = await requireUnchanged(api, folderId, replaced)
   if (former && elsewhere.includes(String(former.key)))
     throw new ProviderFailure('conflict', 'Another client has moved or sent the draft meanwhile.')
-  return there
+  return rest
 }
 
 /** Removes contents that the new one replaced. A failure leaves them. */
@@ -140,17 +148,17 @@ export async function settleDraft(
   const [kept] = found
   if (!kept) return { kept: null, removed: [] }
   const older = withoutCopies(
-    found.filter(
-      ({ generation, modifiedAt }) => generation < kept.generation && modifiedAt <= kept.createdAt,
-    ),
+    found.filter(one => one.generation < kept.generation && !isEditedSince(one, kept)),
     draft,
   )
   const revisions = new Map(older.map(({ key, revision }) => [key, revision]))
-  const { there: removed } = await requireUnchanged(api, draft.mailboxKey, revisions)
+  const { there: removed, unfound } = await requireUnchanged(api, draft.mailboxKey, revisions)
   if (removed.length > 0) {
     const { failure } = await removeForGood(api, effect, removed)
     if (failure) throw failure
   }
+  if (unfound.length > 0)
+    throw new ProviderFailure('unavailable', 'Exchange lists a content of the draft, and does not find it.')
   return { kept: { location: locationOf(kept.folderId, kept.key), generation: kept.generation }, removed }
 }
 
@@ -216,6 +224,11 @@ async function generationsOf(
       }
     })
     .toSorted((a, b) => b.generation - a.generation)
+}
+
+/** Whether another client has changed an earlier content since a later one was made: it may have words of its own. */
+function isEditedSince(earlier: Generation, later: Generation): boolean {
+  return earlier.generation < later.generation && earlier.modifiedAt > later.createdAt
 }
 
 function withoutCopies(

@@ -38,18 +38,20 @@ export async function removeDraft(
 
 /**
  * Fails with `conflict` if another client has changed one of the drafts since it was found.
- * @returns the keys of the drafts that are still in the folder, and of those that were moved or sent, which are no part
- *   of the draft any more
+ * @returns the keys of the drafts that are still in the folder, of those that were moved or sent, which are no part of
+ *   the draft any more, and of those that Exchange does not find
  */
 export async function requireUnchanged(
   api: GraphApi,
   folderId: string,
   found: FoundRevisions,
-): Promise<{ there: string[]; elsewhere: string[] }> {
+): Promise<{ there: string[]; elsewhere: string[]; unfound: string[] }> {
   const there: string[] = []
   const elsewhere: string[] = []
+  const unfound: string[] = []
   for (const keys of batchesOf({ keys: [...found.keys()] })) {
-    const { states } = await readStates(api, keys)
+    const { states, gone } = await readStates(api, keys)
+    unfound.push(...gone)
     for (const { key, value } of states) {
       const revision = found.get(key) ?? null
       if (value.isDraft !== true || value.parentFolderId !== folderId) elsewhere.push(key)
@@ -58,5 +60,5 @@ export async function requireUnchanged(
       else there.push(key)
     }
   }
-  return { there, elsewhere }
+  return { there, elsewhere, unfound }
 }
