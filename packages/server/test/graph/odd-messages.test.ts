@@ -53,6 +53,19 @@ test('a page that is too large is read by its ids, and only the message that is 
   expect(account.mail.isComplete(index.cursor, null)).toBe(true)
 })
 
+test('a message of a list that names no folder belongs to the folder that was listed', async () => {
+  await using arranged = await arrangeGraph(server())
+  const [key] = await arranged.world.deliver(letters(1))
+  server().intercept = call =>
+    isWholePage(call)
+      ? Response.json({ value: [{ id: key, receivedDateTime: new Date().toISOString() }] })
+      : null
+  await using account = await arranged.connect()
+  const index = openIndex(arranged.inbox)
+  await index.follow(account.mail)
+  expect(index.messages.get(key!)?.mailboxKeys).toEqual([arranged.inbox])
+})
+
 test('all of a second is read, although its pages are too large, and more arrived in it than a page has', async () => {
   await using arranged = await arrangeGraph(server())
   const internalDate = new Date('2024-05-01T10:00:00Z')

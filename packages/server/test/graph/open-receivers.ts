@@ -1,6 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { clientStates, newNonce } from '../../src/connections/kinds/graph-push/client-state.ts'
+import { clientStates } from '../../src/connections/kinds/graph-push/client-state.ts'
+import { planSubscription } from '../../src/connections/kinds/graph-push/plan.ts'
 import { graphPushReceivers } from '../../src/connections/kinds/graph-push/receive.ts'
 import { recordSubscription } from '../../src/accounts/grants/subscriptions.ts'
 import type { Db } from '../../src/database/pool.ts'
@@ -9,6 +10,9 @@ import { newId } from '../../src/kit/ids.ts'
 import { sampleAccount } from '../sample-rows.ts'
 
 const IN_AN_HOUR = () => new Date(Date.now() + 3_600_000)
+
+/** The service to whose address the notifications go. */
+export const PUSH_BASE = { url: () => 'https://mail.example.com', isPlayed: false }
 
 /** Receivers of Graph's pushes on a database, with a count of the statements that they send. */
 export function openReceivers(db: Db, tenantId: string) {
@@ -62,10 +66,11 @@ export function openReceivers(db: Db, tenantId: string) {
           refresh_at: IN_AN_HOUR(),
         })
         .execute()
-      const nonce = newNonce()
+      const account = { id: accountId, delegate_account_id: null }
+      const { nonce, clientState } = planSubscription({ db, states, base: PUSH_BASE }, account)!.newState()
       const times = { expiresAt: IN_AN_HOUR(), renewAt: IN_AN_HOUR() }
       await recordSubscription(db, accountId, { id: `of ${accountId}`, nonce, ...times }, null)
-      return { accountId, nonce, clientState: states.make({ accountId, nonce }) }
+      return { accountId, nonce, clientState }
     },
   }
 }

@@ -14,7 +14,7 @@ import { openSubscribing } from '../../src/providers/graph/subscribing.ts'
 import { sampleTenant } from '../sample-rows.ts'
 import { useTestDatabase } from '../use-database.ts'
 import { waitUntil } from '../wait-until.ts'
-import { collectionOf, openReceivers } from './open-receivers.ts'
+import { collectionOf, openReceivers, PUSH_BASE } from './open-receivers.ts'
 
 const database = useTestDatabase()
 let opened: ReturnType<typeof openReceivers>
@@ -161,9 +161,8 @@ describe('an event in the life of a subscription', () => {
       waitUntil(`the event ${event}`, async () => (await eventOf(accountId)) === event)
     await tell(clientState, 'reauthorizationRequired')
     await toBe('reauthorize')
-    const base = { url: () => 'https://mail.example.com', isPlayed: false }
     const plan = planSubscription(
-      { db: database().db, states: opened.states, base },
+      { db: database().db, states: opened.states, base: PUSH_BASE },
       { id: accountId, delegate_account_id: null },
     )!
     const methods: unknown[] = []

@@ -66,6 +66,32 @@ test('a watch reports the folder until the deletion was found', async () => {
   }
 })
 
+test('an arrival that was pushed makes no folder be listed', async () => {
+  await using arranged = await arrangeGraph(server(), 'china')
+  const index = openIndex(arranged.inbox)
+  const keys = await arranged.world.deliver(letters(5))
+  await look(arranged, index, 0)
+  await using account = await arranged.connect({ clockAheadMs: 40_000 })
+  const { mail } = account
+  await mail.listMailboxes()
+  await index.follow(mail)
+  index.takeSteps()
+  const late = await arranged.world.deliver(letters(1, 50))
+  expect(await mail.listNoticed!()).toEqual([arranged.inbox])
+  await index.follow(mail)
+  expect(index.takeSteps().map(({ type }) => type)).not.toContain('reset')
+  expect(new Set(index.messages.keys())).toEqual(new Set([...keys, ...late]))
+  expect(await look(arranged, index, 80)).not.toContain('reset')
+  // A deletion beside an arrival shows in the counts of the next look.
+  await arranged.world.expunge('INBOX', [keys[0]!])
+  await arranged.world.deliver(letters(1, 60))
+  await mail.listNoticed!()
+  await index.follow(mail)
+  await look(arranged, index, 120)
+  expect(index.messages.has(keys[0]!)).toBe(false)
+  expect(index.messages.size).toBe(6)
+})
+
 test('more modified messages than are listed make the whole folder be listed', async () => {
   await using arranged = await arrangeGraph(server(), 'china')
   const index = openIndex(arranged.inbox)

@@ -50,7 +50,10 @@ async function* compareByLink(
   { cursor: begun, state, options }: { cursor: FolderCursor; state: FolderState; options: FollowOptions },
 ): AsyncGenerator<SourceStep, void, void> {
   const { api, seen } = connection
-  const told = new Set<string>()
+  // A message whose arrival is never told may be among the newest modifications.
+  const untold = new Map(
+    seen.recent.filter(({ folderId }) => folderId === source).map(message => [message.id, message]),
+  )
   let cursor = begun
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await readPage(connection, cursor.link!, options)
@@ -60,22 +63,18 @@ async function* compareByLink(
       yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state, link } }
       return
     }
-    for (const { id } of page.items) told.add(id)
-    for (const id of page.removed) told.add(id)
+    for (const { id } of page.items) untold.delete(id)
+    for (const id of page.removed) untold.delete(id)
     if (!page.isLast) {
       const next = { ...cursor, link: page.link }
       cursor = yield* recordChanges(connection, source, page, { cursor, next, options })
       continue
     }
-    // A message whose arrival is never told may be among the newest modifications.
-    const untold = seen.recent.filter(
-      ({ id, folderId, receivedAt, modifiedAt }) =>
-        folderId === source &&
-        !told.has(id) &&
-        modifiedAt >= (begun.modifiedAt ?? 0) &&
-        isSince(receivedAt, begun.listedSince),
+    const doubted = [...untold.values()].filter(
+      ({ receivedAt, modifiedAt }) =>
+        modifiedAt >= (begun.modifiedAt ?? 0) && isSince(receivedAt, begun.listedSince),
     )
-    const lacking = untold.length === 0 ? [] : await options.lacking(untold.map(({ id }) => id))
+    const lacking = doubted.length === 0 ? [] : await options.lacking(doubted.map(({ id }) => id))
     const last = { ...page, items: [...page.items, ...lacking.map(id => ({ id }))] }
     const next = { ...cursor, ...state, link: page.link, askedAt: api.now() }
     const isQuiet = last.items.length === 0 && last.removed.length === 0
@@ -101,16 +100,18 @@ async function readPage(
   }
 }
 
-/** A link to the changes from now on, which only a walk through the folder gives. */
+/**
+ * A link to the changes from now on, which only a walk through the folder gives. Null for a folder of so many pages that
+ * it would be asked for in vain in each pass: its changes are known from the end of the walk, which goes on over passes.
+ */
 async function linkOf(
   connection: GraphConnection,
   source: string,
   { signal }: FollowOptions,
-): Promise<string> {
+): Promise<string | null> {
   let page = await beginWalk(connection, source, { signal })
   for (let pages = 1; !page.isLast; pages += 1) {
-    if (pages >= PAGES_MAX)
-      throw new LinkExpired('conflict', 'Microsoft Graph gave no link to later changes.')
+    if (pages >= PAGES_MAX) return null
     page = await readOn(connection, page.link, { signal })
   }
   return page.link

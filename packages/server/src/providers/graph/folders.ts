@@ -59,7 +59,9 @@ export async function askFolders(api: GraphApi, options: AskOptions): Promise<Fo
   const known = new Set<string>()
   let level = await askChildren(api, [null], options)
   for (let depth = 0; level.length > 0 && folders.length <= FOLDERS_MAX && depth < DEPTH_MAX; depth += 1) {
-    const fresh = level.filter(folder => isOfUser(folder) && !known.has(folder.id))
+    const unknown = level.filter(folder => isOfUser(folder) && !known.has(folder.id))
+    // A folder that is added while a list of several pages is read makes the next page name one again.
+    const fresh = [...new Map(unknown.map(folder => [folder.id, folder])).values()]
     for (const folder of fresh) known.add(folder.id)
     folders.push(...fresh)
     const parents = fresh.filter(({ childFolderCount }) => childFolderCount > 0).map(({ id }) => id)
@@ -87,7 +89,8 @@ async function askChildren(
       if (failure) throw failure
       found.push(...value.value)
       let link = value['@odata.nextLink']
-      for (let pages = 1; link !== undefined && pages < PAGES_MAX; pages += 1) {
+      const hasRoom = () => found.length <= FOLDERS_MAX
+      for (let pages = 1; link !== undefined && hasRoom() && pages < PAGES_MAX; pages += 1) {
         const page = await api.follow(link, foldersSchema, options)
         found.push(...page.value)
         link = page['@odata.nextLink']

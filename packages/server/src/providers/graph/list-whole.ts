@@ -38,7 +38,7 @@ export async function listWhole(
   const whole = query.position.isOfIds === true ? null : await tryWhole(connection, source, query, ask)
   if (whole) {
     const wanted = await lackingOf(whole.items, options)
-    return { ...partsOf(whole), messages: await toMessages(connection, wanted, ask), unreadable: [] }
+    return { ...partsOf(whole), messages: await toMessages(connection, source, wanted, ask), unreadable: [] }
   }
   const page = await listIds(connection, source, query, ask)
   const wanted = await lackingOf(page.items, options)
@@ -104,12 +104,15 @@ async function lackingOf<T extends { id: string }>(
 
 async function toMessages(
   connection: GraphConnection,
+  source: string,
   items: readonly GraphMessage[],
   options: AskOptions,
 ): Promise<RemoteMessage[]> {
   const messages: RemoteMessage[] = []
-  for (const item of items)
-    if (item.parentFolderId && !(await isHidden(connection, item.parentFolderId, options)))
-      messages.push(toRemoteMessage(item))
+  for (const item of items) {
+    const parentFolderId = item.parentFolderId ?? source
+    if (!(await isHidden(connection, parentFolderId, options)))
+      messages.push(toRemoteMessage({ ...item, parentFolderId }))
+  }
   return messages
 }

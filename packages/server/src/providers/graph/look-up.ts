@@ -68,7 +68,8 @@ async function sentSince(api: GraphApi, outboxId: string, handedOverAt: Date): P
     const copy = page.value.find(
       message => message.isDraft !== true && headerOf(message, OUTBOX_FIELD) === outboxId,
     )
-    scanned += page.value.length
+    // A page may be empty and lead to another one.
+    scanned += Math.max(1, page.value.length)
     const next = page['@odata.nextLink']
     if (copy || next === undefined || scanned >= SCANNED_MAX) return copy ?? null
     page = await api.follow(next, headersSchema)

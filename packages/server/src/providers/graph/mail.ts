@@ -141,7 +141,7 @@ function changeOf(before: FolderState, state: FolderState): Notice {
 
 /** The folders with newer modifications than were asked for; null if there are none, as after a deletion. */
 async function listNoticed(connection: GraphConnection): Promise<readonly string[] | null> {
-  const { seen, signal, subscribing } = connection
+  const { api, seen, signal, subscribing } = connection
   if ((await subscribing.noted()) === 'pass') return null
   const recent = await askRecent(connection, { signal })
   const sources = [...newestOf(recent)].flatMap(([id, newest]) => {
@@ -151,9 +151,11 @@ async function listNoticed(connection: GraphConnection): Promise<readonly string
   if (sources.length === 0) return null
   const ids = new Set(sources)
   seen.recent = recent.filter(({ folderId }) => seen.folders.has(folderId))
+  // Without a delta, a count from before the arrivals would look as if something had left the folder.
+  const counts = api.cloud.has.messageDelta ? {} : { total: null }
   for (const [id, newest] of newestOf(recent)) {
     const state = seen.folders.get(id)
-    if (state && ids.has(id)) seen.folders.set(id, { ...state, ...newest })
+    if (state && ids.has(id)) seen.folders.set(id, { ...state, ...counts, ...newest })
   }
   return sources
 }

@@ -18,6 +18,7 @@ function arrange() {
     now: Date.parse('2026-03-01T10:00:00Z'),
     stored: null as StoredSubscription | null,
     isFollowed: true,
+    isMoved: false,
     reads: 0,
     requests: [] as Array<{ method: string; path: string; json: Record<string, unknown> }>,
     answers: [] as Answer[],
@@ -43,6 +44,7 @@ function arrange() {
       world.reads++
       return world.stored
     },
+    leadsHere: () => !world.isMoved,
     async record(kept, takenEvent) {
       if (!world.isFollowed) return false
       const event = world.stored?.nonce === kept.nonce ? world.stored.event : null
@@ -129,6 +131,36 @@ test('goes on with a subscription that was stored, and makes another one for one
   world.now += 2 * DAY
   await open().keep(NEVER)
   expect(methods()).toEqual(['POST', 'POST'])
+})
+
+describe('once the service has another address', () => {
+  beforeEach(async () => {
+    await arranged.subscribing.keep(NEVER)
+    arranged.world.isMoved = true
+  })
+
+  test('makes another one, and deletes the former one', async () => {
+    const { world, open } = arranged
+    const subscribing = open()
+    await subscribing.keep(NEVER)
+    expect(world.requests.slice(1).map(({ method, path }) => [method, path])).toEqual([
+      ['POST', 'subscriptions'],
+      ['DELETE', 'subscriptions/s1'],
+    ])
+    expect(world.stored?.id).toBe('s2')
+    expect(subscribing.isPushed).toBe(true)
+  })
+
+  test('polls and keeps the former one while Graph refuses another one', async () => {
+    const { world, open, methods } = arranged
+    const subscribing = open()
+    world.answers.push(new ProviderFailure('rejected', 'The address does not answer'))
+    await subscribing.keep(NEVER)
+    expect(subscribing.isPushed).toBe(false)
+    expect(subscribing.problem).toMatch(/The address does not answer/)
+    expect(methods()).toEqual(['POST', 'POST'])
+    expect(world.stored?.id).toBe('s1')
+  })
 })
 
 test.each(['not_found', 'forbidden', 'rejected'] as const)(

@@ -35,6 +35,8 @@ export function openSubscribing(
   /** Whether an event was taken after which changes may have been missed, and nobody has asked since. */
   let hasMissed = false
   let subscription: StoredSubscription | null = null
+  /** The stored subscription, if its notifications go to a former address of the service. */
+  let former: StoredSubscription | null = null
   const trouble = pushTrouble('Microsoft refuses to send notifications', () => api.now())
   const isCurrent = () => subscription !== null && subscription.expiresAt.getTime() > api.now()
 
@@ -84,12 +86,23 @@ export function openSubscribing(
     const { id } = value
     const isKept = await store({ id, nonce, ...livesUntil(value.expirationDateTime) })
     if (!isKept) await remove(id)
+    else if (former) await removeFormer(former.id)
+    former = null
   }
 
   /** Deletes a subscription that was made while the account was paused or deleted, which has also ended the signal. */
   async function remove(id: string): Promise<void> {
     const path = `subscriptions/${segment(id)}`
     await api.askRoot({ method: 'DELETE', path, schema: z.undefined(), accepts: [204] })
+  }
+
+  /** Deletes a subscription after another one has replaced it. If that fails, it ends by itself. */
+  async function removeFormer(id: string): Promise<void> {
+    try {
+      await remove(id)
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error
+    }
   }
 
   /** Returns false if there is nothing to renew any more. */
@@ -108,7 +121,9 @@ export function openSubscribing(
 
   /** Acts on the last event that was stored. */
   async function takeEvent(): Promise<void> {
-    subscription = await plan.read()
+    const stored = await plan.read()
+    former = stored && !plan.leadsHere(stored) ? stored : null
+    subscription = former ? null : stored
     if (subscription === null) return
     const { event, ...kept } = subscription
     if (event === 'removed') {

@@ -7,6 +7,8 @@ export interface SubscriptionPlan {
   /** Makes the nonce of a new subscription, and the text by which its notifications prove themselves, at most 128 characters. */
   newState(): { nonce: string; clientState: string }
   read(): Promise<StoredSubscription | null>
+  /** Whether the notifications of a subscription go to `notificationUrl`, and not to a former address of the service. */
+  leadsHere(subscription: KeptSubscription): boolean
   /**
    * Keeps a subscription that was made or renewed. Returns false if the account is not followed any more: nothing is kept
    * then.

@@ -52,7 +52,8 @@ export async function* compareWithoutDelta(
       { cursor, next, options },
     )
   if (mustSweep(next, state, askedAt)) {
-    yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(next), ...known, total: state.total } }
+    const total = state.total ?? known.total
+    yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(next), ...known, total } }
     return state
   }
   if (changed.length === 0 && !isSameState(cursor, known)) yield { type: 'page', steps: [], cursor: next }
@@ -72,7 +73,10 @@ export function knownState(
   return { ...state, ...newest, total: total === null ? null : total + arrived }
 }
 
-/** @param known the state that the changes explain, and the time at which the last list began */
+/**
+ * @param known the state that the changes explain, and the time at which the last list began
+ * @param state its total is null if the folder was not counted since: then the next look compares the counts
+ */
 export function mustSweep(
   known: Pick<FolderCursor, 'total' | 'walkedAt' | 'modifiedAt'>,
   state: Pick<FolderState, 'total'>,
@@ -82,7 +86,7 @@ export function mustSweep(
   const agoMs = now - walkedAt
   if (agoMs < 0 || agoMs >= QUIET_SWEEP_MS) return true
   if (agoMs < SWEEP_MS_MIN) return false
-  if (known.total === null || known.total !== state.total) return true
+  if (known.total === null || (state.total !== null && known.total !== state.total)) return true
   return (known.modifiedAt ?? 0) > walkedAt - CLOCKS_APART_MS && agoMs >= SWEEP_MS
 }
 

@@ -35,3 +35,12 @@ test.each([
   expect(states.read(one.clientState)).toEqual({ accountId: id, nonce: one.nonce })
   expect(other.nonce).not.toBe(one.nonce)
 })
+
+test('a subscription leads here only if it was made for the present address', () => {
+  const { made: former } = plan('https://old.example.com')
+  const { made: present } = plan('https://mail.example.com')
+  const times = { expiresAt: new Date(0), renewAt: new Date(0) }
+  const kept = { id: 's', nonce: former!.newState().nonce, ...times }
+  expect(former!.leadsHere(kept)).toBe(true)
+  expect(present!.leadsHere(kept)).toBe(false)
+})

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import {
   findSubscription,
@@ -25,6 +26,9 @@ export interface PlanOptions {
   base: PushBase
 }
 
+/** Characters of a nonce that stand for the address to which its notifications go. */
+const MARK_LENGTH = 8
+
 /** How an account is subscribed to. Null: it is only polled, as a shared mailbox or without a public address. */
 export function planSubscription(
   { db, states, base }: PlanOptions,
@@ -32,14 +36,17 @@ export function planSubscription(
 ): SubscriptionPlan | null {
   const url = base.url()
   if (delegateId !== null || !(base.isPlayed || isPublicBase(url))) return null
+  const notificationUrl = addressOf(url, NOTIFICATION_PATH)
+  const mark = hash('sha256', notificationUrl, 'hex').slice(0, MARK_LENGTH)
   let knownId: string | null = null
   return {
-    notificationUrl: addressOf(url, NOTIFICATION_PATH),
+    notificationUrl,
     lifecycleUrl: addressOf(url, LIFECYCLE_PATH),
     newState() {
-      const nonce = newNonce()
+      const nonce = mark + newNonce().slice(MARK_LENGTH)
       return { nonce, clientState: states.make({ accountId: id, nonce }) }
     },
+    leadsHere: ({ nonce }) => nonce.startsWith(mark),
     async read() {
       const stored = await findSubscription(db, id)
       knownId = stored?.id ?? null
