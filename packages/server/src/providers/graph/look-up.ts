@@ -44,7 +44,8 @@ async function readState(api: GraphApi, id: string) {
   return (await unlessGone(api.ask(request)))?.value ?? null
 }
 
-async function sentWithId(api: GraphApi, internetMessageId: string): Promise<GraphMessage | null> {
+/** The sent copy with a Message-ID. */
+export async function sentWithId(api: GraphApi, internetMessageId: string): Promise<GraphMessage | null> {
   const found = await messagesWithId(api, SENT, internetMessageId)
   return found.find(({ isDraft }) => isDraft !== true) ?? null
 }

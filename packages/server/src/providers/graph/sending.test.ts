@@ -51,6 +51,18 @@ describe('a send by Graph', () => {
     expect(mailbox.messages).toHaveLength(1)
   })
 
+  test('is not made twice if the copy of an earlier attempt is in the mailbox of the delegate', async () => {
+    const [mailbox, delegate] = [new PlayedMailbox(), new PlayedMailbox()]
+    const sent = { isDraft: false, internetMessageId: ID, parentFolderId: 'sentitems', attachments: [] }
+    delegate.messages.push({ ...sent, id: 'sent' })
+    const { message, traces } = outgoing(null, { mayBePrepared: true })
+    const { recipients, given } = await graphSending(mailbox.connection('global', delegate)).send(message)
+    expect(recipients.every(({ refusal }) => refusal === null)).toBe(true)
+    expect(given.key).toBeNull()
+    expect(traces).toEqual([])
+    expect(mailbox.messages).toEqual([])
+  })
+
   test('keeps a draft of an earlier attempt that is sent while it is looked for', async () => {
     const mailbox = new PlayedMailbox()
     const old = { id: 'old', isDraft: true, internetMessageId: ID, parentFolderId: 'drafts', attachments: [] }

@@ -6,7 +6,7 @@ import { batchesOf, pathOf, readStates, type TaggedState } from './changing/mess
 import { changing } from './changing/effect.ts'
 import { removeForGood } from './changing/move.ts'
 import type { GraphConnection } from './graph-connection.ts'
-import { findEarlier, isOfMessage, lookUp } from './look-up.ts'
+import { findEarlier, isOfMessage, lookUp, sentWithId } from './look-up.ts'
 import { ignoredSchema } from './resources.ts'
 import { type SendPace, UNPACED } from './send-pace.ts'
 import { isMissing, type MadeDraft, makeDraft, TooLarge } from './uploads.ts'
@@ -26,22 +26,27 @@ export function graphSending(connection: GraphConnection, pace = UNPACED): Sendi
       readsHeader: true,
     },
     filesCopy: 'always',
-    send: message => send(connection.api, pace, message),
+    send: message => send(connection, pace, message),
     lookUp: message => lookUp(connection, message),
     discard: message => discard(connection.api, message),
   }
 }
 
-async function send(api: GraphApi, pace: SendPace, message: OutgoingMessage): Promise<SendOutcome> {
+async function send(
+  connection: GraphConnection,
+  pace: SendPace,
+  message: OutgoingMessage,
+): Promise<SendOutcome> {
+  const { api } = connection
   const { internetMessageId, mayBePrepared, signal } = message
-  const accepted = (key: string, threadId: string | null): SendOutcome => ({
+  const accepted = (key: string | null, threadId: string | null): SendOutcome => ({
     recipients: message.envelope.to.map(address => ({ address, refusal: null })),
     given: { key, threadId },
   })
   try {
     if (mayBePrepared) {
-      const sent = await beforeAcceptance(() => clearEarlier(api, internetMessageId))
-      if (sent !== null) return accepted(sent, null)
+      const sent = await beforeAcceptance(() => clearEarlier(connection, internetMessageId))
+      if (sent !== null) return accepted(sent.key, null)
     }
     await pace.take()
     await message.beforePreparing()
@@ -77,10 +82,16 @@ function refuse({ envelope }: OutgoingMessage, error: ProviderFailure): SendOutc
   }
 }
 
-/** Removes the drafts of earlier attempts. @returns the id of the message if it was sent after all */
-async function clearEarlier(api: GraphApi, internetMessageId: string): Promise<string | null> {
+/** Removes the drafts of earlier attempts. @returns the message if it was sent after all */
+async function clearEarlier(
+  { api, delegate }: GraphConnection,
+  internetMessageId: string,
+): Promise<{ key: string | null } | null> {
   const { sent, drafts } = await findEarlier(api, internetMessageId)
-  return sent ?? sentOf(await removeUnsent(api, drafts))
+  const key = sent ?? sentOf(await removeUnsent(api, drafts))
+  if (key !== null) return { key }
+  // Exchange may have filed the copy with the delegate. The index of this mailbox has no such key.
+  return delegate && (await sentWithId(delegate, internetMessageId)) ? { key: null } : null
 }
 
 /** `SendingProvider.discard` on Graph. */

@@ -57,6 +57,24 @@ describe('a shared mailbox', () => {
     },
   )
 
+  test.each([
+    ['changed something', false, (path: string) => path.includes('/messages/other')],
+    ['changed nothing', true, (path: string) => path.includes('/messages/')],
+  ])('that is gone after a batch which %s reports that', async (_, isBeforeAcceptance, isForbidden) => {
+    const { changing, key } = openShared()
+    server.calls.length = 0
+    const isChanging = () => server.calls.some(({ method }) => method === 'PATCH')
+    server.intercept = ({ path }) =>
+      isForbidden(path) || (path.includes('/mailFolders/inbox') && isChanging())
+        ? answer(403, 'ErrorAccessDenied')
+        : null
+    const at = { source: '', cursor: null, keys: [key, 'other'] }
+    expect(await failureOf(changing.changeFlags(at, { isRead: true }).next())).toMatchObject({
+      kind: 'mailbox_gone',
+      isBeforeAcceptance,
+    })
+  })
+
   test('forbids one request, if only that one is forbidden', async () => {
     const { content, key } = openShared()
     server.intercept = ({ path }) => (path.includes('/$value') ? answer(403, 'ErrorAccessDenied') : null)

@@ -1,5 +1,6 @@
-import { ProviderFailure } from '../failure.ts'
-import type { AskOptions, GraphApi } from './api.ts'
+import { ProviderFailure, restate } from '../failure.ts'
+import type { AskOptions, GraphApi, GraphRequest, PartOutcome } from './api.ts'
+import { isWrite } from './graph-calls.ts'
 import { findInbox } from './sharing.ts'
 
 /** Failures that mean one item, or the whole mailbox. */
@@ -42,7 +43,9 @@ export function sharedMailboxApi(api: GraphApi, inboxId: string): GraphApi {
       guarded(options, async () => {
         const outcomes = await api.askAll(requests, options)
         if (outcomes.some(({ failure }) => failure && AMBIGUOUS.has(failure.kind)))
-          await requireInbox(api, inboxId, options.urgency)
+          await requireInbox(api, inboxId, options.urgency).catch((error: unknown) => {
+            throw afterChanges(error, { requests, outcomes })
+          })
         return outcomes
       }),
     follow: (link, schema, options = {}) => guarded(options, () => api.follow(link, schema, options)),
@@ -52,6 +55,21 @@ export function sharedMailboxApi(api: GraphApi, inboxId: string): GraphApi {
     findNextRange: (uploadUrl, options) => api.findNextRange(uploadUrl, options),
     askRoot: (request, options) => api.askRoot(request, options),
   }
+}
+
+/** Other parts of the batch may have changed something before the look at the inbox failed. */
+function afterChanges(
+  error: unknown,
+  {
+    requests,
+    outcomes,
+  }: { requests: ReadonlyArray<GraphRequest<unknown>>; outcomes: ReadonlyArray<PartOutcome<unknown>> },
+): unknown {
+  const mayHaveChanged =
+    requests.some(isWrite) && outcomes.some(({ failure }) => failure?.isBeforeAcceptance !== true)
+  return mayHaveChanged && error instanceof ProviderFailure
+    ? restate(error, { isBeforeAcceptance: false })
+    : error
 }
 
 async function requireInbox(api: GraphApi, inboxId: string, urgency: AskOptions['urgency']): Promise<void> {
