@@ -46,20 +46,21 @@ test('the oldest account of a mailbox and a client is the first one', async () =
   const { db, add } = await openAccounts()
   const subject = `microsoft:${newId()}`
   const oldest = await add(subject, 'app')
+  const another = `microsoft:${newId()}`
   const others = [
     await add(subject, 'app'),
     await add(subject, 'another app'),
     await add(subject, 'app', 'dod'),
-    await add(`microsoft:${newId()}`, 'app'),
+    await add(another, 'app'),
   ]
   const findAll = () => Promise.all([oldest, ...others].map(id => findMailboxClient(db, id)))
   expect(await findAll()).toEqual([
-    { clientId: 'app', isFirst: true },
-    { clientId: 'app', isFirst: false },
-    { clientId: 'another app', isFirst: true },
-    { clientId: 'app', isFirst: true },
-    { clientId: 'app', isFirst: true },
+    { clientId: 'app', subject, isFirst: true },
+    { clientId: 'app', subject, isFirst: false },
+    { clientId: 'another app', subject, isFirst: true },
+    { clientId: 'app', subject, isFirst: true },
+    { clientId: 'app', subject: another, isFirst: true },
   ])
   await db.updateTable('account').set({ deleted_at: new Date() }).where('id', '=', oldest).execute()
-  expect((await findAll()).slice(0, 2)).toEqual([null, { clientId: 'app', isFirst: true }])
+  expect((await findAll()).slice(0, 2)).toEqual([null, { clientId: 'app', subject, isFirst: true }])
 })
