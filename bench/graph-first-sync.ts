@@ -9,7 +9,7 @@ import { type SyncFigures, timeFirstSync } from './time-first-sync.ts'
 
 const MESSAGES = Number(process.env['WAXWING_BENCH_MESSAGES'] ?? 10_000)
 const RUNS = 3
-/** As many as background work may have under way. */
+/** Number of batches that background work may have under way. */
 const BATCHES_AT_ONCE = 2
 const BATCH_PATH = '/v1.0/$batch'
 

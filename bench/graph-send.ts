@@ -11,7 +11,7 @@ import { type BenchService, startBenchService } from './service.ts'
 const EMAIL = 'send@office.test'
 const BYTES = Number(process.env['WAXWING_BENCH_BYTES'] ?? 10_000_000)
 const RUNS = 5
-/** By then a message of this size is accepted. */
+/** Time in which a message of this size is accepted. */
 const DUE_SECONDS = 3
 const LOOK_SECONDS = 0.01
 const SENT_SECONDS_MAX = 120

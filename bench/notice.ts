@@ -36,10 +36,10 @@ export const notice: Benchmark = {
 }
 
 export interface NoticeOptions {
-  /** Where the messages arrive, if there are several places. */
+  /** Place in which the messages arrive, if there are several. */
   place?: string
   deliver(raw: string): Promise<unknown>
-  /** When the last notice came, by `performance.now()`. */
+  /** Time of the last notice, by `performance.now()`. */
   noticedAt(): number
   p50Target: string
 }

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 /** Passes what a provider posts on to the service. */
 export interface PushRelay extends AsyncDisposable {
   origin: string
-  /** When the last push came, by `performance.now()`. */
+  /** Time of the last push, by `performance.now()`. */
   noticedAt: number
   forwardTo(address: string): void
 }

@@ -7,7 +7,7 @@ const SOURCES = path.resolve(import.meta.dirname, '../src')
 /** A value that is called a secret is compared, character by character, with something else than a literal. */
 const COMPARED =
   /\b\w*(?:token|secret|signature|digest|password|mac|pepper|assertion|clientState|privateKey)\b(?:\.reveal\(\))? *[!=]==?(?!=)(?!\s*(?:null|undefined|true|false|['"`\d]))/i
-/** Cursors of lists of a provider, and digests of drafts, which tell contents apart. */
+/** Cursors of a provider's lists, and digests of the contents of drafts, which nobody gives as a proof. */
 const NO_SECRETS = /pageToken|draft_digest/i
 
 test('no secret is compared in a time that depends on how much of it was right', async () => {

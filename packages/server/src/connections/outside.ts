@@ -65,7 +65,7 @@ export interface OutsideOptions {
  * given; the targets of webhooks have a guard of their own.
  */
 export interface Outside {
-  /** For whoever follows accounts; everything else goes over `connections`. */
+  /** Connectors by which accounts are followed; everything else goes over `connections`. */
   connectorOf: ConnectorOf
   connections: SharedConnections
   servers: ServerCheck

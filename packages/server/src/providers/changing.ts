@@ -327,8 +327,9 @@ export interface ChangingProvider {
   /**
    * Gives a draft new content: in place, or by adding it, making sure that the provider has it, and only then removing
    * `former`, `others` and lower generations of the same draft, but for `copies` and generations that another client has
-   * changed since a higher one was made. May be called again with the same mark after any failure. `not_found` if a draft with an id of its own is gone. If another client changes one of the
-   * contents to be removed meanwhile, that is a `conflict`: all of them stay, and the new one goes again.
+   * changed since a higher one was made. May be called again with the same mark after any failure. `not_found` if a draft
+   * with an id of its own is gone. If another client changes one of the contents to be removed meanwhile, that is a
+   * `conflict`: all of them stay, and the new one is removed.
    *
    * Between adding and removing, a crash leaves both. A sync that sees a second message with the Message-ID of a draft
    * in its mailbox (a draft keeps its Message-ID) calls `settleDraft`, which keeps the highest generation.

@@ -18,10 +18,10 @@ import { type KillableAccount, openKillableGraph } from './killable-graph.ts'
 
 const CHANGES = 40
 const KILLS = 2
-/** Of a mailbox that is connected. */
+/** Messages of a mailbox when it is connected. */
 const LETTERS = 12
 const LOOK_AGAIN_MS = 200
-/** Together they strike every tenth call of the service. The other client is spared, and finds its mailbox at another path. */
+/** Together they strike every tenth call of the service, but none of the other client, whose calls have another path. */
 const FAULTS = [
   { does: 'error', status: 503, probability: 0.03 },
   { does: 'lost', probability: 0.03 },
@@ -46,7 +46,7 @@ async function upset(sandbox: SandboxServer, email: string, random: Random): Pro
     const settings = {
       drop: random.pick([0, 0.5, 1]),
       copies: random.pick([1, 2]),
-      // Some overtake others.
+      // The delay differs, so that pushes overtake each other.
       delayMilliseconds: random.pick([0, 100, 1_500]),
       missed: random.chance(0.5),
       minutesMax: random.pick([1, 10_080]),

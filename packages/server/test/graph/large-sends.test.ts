@@ -4,6 +4,7 @@ import { askPython, type PythonMessage } from '../bodies/ask-python.ts'
 import { send, waitForEntry } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
+import { fileOf } from './attached-file.ts'
 import { openGraphClient } from './graph-client.ts'
 import { connectGraph, type GraphAccount, openGraphApp } from './open-graph-app.ts'
 
@@ -55,13 +56,6 @@ const HEADERS = [
   { name: 'Auto-Submitted', value: 'auto-generated' },
   { name: 'Feedback-ID', value: 'a:b' },
 ]
-const fileOf = (filename: string, bytes: number, traits: object = {}) => ({
-  filename,
-  contentType: 'application/pdf',
-  content: Buffer.alloc(bytes, filename).toString('base64'),
-  ...traits,
-})
-
 describe('a send by Graph', () => {
   test.each([
     ['whole', []],

@@ -77,8 +77,8 @@ test('10,000 forged notifications in a burst cost no statement, leave nothing in
   const before = measure()
   expect(await flood(opened, bodyOf)).toEqual(ALL_ANSWERED)
   expect(statements.count).toBe(0)
-  // Sockets let go of what they read some time after the answers.
-  await waitUntil('the memory to be given back', async () => measure() - before < KEPT_MB_MAX)
+  // The memory of some bodies is free only a moment after a collection.
+  await waitUntil('the memory to be free', async () => measure() - before < KEPT_MB_MAX)
 })
 
 test('10,000 genuine notifications of two accounts cost a statement each 20 ms at most', async () => {

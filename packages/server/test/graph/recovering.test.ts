@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { FeedEvent } from '../sync/followed-account.ts'
-import { readMailboxes } from '../sync/followed-account.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGraph, type GraphAccount, openGraphApp } from './open-graph-app.ts'
+import { indexed, truth } from './two-views.ts'
 
 const opened = useServer(() => openGraphApp())
 
@@ -13,31 +13,13 @@ const deliver = (account: GraphAccount, subject: string) =>
     `From: Grace <grace@example.com>\r\nTo: me@office.test\r\nSubject: ${subject}\r\n\r\nHello\r\n`,
   )
 
-/** The messages of the index, as `folder: subject`. */
-async function indexed({ accountId, messages }: GraphAccount): Promise<string[]> {
-  const names = new Map((await readMailboxes(opened().app, accountId)).map(({ id, name }) => [id, name]))
-  return (await messages())
-    .map(({ mailboxIds, subject }) => `${names.get(mailboxIds[0]!)}: ${subject}`)
-    .toSorted()
-}
-
-/** The messages that another client sees, in the same form. */
-async function truth({ client }: GraphAccount): Promise<string[]> {
-  const names = new Map(
-    (await client.all('mailFolders/delta')).map(({ id, displayName }) => [id, displayName]),
-  )
-  return (await client.all('messages?$top=500&$select=subject,parentFolderId'))
-    .map(({ parentFolderId, subject }) => `${names.get(parentFolderId)}: ${subject}`)
-    .toSorted()
-}
-
 const toBeEqual = (account: GraphAccount) =>
   waitUntil('the index to have what the provider has', async () => {
-    const [have, want] = [await indexed(account), await truth(account)]
+    const [have, want] = [await indexed(opened(), account), await truth(account)]
     return have.join('\n') === want.join('\n')
   })
 
-const told = (events: readonly FeedEvent[]) =>
+const announced = (events: readonly FeedEvent[]) =>
   events
     .filter(({ type }) => type.startsWith('message.'))
     .map(({ type, data }) => `${type} ${data.message?.subject ?? ''}`)
@@ -56,8 +38,8 @@ describe('an account of Graph', () => {
     }
     const refused = await opened().sandbox.calls({ host: 'graph.microsoft.com', user: account.email })
     expect(refused.items.filter(({ status }) => status === 410).length).toBeGreaterThan(0)
-    await waitUntil('all to be told', async () => told(await account.feed()).length >= 6)
-    expect(told(await account.feed())).toEqual(
+    await waitUntil('all to be announced', async () => announced(await account.feed()).length >= 6)
+    expect(announced(await account.feed())).toEqual(
       [
         ...known.slice(0, 3).map(({ subject }) => `message.updated ${subject}`),
         ...[0, 1, 2].map(nth => `message.created New ${nth}`),
@@ -81,12 +63,12 @@ describe('an account of Graph', () => {
     await toBeEqual(account)
     const { items } = await sandbox.calls({ host: 'graph.microsoft.com', user: account.email })
     expect(items.filter(({ status }) => status === 410).length).toBeGreaterThan(0)
-    expect(told(await account.feed())).toEqual([])
+    expect(announced(await account.feed())).toEqual([])
     const ofAccount = app.logLines.filter(line => line.includes(account.accountId))
     expect(ofAccount.filter(line => line.includes('The provider failed'))).toEqual([])
   })
 
-  test('whose messages are moved away and back, which Graph never tells, keeps them and their ids (C14)', async () => {
+  test('whose messages are moved away and back, which Graph does not report, keeps them and their ids (C14)', async () => {
     const { sandbox } = opened()
     const account = await connectGraph(opened(), { messages: 20 })
     await sandbox.control('PATCH', '/graph', { arrivals: 'lost' })
@@ -103,7 +85,7 @@ describe('an account of Graph', () => {
       await toBeEqual(account)
       const after = await account.messages()
       expect(after.map(({ id }) => id).toSorted()).toEqual(before.map(({ id }) => id).toSorted())
-      expect(told(await account.feed()).filter(line => !line.startsWith('message.updated'))).toEqual([])
+      expect(announced(await account.feed()).filter(line => !line.startsWith('message.updated'))).toEqual([])
     } finally {
       await sandbox.control('PATCH', '/graph', { arrivals: 'told' })
     }
@@ -127,7 +109,7 @@ describe('an account of Graph', () => {
     const each = ['Lost', 'Tripled'].flatMap(word =>
       [0, 1, 2, 3, 4].map(nth => `message.created ${word} ${nth}`),
     )
-    await waitUntil('all to be told', async () => told(await account.feed()).length >= each.length)
-    expect(told(await account.feed())).toEqual(each.toSorted())
+    await waitUntil('all to be announced', async () => announced(await account.feed()).length >= each.length)
+    expect(announced(await account.feed())).toEqual(each.toSorted())
   })
 })

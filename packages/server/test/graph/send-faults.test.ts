@@ -6,6 +6,7 @@ import { hurry, hurryTasks } from '../sending/killable-sending.ts'
 import { readEntry, send, sendEvents, waitForEntry, waitForStatus } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
+import { fileOf } from './attached-file.ts'
 import { type GraphClient, openGraphClient } from './graph-client.ts'
 import { connectGraph, type GraphAccount, openGraphApp } from './open-graph-app.ts'
 
@@ -159,11 +160,6 @@ async function hurryLookUp({ id }: OutboxEntry): Promise<void> {
   `.execute(opened().app.db)
 }
 
-const fileOf = (filename: string, bytes: number) => ({
-  filename,
-  contentType: 'application/pdf',
-  content: Buffer.alloc(bytes, filename).toString('base64'),
-})
 /** One file is attached by a request, and the other in a session. */
 const IN_PARTS = { attachments: [fileOf('a.pdf', 2_000_000), fileOf('b.pdf', 3_100_000)] }
 const RANGE = { method: 'PUT', path: '*AttachmentSessions*' }

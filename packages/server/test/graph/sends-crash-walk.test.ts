@@ -7,6 +7,7 @@ import { requireListedStates } from '../sending/written-states.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { fileOf } from './attached-file.ts'
 import { openGraphClient } from './graph-client.ts'
 import { type KillableAccount, type Moment, openKillableGraph } from './killable-graph.ts'
 
@@ -32,11 +33,6 @@ const requestOf = (path: string, isCarriedOut: boolean, method = 'POST'): Moment
 const SEND_REFUSED = { does: 'error', status: 400, method: 'POST', path: '*/send', count: 1 }
 const DRAFT_KEPT = { does: 'error', status: 503, path: '*/permanentDelete', count: 1 }
 
-const fileOf = (filename: string, bytes: number) => ({
-  filename,
-  contentType: 'application/pdf',
-  content: Buffer.alloc(bytes, filename).toString('base64'),
-})
 /** Attached by a request, since the whole is over 2 MiB. */
 const ATTACHED = [fileOf('a.pdf', 2_100_000)]
 /** Attached in a session. */

@@ -46,6 +46,7 @@ test('the oldest account of a mailbox and a client is the first one', async () =
   const { db, add } = await openAccounts()
   const [subject, another] = [`microsoft:${newId()}`, `microsoft:${newId()}`]
   const oldest = await add(subject, 'app')
+  const another = `microsoft:${newId()}`
   const others = [
     await add(subject, 'app'),
     await add(subject, 'another app'),

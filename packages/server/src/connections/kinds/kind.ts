@@ -12,8 +12,8 @@ import type { Connector } from '../connections.ts'
 export type Way = Omit<Connector, 'version'>
 
 /**
- * Why an account is reached: to follow it, which one process does at a time, or for calls of whoever needs something of
- * it. Providers bound what all processes together ask of an account.
+ * The reason for which an account is reached: to follow it, which one process does at a time, or for any other calls.
+ * Providers limit the calls of all processes together.
  */
 export type ReachedFor = 'following' | 'calls'
 

@@ -151,20 +151,30 @@ test('a busy process gives its slots up when another waits', async () => {
 
 test('idle slots are kept for a moment, and longer by a process that is alone until another comes', async () => {
   await using processes = await openProcesses()
-  const one = await processes.start()
-  const isHeld = async () => (await processes.rows()).some(row => row.instance === one.process.id)
+  let asked = 0
+  const one = await processes.start(table => ({
+    take(ask) {
+      asked += 1
+      return table.take(ask)
+    },
+  }))
+  const isHeldBy = async ({ process }: typeof one) =>
+    (await processes.rows()).some(row => row.instance === process.id)
   await one.call('prompt', 0)
-  expect(await isHeld()).toBe(true)
-  await waitUntil('the slot given back', async () => !(await isHeld()))
+  await one.call('prompt', 0)
+  expect(asked).toBe(1)
+  await waitUntil('the slot given back', async () => !(await isHeldBy(one)))
 
   one.process.isAlone = true
   await one.call('prompt', 0)
-  // Far longer than the moment, which other calls use up.
+  // The moment of the other begins later, and has passed when its slot is given back.
   const other = await processes.start()
+  await other.call('prompt', 0)
+  await waitUntil('the slot of the other given back', async () => !(await isHeldBy(other)))
+  expect(await isHeldBy(one)).toBe(true)
   using _slot = await other.slots.enter('prompt')
   const waiting = other.slots.enter('prompt')
   await waitUntil('the other in line', async () => (await processes.rows()).some(row => row.wanted_by))
-  expect(await isHeld()).toBe(true)
   one.process.isAlone = false
   one.slots.giveBackIdle()
   const slot = await waiting

@@ -58,7 +58,7 @@ async function* compareByLink(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await readPage(connection, cursor.link!, options)
     if (page === null) {
-      // Messages that come and go between the reset and the walk are told by a link from before both.
+      // A link from before the reset and the walk also reports messages that come and go between them.
       const link = await linkOf(connection, source, options)
       yield { type: 'reset', keys: 'kept', cursor: { ...walkAgain(cursor), ...state, link } }
       return

@@ -7,9 +7,8 @@ import { MESSAGE_QUERY, toRemoteMessage } from './message.ts'
 import { type GraphMessage, messageSchema } from './resources.ts'
 
 /*
- * Another client changes a draft in place, and its id stays. Exchange tells by an ETag that something about the message is
- * different, but that may be a flag, or something that Exchange itself noted. Whether the content is another one shows
- * in its digest.
+ * Another client changes a draft in place, and its id stays. Its ETag then differs, as it does after a flag was changed or
+ * Exchange itself noted something. Whether the content is another one shows in its digest.
  */
 
 /** A body without its files. */

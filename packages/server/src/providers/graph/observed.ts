@@ -3,8 +3,8 @@ import type { AskOptions, GraphApi, Urgency } from './api.ts'
 import type { MailboxQuota } from './governor.ts'
 
 /**
- * `answered`: it brought what it asked for. `throttled`: the provider demands a slower pace. `held_back`: it was not sent,
- * since the quota or the slots of the mailbox were used up. `refused`: by any other answer. `unavailable`: there was no
+ * Outcome of a call. `answered`: with success. `throttled`: the provider demands a slower pace. `held_back`: not sent,
+ * since the quota or the slots of the mailbox were used up. `refused`: by any other answer. `unavailable`: without an
  * answer.
  */
 export type CallOutcome = 'answered' | 'throttled' | 'held_back' | 'refused' | 'unavailable'
@@ -12,7 +12,7 @@ export type CallOutcome = 'answered' | 'throttled' | 'held_back' | 'refused' | '
 /** Counts the calls to Microsoft Graph of this process. */
 export interface GraphObserver {
   ended(outcome: CallOutcome, urgency: Urgency): void
-  /** Called when a call has waited for a slot, or was told to come back later since the quota is used up. */
+  /** Called when a call has waited for a slot, or is to be repeated later since the quota is used up. */
   waited(cause: 'quota' | 'slot', seconds: number): void
   /** Called when a slot is taken (1) and given back (-1). */
   slot(change: 1 | -1): void

@@ -2,7 +2,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { Urgency } from './api.ts'
 import { type MailboxSlots, OwnSlots, type SlotNumber } from './slots.ts'
 
-/** The slot of whoever follows the mailbox. */
+/** The slot of the process that follows the mailbox. */
 const FOLLOWER = 0
 /** The slots that processes borrow. */
 const BORROWED = [1, 2] as const
@@ -73,9 +73,9 @@ interface Borrowed {
 }
 
 /**
- * The slots of one mailbox, of which processes have as many together as `SLOTS`. The one that follows the mailbox has one
- * by that, and needs no statement for it. The others are borrowed under the lease of the process: it keeps them for a
- * moment in case of more calls, and gives them up when another process waits.
+ * The slots of one mailbox. All processes together have those of `SLOTS`. The process that follows the mailbox has the
+ * first one without a statement. A process borrows the others under its lease, keeps them for a moment in case of more
+ * calls, and gives them up when another process waits.
  */
 export class SharedSlots implements MailboxSlots {
   readonly #name: string
@@ -115,7 +115,7 @@ export class SharedSlots implements MailboxSlots {
     this.#sharing.table.holdUp(this.#name, seconds).catch(() => {})
   }
 
-  /** Adds the slot of whoever follows the mailbox. Disposing waits for the call that uses it. */
+  /** Adds the slot of the process that follows the mailbox. Disposing waits for the call that uses it. */
   follow(): AsyncDisposable {
     this.#followers += 1
     if (!this.#hasFollowerSlot) {

@@ -28,7 +28,7 @@ export class SlotsOfMailboxes {
     }
   }
 
-  /** Adds the slot of whoever follows the mailbox, until it is disposed. */
+  /** Adds the slot of the process that follows the mailbox, until it is disposed. */
   follow(name: string): AsyncDisposable {
     return this.#shared?.of(name).follow() ?? { [Symbol.asyncDispose]: async () => {} }
   }

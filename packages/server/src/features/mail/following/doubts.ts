@@ -25,7 +25,7 @@ export class Doubts {
     return true
   }
 
-  /** For a claim that is suspicious whatever its size. */
+  /** As `believes`, for a claim that is suspicious whatever its size. */
   believesInTime(claim: string): boolean {
     if (!this.has(claim)) this.#since.set(claim, this.#now())
     if (!this.#isOver(claim)) return false

@@ -3,7 +3,7 @@ import { Refusal, refuse } from '../../../calls/refuse.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { CHANGED } from './record-change.ts'
 
-/** A draft that others change at the same time is looked at again at most so often. */
+/** Number of tries with a draft that others change at the same time. */
 const TRIES_MAX = 3
 
 /** Does work with the present content of a draft. Without `If-Match` it begins again if others have changed the draft. */

@@ -84,7 +84,7 @@ export async function replaceDraft(
     if (!(error instanceof ProviderFailure)) throw error
     // The draft is safe, and what it replaced is removed later.
     if (error.kind !== 'conflict') return { type: 'replaced', added, isSettled: false }
-    // All that other clients have written stays, and the new content goes again.
+    // Everything that other clients have written stays, and the new content is removed.
     if (!before.some(one => one.key === key)) await areRemoved(api, effect, [key])
     throw error
   }
