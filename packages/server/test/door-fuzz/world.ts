@@ -48,6 +48,18 @@ export async function openFuzzWorld() {
   const minted = await app.post<{ token: string }>(`/v1/accounts/${account.id}/tokens`, {
     ttlSeconds: 86_400,
   })
+  const template = await app.post<{ id: string }>('/v1/templates', {
+    name: 'Template',
+    subject: 'News',
+    text: 'There is news.\n',
+  })
+  await app.post('/v1/suppressions', { id: 'news', name: 'News' })
+  const oauthApp = await app.post<{ id: string }>('/v1/oauth-apps', {
+    provider: 'google',
+    name: 'App',
+    clientId: 'client.apps.googleusercontent.com',
+    clientSecret: 'secret',
+  })
 
   const names: Record<string, string> = {
     account: account.id,
@@ -57,6 +69,9 @@ export async function openFuzzWorld() {
     stranger: strangersAccount.id,
     nothing: newId(),
     cursor: page.body.nextCursor,
+    template: template.body.id,
+    list: 'news',
+    app: oauthApp.body.id,
     'key all': app.key,
     'key read': (await app.createKey({ scopes: ['read'] })).text,
     'key write': (await app.createKey({ scopes: ['write'] })).text,
