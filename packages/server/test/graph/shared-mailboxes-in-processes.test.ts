@@ -1,8 +1,8 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Caller } from '../caller.ts'
 import { openTestApp } from '../open-app.ts'
+import { ageGrants } from '../tokens/age-grants.ts'
 import { countEvents, statusesOf } from '../tokens/shared-mailboxes.ts'
 import { waitUntil } from '../wait-until.ts'
 import { addOfficeUser, addShared, connectUser, SANDBOX_APPS } from './delegates.ts'
@@ -42,14 +42,6 @@ async function openInstances(): Promise<AsyncDisposable & { callers: Caller[] }>
 
 const repeat = <T>(value: T, count: number) => Array.from({ length: count }, () => value)
 
-/** Makes the access tokens of all grants old enough to be replaced. */
-async function ageGrants(): Promise<void> {
-  const earlier = sql`interval '61 minutes'`
-  await sql`
-    update oauth_grant set issued_at = issued_at - ${earlier}, expires_at = expires_at - ${earlier},
-      refresh_at = refresh_at - ${earlier}, retry_at = retry_at - ${earlier}`.execute(graph.app.db)
-}
-
 async function countRefreshes(): Promise<number> {
   return (await graph.sandbox.calls({ host: LOGIN, method: 'POST' })).items.filter(({ path }) =>
     path.endsWith('/token'),
@@ -86,14 +78,14 @@ test('a delegate with 20 shared mailboxes refreshes once for 50 callers of 3 ins
     )
 
   await using first = await openInstances()
-  await ageGrants()
+  await ageGrants(app.db)
   const before = await countRefreshes()
   expect(new Set(await ask(first.callers))).toEqual(new Set([200]))
   expect(await countRefreshes()).toBe(before + 1)
   expect(await statusesOf(app.db, delegate.id)).toEqual(repeat('active', SHARED))
 
   await sandbox.changeUser(eva, { passwordChanged: true })
-  await ageGrants()
+  await ageGrants(app.db)
   await using second = await openInstances()
   expect(new Set(await ask(second.callers))).toEqual(new Set(['account_reauth_required']))
   const lost = 'reauth_required delegate_reauth_required'

@@ -108,6 +108,29 @@ export async function hurry(db: Db): Promise<void> {
   `.execute(db)
 }
 
+/**
+ * Waits until nothing is left to do for an entry of a provider that files copies by itself: it has failed, or is linked to
+ * its copy. Fails if an entry was in no listed state.
+ */
+export function waitForCopyOrFailure(
+  { db, caller }: Pick<CrashableService, 'db' | 'caller'>,
+  { id, accountId, subject }: OutboxEntry,
+): Promise<OutboxEntry> {
+  return waitUntil(`the end of ${subject}`, async () => {
+    // The last look-up, which comes hours after the hand-over.
+    await sql`
+      update outbox set task_tries = 6, handed_over_at = clock_timestamp() - interval '10 minutes'
+      where task = 'look_up' and task_by is null and task_at > clock_timestamp()`.execute(db)
+    await hurry(db)
+    const { body } = await caller().get<OutboxEntry>(`/v1/accounts/${accountId}/outbox/${id}`)
+    const { rows } = await sql`
+      select from outbox where id = ${id} and (task is not null or due_at is not null)`.execute(db)
+    await requireListedStates(db)
+    const isOver = body.status === 'failed' || (body.status === 'sent' && body.messageId !== null)
+    return isOver && rows.length === 0 ? body : null
+  })
+}
+
 /** In place of waiting for what is done after a hand-over. */
 export async function hurryTasks(db: Db): Promise<void> {
   await sql`
