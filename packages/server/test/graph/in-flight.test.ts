@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
@@ -86,7 +87,7 @@ async function openSite(stack: AsyncDisposableStack): Promise<Site> {
     const underWay = proxy.calls.filter(other => other.isUnderWay && mailboxOf(other) === mailbox).length
     if (mailbox) mostUnderWay.set(mailbox, Math.max(mostUnderWay.get(mailbox) ?? 0, underWay))
   }
-  proxy.before = () => new Promise(resolve => setTimeout(resolve, CALL_MS))
+  proxy.before = () => sleep(CALL_MS)
   let users = 0
   return {
     db,
