@@ -1,7 +1,7 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { expect, test } from 'vitest'
-import { waitForCopyOrFailure } from '../sending/killable-sending.ts'
+import { waitForCopiesOrFailures } from '../sending/killable-sending.ts'
 import { sendEvents } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -70,13 +70,14 @@ test(
     await walk.kill()
     await walk.restart()
 
-    const ended = await Promise.all(
+    const entries = await Promise.all(
       SENDS.map(async ([subject], nth) => {
         const { status, body } = await post(nth)
         expect({ subject, status }).toEqual({ subject, status: 200 })
-        return waitForCopyOrFailure(walk, body)
+        return body
       }),
     )
+    const ended = await waitForCopiesOrFailures(walk, entries)
     const subjects = SENDS.map(([subject]) => subject)
     await waitUntil(
       'all to arrive',

@@ -1,6 +1,6 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { expect, test } from 'vitest'
-import { hurryTasks, waitForCopyOrFailure } from '../sending/killable-sending.ts'
+import { hurryTasks, waitForCopiesOrFailures } from '../sending/killable-sending.ts'
 import { sendEvents } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { readMessages } from '../sync/followed-account.ts'
@@ -102,14 +102,15 @@ test(
     await walk.kill()
     await walk.restart()
 
-    const ended = await Promise.all(
+    const entries = await Promise.all(
       subjects.map(async subject => {
         const path = `${accounts.get(subject)!.path}/outbox`
         const { body } = await caller().get<{ items: OutboxEntry[] }>(path)
         expect(body.items).toMatchObject([{ subject }])
-        return waitForCopyOrFailure(walk, body.items[0]!)
+        return body.items[0]!
       }),
     )
+    const ended = await waitForCopiesOrFailures(walk, entries)
     const accepted = subjects.filter(subject => WALK[subject]!.ends !== 'failed')
     await waitUntil('all to arrive', async () => (await listOf(recipient, 'inbox')).length >= accepted.length)
     expect(await listOf(recipient, 'inbox')).toEqual(accepted.toSorted())
