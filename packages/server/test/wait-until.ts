@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK_AGAIN_MS = 20
+const LOOK_AGAIN_MS_MIN = 20
+const LOOK_AGAIN_MS_MAX = 100
+/** Looks cost the processor that the work needs, so they are rarer after a long wait: it grows by a tenth at most. */
+const PAUSE_SHARE = 0.1
 
 /**
  * Calls `look` repeatedly until it returns something, and returns that. Throws after the limit, naming what was
@@ -11,11 +14,12 @@ export async function waitUntil<T>(
   look: () => Promise<T | null | undefined | false>,
   limitSeconds = 120,
 ): Promise<T> {
-  const until = performance.now() + limitSeconds * 1_000
+  const since = performance.now()
   for (;;) {
     const found = await look()
     if (found !== null && found !== undefined && found !== false) return found
-    if (performance.now() > until) throw new Error(`Waited ${limitSeconds} s in vain for ${awaited}`)
-    await sleep(LOOK_AGAIN_MS)
+    const waitedMs = performance.now() - since
+    if (waitedMs > limitSeconds * 1_000) throw new Error(`Waited ${limitSeconds} s in vain for ${awaited}`)
+    await sleep(Math.min(Math.max(waitedMs * PAUSE_SHARE, LOOK_AGAIN_MS_MIN), LOOK_AGAIN_MS_MAX))
   }
 }
