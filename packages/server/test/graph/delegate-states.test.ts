@@ -2,6 +2,7 @@ import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readFeed, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { addOfficeUser, addShared, askToAdd, connectUser, SANDBOX_APPS, deleteAccounts } from './delegates.ts'
 import { type GraphApp, openGraphApp } from './open-graph-app.ts'
@@ -154,7 +155,8 @@ describe('a shared mailbox that the delegate may no longer open', () => {
     await expectFollowed(kept!, 'beside it')
     const { body } = await app.get<{ code: string }>(`/v1/accounts/${lost!.id}/messages/${before[0]}/raw`)
     expect(body).toMatchObject({ code: 'account_disabled' })
-    expect(await read(delegate.id)).toMatchObject({ status: 'active', runtime: { state: 'live' } })
+    await waitForRuntime(app, delegate.id, 'live')
+    expect(await read(delegate.id)).toMatchObject({ status: 'active' })
     expect(await eventsOf(lost!.id)).toEqual([])
 
     // As if a day had passed.
