@@ -268,8 +268,8 @@ export interface ChangingProvider {
   renameMailbox(key: string, to: { name?: string; parentKey?: string | null }): Promise<RenamedMailbox[]>
 
   /**
-   * Deletes a folder with its messages, and its subscription; `rejected` if the provider has mailboxes below it. Of a
-   * label, messages and labels below it stay.
+   * Deletes a folder with its messages, and its subscription; `rejected` if the provider has mailboxes below it. The
+   * messages of a label stay, and so do the labels below it.
    * @returns mailboxes that have another name or parent since, parents before children
    */
   deleteMailbox(key: string): Promise<RenamedMailbox[]>
@@ -326,7 +326,7 @@ export interface ChangingProvider {
 
   /**
    * Gives a draft new content: in place, or by adding it, making sure that the provider has it, and only then removing
-   * `former`, `others` and lower generations of the same draft, but for `copies` and generations that another client has
+   * `former`, `others` and lower generations of the same draft, except `copies` and generations that another client has
    * changed since a higher one was made. May be called again with the same mark after any failure. `not_found` if a draft
    * with an id of its own is gone. If another client changes one of the contents to be removed meanwhile, that is a
    * `conflict`: all of them stay, and the new one is removed.

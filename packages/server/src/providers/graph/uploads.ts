@@ -244,7 +244,7 @@ function lostUpload(): ProviderFailure {
   return new ProviderFailure('unavailable', 'Microsoft Graph lost the upload of an attachment.')
 }
 
-/** The content in ranges of the same length, but for the last. */
+/** The content in ranges, which have the same length except the last one. */
 async function* rangesOf({ byteLength, open }: OutgoingPart): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = []
   let heldBytes = 0
