@@ -25,6 +25,8 @@ export interface SeenState {
   roots: Set<string>
   /** Folders that are known to be none of the user's. */
   hidden: Set<string>
+  /** Folders of messages that were not found, with the time since when, in milliseconds since 1970. */
+  unfound: Map<string, number>
   /** The newest modification in the mailbox at the last look; null if there was none. */
   newestAt: number | null
   /** The messages that were modified last. */
@@ -44,6 +46,7 @@ export function emptySeenState(): SeenState {
     hasOtherFolders: false,
     roots: new Set(),
     hidden: new Set(),
+    unfound: new Map(),
     newestAt: null,
     recent: [],
     compared: new Map(),
