@@ -19,6 +19,8 @@ export interface SeenState {
   folders: Map<string, FolderState>
   /** Whether there was a look yet. */
   hasLooked: boolean
+  /** Looks since the folders were last listed. */
+  looksSinceList: number
   /** Whether folders came or went since they were last listed for the index. */
   hasOtherFolders: boolean
   /** The parents of the folders at the top. */
@@ -43,6 +45,7 @@ export function emptySeenState(): SeenState {
     rolesAskedAt: 0,
     folders: new Map(),
     hasLooked: false,
+    looksSinceList: 0,
     hasOtherFolders: false,
     roots: new Set(),
     hidden: new Set(),
