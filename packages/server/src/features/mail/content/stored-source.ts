@@ -70,7 +70,7 @@ export async function openStored(
 }
 
 /** Content whose first piece was already read. @param onError called before an error of the rest is rethrown */
-export async function* resume(
+async function* resume(
   first: IteratorResult<Buffer, unknown>,
   rest: AsyncGenerator<Buffer, unknown>,
   onError: (error: unknown) => Promise<unknown> = async () => {},
