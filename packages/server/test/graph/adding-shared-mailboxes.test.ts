@@ -246,6 +246,19 @@ describe('adding a shared mailbox', () => {
     })
   })
 
+  test('lets a mailbox keep its storage once the storage of the plan is used up', async () => {
+    const world = await openWorld()
+    const { tenant, delegate, desk } = world
+    const asked = { settings: { bodyStorage: 'full' } }
+    const { id } = await addShared(tenant, delegate.id, desk, asked)
+    const other = await addOfficeUser(opened.sandbox, { name: 'desk', delegates: [world.eva] })
+    await limit(world, { storageBytes: 0 })
+    expect(await askToAdd(tenant, delegate.id, desk, asked)).toMatchObject({ status: 200, body: { id } })
+    expect((await askToAdd(tenant, delegate.id, other, asked)).body).toMatchObject({
+      code: 'plan_limit_storage',
+    })
+  })
+
   test('is over while the grant of the delegate is for its own mailbox only', async () => {
     const world = await openWorld()
     const { tenant, delegate, desk, eva } = world

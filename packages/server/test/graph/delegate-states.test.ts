@@ -143,6 +143,20 @@ describe('the shared mailboxes of a delegate', () => {
   })
 })
 
+test('a mailbox that signs in for itself under another address is not added as a shared one', async () => {
+  const { app, sandbox } = opened
+  const eva = await addOfficeUser(sandbox, { name: 'eva' })
+  const delegate = await connectUser(app, sandbox, eva)
+  const desk = await addOfficeUser(sandbox, { name: 'desk', delegates: [eva] })
+  const own = await connectUser(app, sandbox, desk)
+  await waitForFirstSync(app, own.id)
+  await sql`update account set email = 'alias@office.test' where id = ${own.id}`.execute(app.db)
+  expect(await askToAdd(app, delegate.id, desk)).toMatchObject({
+    status: 409,
+    body: { code: 'account_exists', message: expect.stringContaining(own.id) },
+  })
+})
+
 describe('a shared mailbox that the delegate may no longer open', () => {
   test('stops alone and loses nothing, is disabled after a day, and comes back when it is added again', async () => {
     const { app, sandbox } = opened
