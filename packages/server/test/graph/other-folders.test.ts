@@ -22,13 +22,13 @@ async function connectPushed(): Promise<{ account: GraphAccount; keys: Map<strin
       await client.createFolder('Projects')
     },
   })
-  await waitUntil('the subscription', async () => {
-    const row = await opened.app.db
-      .selectFrom('graph_subscription')
-      .select('subscription_id')
-      .where('account_id', '=', account.accountId)
-      .executeTakeFirst()
-    return row !== undefined
+  // A new subscription asks for a look. If that saw a message first, the push about it would find nothing to read, and
+  // have the service look at everything once more while the next message is awaited.
+  await waitUntil('the look after the subscription', async () => {
+    const { items } = await opened.sandbox.calls({ user: account.email })
+    const madeAt = items.findIndex(({ method, path }) => method === 'POST' && path === '/v1.0/subscriptions')
+    const later = madeAt < 0 ? [] : items.slice(madeAt)
+    return later.some(({ method, path }) => method === 'GET' && /\/mailFolders(?:\?|$)/.test(path))
   })
   const keys = new Map<string, string>()
   for (const { id, displayName } of await account.client.all('mailFolders?$top=100'))
