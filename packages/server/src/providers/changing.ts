@@ -207,10 +207,12 @@ export interface DraftSettling {
 }
 
 export interface SettledDraft {
-  /** The highest generation; null if the mailbox has no message with the mark of this draft. */
+  /** The highest complete generation; null if the mailbox has none of this draft. */
   kept: { location: NewLocation; generation: number } | null
   /** Keys of lower generations, which were removed. */
   removed: MessageKey[]
+  /** Other contents with the mark of the draft, which stay as messages of their own. Absent if nothing is known of any. */
+  left?: NewLocation[]
 }
 
 export interface FoundMessage {
@@ -337,8 +339,9 @@ export interface ChangingProvider {
   replaceDraft(draft: DraftReplacement): Promise<DraftOutcome>
 
   /**
-   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the
-   * draft's mark, which another client wrote, are left alone, and generations that another client has changed since a
+   * Removes the contents of a draft in its mailbox, except for the highest generation, wherever that is, and `copies`. A
+   * generation that lacks files is removed, too, if there is one that does not. Messages of the same Message-ID without
+   * the draft's mark, which another client wrote, are left alone, and generations that another client has changed since a
    * higher one was made. Does nothing if drafts have one content.
    */
   settleDraft(draft: DraftSettling): Promise<SettledDraft>

@@ -232,6 +232,25 @@ describe('a draft that another client of Exchange edits between two looks', () =
     })
   })
 
+  test('is removed for good with a former content that is left of it', async () => {
+    const eva = await openDrafting()
+    const { app, sandbox } = opened
+    const draft = await create(eva)
+    await sandbox.addFault({ does: 'error', status: 503, path: '*/permanentDelete' })
+    const put = await app.put<Message>(`${eva.path}/${draft.id}`, contentOf('x@example.com', 'Again'))
+    expect(put.status).toBe(200)
+    expect((await eva.drafts()).toSorted()).toEqual(['Again MINE', 'Mine MINE'])
+    await waitUntil('the job to wait for its next attempt', async () => {
+      const { rows } = await sql`update job set due_at = due_at + interval '1 hour'
+        where kind = 'settle_draft' and attempts > 0 and claimed_by is null returning id`.execute(app.db)
+      return rows.length > 0
+    })
+    await sandbox.clearFaults()
+    const message = `/v1/accounts/${eva.accountId}/messages/${draft.id}`
+    expect(await app.delete(`${message}?permanent=true`)).toMatchObject({ status: 200 })
+    expect(await eva.drafts()).toEqual([])
+  })
+
   test('that was sent meanwhile is not deleted, and its copy stays', async () => {
     const eva = await openDrafting()
     const draft = await create(eva)
