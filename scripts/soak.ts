@@ -16,6 +16,8 @@ const NUMBERS = {
   WAXWING_TEST_PASSES: '300',
   /** Kills between a new token and its storing. */
   WAXWING_TEST_TOKEN_KILLS: '200',
+  /** Kills of a process that has noted the refusal of a delegate's grant. */
+  WAXWING_TEST_REFUSALS: '20',
   /** Events of a replayed range. */
   WAXWING_TEST_REPLAY: '1000000',
   /** Messages of a mailbox that is compared with its server. */
@@ -38,6 +40,7 @@ const FILES = [
   'merge-arrivals',
   'many-sends',
   'access-tokens',
+  'shared-mailboxes-in-processes',
   'large-replay',
   'large-mailbox',
   'large-folder',
