@@ -36,6 +36,8 @@ export interface AccountKeys {
   tokenSealing(account: KeyedAccount, grantId: string): TokenSealing
   /** Returns the sealing of a stored message, which opens only as that message. Throws `SealError` after the purge. */
   blobSealing(account: KeyedAccount): (messageId: string) => Sealing
+  /** As `blobSealing`, of the photo of a contact. */
+  photoSealing(account: KeyedAccount): (photoId: string) => Sealing
   /** As `blobSealing`, of the content of a send. */
   outboxSealing(account: KeyedAccount): (contentId: string) => Sealing
   /** As `blobSealing`, of the links of a send. */
@@ -83,6 +85,8 @@ export function accountKeys(ring: KeyRing): AccountKeys {
     },
 
     blobSealing: account => sealingOf(opened(account), account, 'message_blob'),
+
+    photoSealing: account => sealingOf(opened(account), account, 'contact_photo'),
 
     linksSealing: account => sealingOf(opened(account), account, 'tracked_send'),
 
