@@ -60,10 +60,8 @@ export async function bindPhoto(
   bytes: number,
 ): Promise<void> {
   await db.transaction().execute(async tx => {
-    const { numAffectedRows: held = 0n } = await sql`
-      select from contact where id = ${contactId} for key share
-    `.execute(tx)
-    if (held === 0n) return
+    const { rows: held } = await sql`select from contact where id = ${contactId} for key share`.execute(tx)
+    if (held.length === 0) return
     await sql`update contact_photo set contact_id = null where contact_id = ${contactId}`.execute(tx)
     if (!(await takeRoom(tx, tenantId, bytes))) return
     await sql`
