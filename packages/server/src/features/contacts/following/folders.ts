@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { RemoteContactFolder } from '../../../providers/contacts.ts'
 import { markFolderMissing } from '../contacts/record-missing.ts'
 import { recordFolders, recordVanishedFolders } from '../folders/record.ts'
-import type { IndexedFolder } from '../folders/store.ts'
+import { planFolders } from '../folders/rules.ts'
+import { type IndexedFolder, listIndexedFolders } from '../folders/store.ts'
 import { type Session, underFence } from './session.ts'
 
 const MARKED_AT_ONCE = 1_000
@@ -27,14 +28,17 @@ export async function lookAtFolders(session: Session): Promise<FoldersLook> {
   const { db, owned, provider, signal, doubts } = session
   const remotes = await provider.listFolders(signal)
   session.progressed()
-  const { folders, vanished } = await underFence(session, [], (unit, account) =>
-    recordFolders(unit, account, remotes, provider.hasFolders),
-  )
+  const { folders, vanished } = await bringFolders(session, remotes)
   for (const { id } of folders) doubts.forget(claimOf(id))
   const gone: IndexedFolder[] = []
   for (const folder of vanished) {
-    const { rows } = await sql`select from contact where folder_id = ${folder.id} limit 1`.execute(db)
-    if (rows.length === 0 || doubts.believesInTime(claimOf(folder.id))) gone.push(folder)
+    const { rows } = await sql`
+      select from contact where folder_id = ${folder.id} and missing_look is null limit 1
+    `.execute(db)
+    // Nothing is lost with it, or it was believed before.
+    if (rows.length === 0) doubts.forget(claimOf(folder.id))
+    else if (!doubts.believesInTime(claimOf(folder.id))) continue
+    gone.push(folder)
   }
   const ids = gone.map(({ id }) => id)
   while (
@@ -48,6 +52,19 @@ export async function lookAtFolders(session: Session): Promise<FoldersLook> {
     return remote ? [{ folder, remote }] : []
   })
   return { listed, vanished: gone }
+}
+
+/** Most looks find the folders as they were, and write nothing. */
+async function bringFolders(session: Session, remotes: readonly RemoteContactFolder[]) {
+  const { db, owned, provider } = session
+  const indexed = await listIndexedFolders(db, owned.id)
+  const { inserted, updated, vanished } = planFolders(indexed, remotes, provider.hasFolders)
+  if (inserted.length + updated.length > 0)
+    return underFence(session, [], (unit, account) =>
+      recordFolders(unit, account, remotes, provider.hasFolders),
+    )
+  const gone = new Set(vanished.map(({ id }) => id))
+  return { folders: indexed.filter(({ id }) => !gone.has(id)), vanished }
 }
 
 const claimOf = (folderId: string) => `vanished ${folderId}`

@@ -11,6 +11,9 @@ import { type PassOptions, runPass } from './pass.ts'
 import { countQuarantined } from './quarantine.ts'
 import type { Session } from './session.ts'
 
+/** The pause after a pass that did not get to its end and brought nothing. */
+const FRUITLESS_PAUSE_SECONDS = 5
+
 export interface FollowContactsOptions extends Omit<FollowedConnection, 'connected'> {
   db: Db
   provider: ContactsProvider
@@ -51,8 +54,10 @@ async function lookOnce(session: Session, options: FollowContactsOptions): Promi
   if (!session.isInitialized && report.state !== 'syncing')
     await report.tell('syncing', 'reading the contacts for the first time')
   try {
-    const { hasMore } = await runPass(session, passOptions(options))
-    if (hasMore) return 'more'
+    let mayBeFruitless = true
+    const onFruit = () => void (mayBeFruitless = false)
+    const { hasMore } = await runPass(session, passOptions(options, onFruit))
+    if (hasMore) return mayBeFruitless ? FRUITLESS_PAUSE_SECONDS : 'more'
   } catch (error) {
     const found = findPause(error, options)
     if (!found) throw error
@@ -64,17 +69,23 @@ async function lookOnce(session: Session, options: FollowContactsOptions): Promi
   return session.doubts.count > 0 ? Math.min(seconds, SECOND_LOOK_SECONDS) : seconds
 }
 
-function passOptions(options: FollowContactsOptions): PassOptions {
+/** @param onFruit called when contacts were brought, or others had their turn meanwhile */
+function passOptions(options: FollowContactsOptions, onFruit: () => void): PassOptions {
   const { report, bulkPermits, bulkRequest, stall, pollSeconds, onProgress } = options
   return {
     async acquireBulkPermit(): Promise<BulkPermit | null> {
       stall.allow(pollSeconds)
       const permit = await bulkPermits.acquire(bulkRequest, pollSeconds * 1_000, stall.signal)
-      if (!permit) await report.tell('syncing', 'waits for its turn to read contacts')
-      return permit
+      if (permit) return permit
+      onFruit()
+      await report.tell('syncing', 'waits for its turn to read contacts')
+      return null
     },
     async onRead(contacts, remaining) {
-      if (contacts > 0) onProgress()
+      if (contacts > 0) {
+        onFruit()
+        onProgress()
+      }
       const rest = remaining === null ? 'more contacts' : `about ${remaining} contacts`
       await report.tell('syncing', `${rest} of the folder at hand are still to come`, {
         hasBrought: contacts > 0,

@@ -4,6 +4,7 @@ import type { BulkPermit } from '../../../sync/bulk-permits.ts'
 import { loadKnownVersions } from '../contacts/store.ts'
 import { hasMissing, recordLost } from '../contacts/record-missing.ts'
 import { completeFirstSync } from './first-sync.ts'
+import type { IndexedFolder } from '../folders/store.ts'
 import { type FoldersLook, forgetVanished, type ListedFolder, lookAtFolders } from './folders.ts'
 import { lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
@@ -29,23 +30,43 @@ export interface PassOptions {
  * @returns whether contacts are still to come
  */
 export async function runPass(session: Session, options: PassOptions): Promise<{ hasMore: boolean }> {
-  let look = await lookAtFolders(session)
-  if (!(await followChanged(session, look.listed, options))) return { hasMore: true }
+  const look = await lookAtFolders(session)
+  const followed = await followChanged(session, look.listed, options)
+  if (followed === 'more') return { hasMore: true }
   await lookAtMarked(session, foldersOf(look))
   await retryQuarantined(session, foldersOf(look))
-  for (let looks = 0; looks < LOOKS_MAX && (await hasMissing(session.db, session.owned.id)); looks++) {
-    // A contact may have moved to a folder that was read before, or to a new one.
-    const beforeLook = await beginLook(session.db, session.owned, 'contacts')
-    if (look.listed.length + look.vanished.length > 1) {
-      look = await lookAtFolders(session)
-      if (!(await followChanged(session, look.listed, options))) return { hasMore: true }
-      await lookAtMarked(session, foldersOf(look))
-    }
-    await deleteLost(session, beforeLook)
-  }
-  await forgetVanished(session, look.vanished)
+  const vanished = await settleMissing(session, look, options)
+  if (vanished === 'more') return { hasMore: true }
+  await forgetVanished(session, vanished)
   if (!session.isInitialized) await completeFirstSync(session)
   return { hasMore: false }
+}
+
+/**
+ * Deletes contacts that are gone from where they were. They may have moved to a folder that was read before, or may have
+ * been merged once more: they are lost once a later look found that nothing has happened anywhere, or have been missing
+ * for several looks.
+ * @returns the folders that are gone
+ */
+async function settleMissing(
+  session: Session,
+  before: FoldersLook,
+  options: PassOptions,
+): Promise<IndexedFolder[] | 'more'> {
+  const { db, owned } = session
+  let look = before
+  let firstLook: number | null = null
+  for (let looks = 0; looks < LOOKS_MAX && (await hasMissing(db, owned.id)); looks++) {
+    const beforeLook = await beginLook(db, owned, 'contacts')
+    firstLook ??= beforeLook
+    look = await lookAtFolders(session)
+    const followed = await followChanged(session, look.listed, options)
+    if (followed === 'more') return 'more'
+    await lookAtMarked(session, foldersOf(look))
+    if (followed === 'quiet') await deleteLost(session, beforeLook)
+  }
+  if (firstLook !== null) await deleteLost(session, firstLook)
+  return look.vanished
 }
 
 const foldersOf = ({ listed }: FoldersLook) => listed.map(({ folder }) => folder)
@@ -59,12 +80,12 @@ async function deleteLost(session: Session, beforeLook: number): Promise<void> {
   }
 }
 
-/** @returns whether all folders are caught up */
+/** @returns `more` if folders are still to be read, `quiet` if nothing had happened */
 async function followChanged(
   session: Session,
   listed: readonly ListedFolder[],
   options: PassOptions,
-): Promise<boolean> {
+): Promise<'more' | 'news' | 'quiet'> {
   const asked = listed.map(({ folder, remote }) => ({ folder: remote, cursor: folder.cursor }))
   const changed = asked.length === 0 ? new Set() : await session.provider.findChanged(asked, session.signal)
   session.progressed()
@@ -89,7 +110,8 @@ async function followChanged(
     isThrough &&= first.every(({ folder }) => folder.isComplete)
   }
   failures.rethrow()
-  return isThrough
+  if (!isThrough) return 'more'
+  return due.length === 0 ? 'quiet' : 'news'
 }
 
 /** Failures of single folders, such as one that may no longer be read. The others are followed nevertheless. */
