@@ -21,7 +21,12 @@ import { QUICK_PACE, readMessages, waitForFirstSync } from './sync/followed-acco
 import { waitUntil } from './wait-until.ts'
 
 /** Operations that change something and that this file does not call with success. */
-const NOT_CALLED: readonly string[] = []
+const NOT_CALLED: readonly string[] = [
+  // No account of this file has contacts: see `src/features/contacts/contacts/operations.test.ts`.
+  'contacts.create',
+  'contacts.update',
+  'contacts.delete',
+]
 
 const metas = new Map<string, OperationMeta>(
   Object.entries(contract).flatMap(([section, operations]) =>

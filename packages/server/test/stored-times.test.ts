@@ -67,6 +67,7 @@ const LEFT_ALONE = {
     'connect_attempt.created_at',
     'connect_attempt.ended_at',
     'connect_session.ended_at',
+    'contact.updated_at',
     'identity.created_at',
     'instance.started_at',
     'mailbox.created_at',

@@ -10,6 +10,7 @@ import { contactFolderOperations } from './folders/operations.ts'
 import { photoOperations } from './photos/operations.ts'
 import { listOwnPhotos, sweepPhotos } from './photos/store.ts'
 import { purgeContacts } from './purge.ts'
+import { CONTACT_TIMES } from './stored-times.ts'
 
 /** A photo that is fetched is in memory. */
 const PHOTO_FETCHES = { atOnce: 4, kept: 1, waitingMax: 64, waitingOfOneMax: 16 }
@@ -35,5 +36,6 @@ export function openContacts({ db, keyRing, blobs, connections, log }: Resources
     ownedBlobs: ids => listOwnPhotos(db, ids),
     purgeStep: (accountId, signal) => purgeContacts(db, blobs, accountId, signal),
     follower: openContactsFollower({ db }),
+    storedTimes: CONTACT_TIMES,
   } satisfies Wing
 }

@@ -6,7 +6,7 @@ import type { UnreadableContact } from '../../../providers/contacts.ts'
 /** Raise it when the adapters learn to read more: every quarantined contact is then read again. */
 export const READER_VERSION = 1
 /** A contact whose provider names no version is read again after this time. */
-const UNVERSIONED_RETRY_HOURS = 24
+export const UNVERSIONED_RETRY_HOURS = 24
 const REASON_CHARACTERS_MAX = 500
 
 /**
