@@ -36,7 +36,7 @@ describe('migrate', () => {
     expect(await migrate(address, [migration(1, 'create table a (id int)')])).toEqual(['1_test'])
   })
 
-  test('says what an administrator has to do if it must not create an extension, or there is none', async () => {
+  test('names the statement for an administrator if it must not create an extension, or the package if there is none', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     const role = `stranger_${newId().replaceAll('-', '')}`

@@ -165,7 +165,7 @@ export class Runner {
     }
   }
 
-  /** Follows nothing until the account changes. A half that is switched off has no problem. */
+  /** Follows nothing until the account changes. A half that is switched off, or not to be had, has no problem. */
   async #rest({ reason, seconds }: Rest, until: AbortSignal): Promise<'more'> {
     await this.#endProblem()
     this.#mayHaveProblem = true
@@ -295,6 +295,10 @@ export class Runner {
     const askedSeconds = isRefused ? REFUSED_RETRY_SECONDS : (failure?.retryAfterSeconds ?? 0)
     const wait = Math.max(backoffMs(this.#failures), askedSeconds * 1_000)
     try {
+      if (failure?.kind === 'unsupported' && this.kind !== 'mail') {
+        await this.#rest({ reason: failure.message, seconds: null }, this.#ended.signal)
+        return
+      }
       if (failure) await this.#recordTrouble(failure, refusal)
       await this.#tellOf(error, wait)
     } catch (unwritten) {

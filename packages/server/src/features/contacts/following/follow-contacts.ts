@@ -7,6 +7,7 @@ import { type Doubts, SECOND_LOOK_SECONDS } from '../../../sync/doubts.ts'
 import type { Follow, FollowedConnection } from '../../../sync/follower.ts'
 import { findPause } from '../../../sync/pause.ts'
 import { untilPhaseSeconds } from '../../../sync/phase.ts'
+import { findModule } from '../../tenancy/plans/store.ts'
 import { type PassOptions, runPass } from './pass.ts'
 import { countQuarantined } from './quarantine.ts'
 import type { Session } from './session.ts'
@@ -34,6 +35,8 @@ export async function followContacts(options: FollowContactsOptions): ReturnType
     // This clears the request for a restart, so the engine does not see it: it is handled here.
     const request = await takeWanted(db, owned, 'contacts')
     if (request.wanted.includes('restart')) return 'more'
+    // A change of the plan wakes nobody. The runner lets the half rest.
+    if (!(await findModule(db, owned.tenantId, 'contacts'))) return 'more'
     const waitSeconds = await lookOnce(openSession(options, request.isInitialized), options)
     stall.signal.throwIfAborted()
     if (waitSeconds === 'more') {

@@ -141,6 +141,17 @@ test('contacts that the plan does not include are not followed until it does', a
   expect(books.calls).toEqual([])
   await assign(null)
   await awaitState('live')
+  await assign([])
+  await awaitState('stopped')
+})
+
+test('contacts that the provider does not offer rest, and are no trouble of the account', async () => {
+  await using process = await openProcess()
+  const { trouble, half, awaitState } = process
+  await awaitState('live')
+  trouble.kind = 'unsupported'
+  await awaitState('stopped')
+  expect(await half()).toMatchObject({ detail: 'No.', problem: null, isBehind: false, status: 'active' })
 })
 
 test.each<[FailureKind, string]>([

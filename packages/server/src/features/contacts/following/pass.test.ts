@@ -176,7 +176,7 @@ describe.each(KINDS)('on a provider of %s', kind => {
         const isInitialized = (await readContactFeed(db)).some(({ type }) => type === 'contacts.initialized')
         if (wasInitialized || !isInitialized) return
         const rows = await readContacts(db)
-        state = new Map(rows.map(({ key: _, folderKey: __, ...shown }) => [shown.id, shown]))
+        state = new Map(rows.map(({ key: _key, folderKey: _folderKey, ...shown }) => [shown.id, shown]))
         for (const { key, id } of rows) idsBefore.set(books.contacts.get(key)?.uid ?? key, id)
       }
       books.onAwait = () => history.disturb()
@@ -205,7 +205,7 @@ describe.each(KINDS)('on a provider of %s', kind => {
       }
 
       const folded = foldContacts(state!, await readContactFeed(db))
-      const shown = index.map(({ key: _, folderKey: __, ...contact }) => withoutTime(contact))
+      const shown = index.map(({ key: _key, folderKey: _folderKey, ...contact }) => withoutTime(contact))
       const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
       expect([...folded.values()].map(withoutTime).toSorted(byId)).toEqual(shown.toSorted(byId))
     },
@@ -219,7 +219,7 @@ function lineOf(contact: { key: string; folderKey: string } & Partial<HeldContac
   return `${contact.key} in ${contact.folderKey}: ${name}`
 }
 
-const withoutTime = ({ updatedAt: _, hasPhoto: __, ...contact }: Contact) => contact
+const withoutTime = ({ updatedAt: _updatedAt, hasPhoto: _hasPhoto, ...contact }: Contact) => contact
 
 /** The contacts of a consumer that had these and then read the feed. */
 function foldContacts(
