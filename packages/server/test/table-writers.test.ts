@@ -23,6 +23,7 @@ const WRITERS: Record<string, readonly string[]> = {
   connect_session: ['features/accounts'],
   contact: ['features/contacts'],
   contact_folder: ['features/contacts'],
+  contact_home: ['features/contacts'],
   contact_mark: ['features/contacts'],
   contact_photo: ['features/contacts'],
   draft_change: ['features/sending'],

@@ -366,6 +366,13 @@ create table contact_folder (
   constraint contact_folder_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 
+create table contact_home (
+  account_id uuid not null,
+  home text not null,
+  constraint contact_home_pkey PRIMARY KEY (account_id),
+  constraint contact_home_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
 create table contact_mark (
   account_id uuid not null,
   provider_key text collate "C" not null,

@@ -262,6 +262,11 @@ export interface ContactFolderTable {
   is_complete: Generated<boolean>
 }
 
+export interface ContactHomeTable {
+  account_id: string
+  home: string
+}
+
 export interface ContactMarkTable {
   account_id: string
   provider_key: string
@@ -1022,6 +1027,7 @@ export interface Tables {
   connect_session: ConnectSessionTable
   contact: ContactTable
   contact_folder: ContactFolderTable
+  contact_home: ContactHomeTable
   contact_mark: ContactMarkTable
   contact_photo: ContactPhotoTable
   draft_change: DraftChangeTable
@@ -1105,6 +1111,7 @@ export const COLUMNS = {
   connect_session: ['connect_session.id', 'connect_session.tenant_id', 'connect_session.kind', 'connect_session.digest', 'connect_session.providers', 'connect_session.password_imap', 'connect_session.microsoft_cloud', 'connect_session.app_ids', 'connect_session.redirect_uri', 'connect_session.return_state', 'connect_session.external_ref', 'connect_session.login_hint', 'connect_session.settings', 'connect_session.is_reconnect', 'connect_session.account_id', 'connect_session.email', 'connect_session.logins', 'connect_session.searches', 'connect_session.created_at', 'connect_session.expires_at', 'connect_session.ended_at', 'connect_session.error', 'connect_session.wants_shared'],
   contact: ['contact.id', 'contact.tenant_id', 'contact.account_id', 'contact.folder_id', 'contact.provider_key', 'contact.version', 'contact.uid', 'contact.display_name', 'contact.given_name', 'contact.middle_name', 'contact.family_name', 'contact.nickname', 'contact.organization', 'contact.job_title', 'contact.department', 'contact.emails', 'contact.phones', 'contact.birthday', 'contact.notes', 'contact.photo_state', 'contact.photo_version', 'contact.sort_name', 'contact.search_text', 'contact.missing_look', 'contact.updated_at'],
   contact_folder: ['contact_folder.id', 'contact_folder.tenant_id', 'contact_folder.account_id', 'contact_folder.provider_key', 'contact_folder.name', 'contact_folder.position', 'contact_folder.is_default', 'contact_folder.is_read_only', 'contact_folder.is_shown', 'contact_folder.cursor', 'contact_folder.is_complete'],
+  contact_home: ['contact_home.account_id', 'contact_home.home'],
   contact_mark: ['contact_mark.account_id', 'contact_mark.provider_key', 'contact_mark.mark'],
   contact_photo: ['contact_photo.id', 'contact_photo.tenant_id', 'contact_photo.account_id', 'contact_photo.contact_id', 'contact_photo.version', 'contact_photo.content_type', 'contact_photo.bytes', 'contact_photo.created_at'],
   draft_change: ['draft_change.message_id', 'draft_change.generation', 'draft_change.held_until'],

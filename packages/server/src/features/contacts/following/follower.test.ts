@@ -21,8 +21,17 @@ import { openContactsFollower } from './follower.ts'
 const PERMIT = { isWanted: false, onWanted() {}, [Symbol.dispose]() {} }
 const LOOK_SECONDS = 0.3
 
+const serversWith = (contactsUrl: string | null) =>
+  JSON.stringify({
+    imap: { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada' },
+    smtp: null,
+    auth: 'password',
+    appendSent: true,
+    dav: contactsUrl && { calendarUrl: null, contactsUrl, user: 'ada', auth: 'imap_password' },
+  })
+
 /** A process that follows the contacts of one account. */
-async function openProcess({ isOn = true, modules = null as [] | null } = {}) {
+async function openProcess({ isOn = true, modules = null as [] | null, home = null as string | null } = {}) {
   await using opened = new AsyncDisposableStack()
   const { db, address } = opened.use(await openTestDatabase())
   const tenant = await sampleTenant(db)
@@ -32,10 +41,9 @@ async function openProcess({ isOn = true, modules = null as [] | null } = {}) {
   }
   if (modules) await assign(modules)
   const account = await sampleAccount(db, tenant.id, {
-    provider: 'gmail',
-    auth_method: 'oauth',
-    imap: null,
-    granted_contacts: true,
+    ...(home === null
+      ? ({ provider: 'gmail', auth_method: 'oauth', imap: null, granted_contacts: true } as const)
+      : { imap: serversWith(home) }),
     settings_override: JSON.stringify({ contactsEnabled: isOn }),
   })
   await addHalf(db, account.id, 'contacts')
@@ -102,6 +110,15 @@ async function openProcess({ isOn = true, modules = null as [] | null } = {}) {
         await recordReachChanged(unit, [account.id], ['contacts'])
       })
     },
+    async moveTo(home: string | null) {
+      await inTransaction(db, tenant.id, async unit => {
+        await unit.sql
+          .updateTable('account')
+          .set({ imap: serversWith(home) })
+          .execute()
+        await recordReachChanged(unit, [account.id], ['contacts'])
+      })
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -143,6 +160,28 @@ test('contacts that the plan does not include are not followed until it does', a
   await awaitState('live')
   await assign([])
   await awaitState('stopped')
+})
+
+test('contacts of another home are others, and end with it', async () => {
+  await using process = await openProcess({ home: 'https://dav.example.com/one/' })
+  const { db, books, book, half, awaitState, moveTo } = process
+  await awaitState('live')
+  books.removeFolder(book)
+  books.add(books.createFolder('new', true), { displayName: 'Grace' })
+  await moveTo('https://dav.example.com/two/')
+  await waitUntil('the next first sync', async () => (await readContactFeed(db)).length === 3)
+  await awaitState('live')
+  await moveTo(null)
+  await awaitState('stopped')
+  expect((await half()).isInitialized).toBe(false)
+  expect((await readContactFeed(db)).map(({ type, data }) => data.contact?.displayName ?? type)).toEqual([
+    'contacts.initialized',
+    'Ada',
+    'contacts.initialized',
+    'Grace',
+  ])
+  const { rows } = await sql`select from contact_folder`.execute(db)
+  expect(rows).toEqual([])
 })
 
 test('contacts that the provider does not offer rest, and are no trouble of the account', async () => {

@@ -10,6 +10,7 @@ import { Doubts } from '../../../sync/doubts.ts'
 import type { Follower, Rest } from '../../../sync/follower.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
 import { followContacts } from './follow-contacts.ts'
+import { endFormerHome, homeOf } from './home.ts'
 import { countAllQuarantined } from './quarantine.ts'
 
 const LOOK_SECONDS = 300
@@ -54,10 +55,15 @@ export function openContactsFollower({ db, lookSeconds = LOOK_SECONDS }: Contact
   }
 }
 
-/** Contacts that are switched off, or that the plan does not include, are not followed. */
-async function findRest(db: Db, { id, tenantId }: OwnedAccount, seconds: number): Promise<Rest | null> {
+/**
+ * Contacts that are switched off, or that the plan does not include, are not followed. Those of a former home end before
+ * that.
+ */
+async function findRest(db: Db, owned: OwnedAccount, seconds: number): Promise<Rest | null> {
+  const { id, tenantId } = owned
   const account = await findAccountView(db, tenantId, id)
   if (!account) return null
+  await endFormerHome(db, owned, homeOf(account))
   if (!effectiveSettings(account.tenant_settings, account).contactsEnabled)
     return { reason: 'contacts are switched off', seconds: null }
   if (await findModule(db, tenantId, 'contacts')) return null
