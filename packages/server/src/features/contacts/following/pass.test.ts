@@ -1,6 +1,8 @@
 import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import {
+  openContactSession,
   ownContacts,
   passContacts,
   readContactFeed,
@@ -10,21 +12,24 @@ import { type BooksKind, type HeldContact, MemoryBooks } from '../../../../test/
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { type Random, seeded } from '../../../../test/seeded.ts'
 import { seedsFor } from '../../../../test/sync/disturbance.ts'
-import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
+import { FenceLost, type OwnedAccount, releaseAccounts } from '../../../accounts/halves/ownership.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { RemoteContact } from '../../../providers/contacts.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
+import { Doubts, SECOND_LOOK_SECONDS } from '../../../sync/doubts.ts'
 import { recordContacts, recordDeletedContacts } from '../contacts/record.ts'
 import { lockContacts } from '../contacts/record-account.ts'
 import { recordMarks } from '../contacts/record-marks.ts'
 import { placedFolders } from '../contacts/record-written.ts'
 import { NO_FIELDS } from '../contacts/rules.ts'
 import { listIndexedFolders } from '../folders/store.ts'
+import { runPass } from './pass.ts'
 
 const KINDS: readonly BooksKind[] = ['books', 'folders', 'people']
 const SEEDS = seedsFor(3)
 const PASSES = 30
+const PERMIT = { isWanted: false, [Symbol.dispose]() {} }
 
 class Killed extends Error {}
 
@@ -243,3 +248,72 @@ function foldContacts(
   }
   return held
 }
+
+test('a process that no longer owns the account records nothing', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const owned = await ownContacts(db)
+  const books = new MemoryBooks('books')
+  const [book = ''] = books.folders.keys()
+  books.add(book, { displayName: 'Ada' })
+  const session = await openContactSession(db, owned, books.connect())
+  await releaseAccounts(db, [owned])
+  const options = { acquireBulkPermit: async () => PERMIT, onRead: async () => {} }
+  await expect(runPass(session, options)).rejects.toThrow(FenceLost)
+  expect(await readContacts(db)).toEqual([])
+})
+
+test('a folder that is listed no more is doubted before its contacts are given up', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const owned = await ownContacts(db)
+  const books = new MemoryBooks('books')
+  const second = books.createFolder('second')
+  books.add(second, { displayName: 'Ada' })
+  let now = 0
+  const doubts = new Doubts(() => now)
+  const provider = books.connect()
+  await passContacts(db, owned, provider, doubts)
+  const kept = books.folders.get(second)!
+  books.folders.delete(second)
+  await passContacts(db, owned, provider, doubts)
+  expect(doubts.count).toBe(1)
+  books.folders.set(second, kept)
+  await passContacts(db, owned, provider, doubts)
+  expect(doubts.count).toBe(0)
+  expect(await readContacts(db)).toHaveLength(1)
+  books.removeFolder(second)
+  await passContacts(db, owned, provider, doubts)
+  expect(await readContacts(db)).toHaveLength(1)
+  now += SECOND_LOOK_SECONDS * 1_000
+  await passContacts(db, owned, provider, doubts)
+  expect(await readContacts(db)).toEqual([])
+  expect(doubts.count).toBe(0)
+  expect((await listIndexedFolders(db, owned.id)).map(({ name }) => name)).toEqual(['first'])
+  expect((await readContactFeed(db)).map(({ type }) => type)).toEqual([
+    'contacts.initialized',
+    'contact.deleted',
+  ])
+})
+
+test('a contact that cannot be read is left alone until it has another version', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const owned = await ownContacts(db)
+  const books = new MemoryBooks('books')
+  const [book = ''] = books.folders.keys()
+  const { key } = books.add(book, { displayName: 'Odd' }, { isUnreadable: true })
+  books.add(book, { displayName: 'Ada' })
+  const provider = books.connect()
+  await passContacts(db, owned, provider)
+  expect((await readContacts(db)).map(({ displayName }) => displayName)).toEqual(['Ada'])
+  books.loseCursors()
+  books.calls.length = 0
+  await passContacts(db, owned, provider)
+  expect(books.calls).not.toContain('read')
+  books.setUnreadable(key, false)
+  await passContacts(db, owned, provider)
+  expect((await readContacts(db)).map(({ displayName }) => displayName).toSorted()).toEqual(['Ada', 'Odd'])
+  const { rows } = await sql`select from quarantined_contact`.execute(db)
+  expect(rows).toEqual([])
+})
