@@ -43,6 +43,8 @@ class History {
   readonly #uncommitted: Array<() => Promise<void>> = []
   #isActing = false
   #names = 0
+  /** Positions in the feed of events that the interface has announced. */
+  readonly ofInterface = new Set<number>()
   /** Uids or keys of contacts that lie in several books, or could not be read for a time. */
   readonly odd = new Set<string>()
 
@@ -72,7 +74,11 @@ class History {
   async commitOne(): Promise<boolean> {
     const commit = this.#uncommitted.shift()
     // A process that is killed commits nothing.
-    if (commit && this.random.chance(0.9)) await commit()
+    if (commit && this.random.chance(0.9)) {
+      const before = (await readContactFeed(this.#db)).length
+      await commit()
+      for (let nth = before; nth < (await readContactFeed(this.#db)).length; nth++) this.ofInterface.add(nth)
+    }
     return commit !== undefined
   }
 
@@ -209,6 +215,7 @@ describe.each(KINDS)('on a provider of %s', kind => {
         if (before.length > 0 && !names.some(name => history.odd.has(name))) expect(before).toContain(id)
       }
 
+      if (kind === 'folders') expectNothingUndone(await readContactFeed(db), history.ofInterface)
       const folded = foldContacts(state!, await readContactFeed(db))
       const shown = index.map(({ key: _key, folderKey: _folderKey, ...contact }) => withoutTime(contact))
       const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
@@ -222,6 +229,21 @@ function lineOf(contact: HeldContact): string
 function lineOf(contact: { key: string; folderKey: string } & Partial<HeldContact & Contact>): string {
   const name = contact.fields ? contact.fields.displayName : contact.displayName
   return `${contact.key} in ${contact.folderKey}: ${name}`
+}
+
+/** Each change gives a later name. The sync never announces an earlier one than was announced before. */
+function expectNothingUndone(
+  feed: Awaited<ReturnType<typeof readContactFeed>>,
+  ofInterface: ReadonlySet<number>,
+): void {
+  const latest = new Map<string, number>()
+  for (const [nth, { data }] of feed.entries()) {
+    if (!data.contact) continue
+    const { id, displayName } = data.contact
+    const name = Number(displayName?.slice('Name '.length))
+    if (!ofInterface.has(nth)) expect(name).toBeGreaterThanOrEqual(latest.get(id) ?? 0)
+    latest.set(id, name)
+  }
 }
 
 const withoutTime = ({ updatedAt: _updatedAt, hasPhoto: _hasPhoto, ...contact }: Contact) => contact
