@@ -110,11 +110,11 @@ async function openProcess({ isOn = true, modules = null as [] | null, home = nu
         await recordReachChanged(unit, [account.id], ['contacts'])
       })
     },
-    async moveTo(home: string | null) {
+    async moveTo(next: string | null) {
       await inTransaction(db, tenant.id, async unit => {
         await unit.sql
           .updateTable('account')
-          .set({ imap: serversWith(home) })
+          .set({ imap: serversWith(next) })
           .execute()
         await recordReachChanged(unit, [account.id], ['contacts'])
       })

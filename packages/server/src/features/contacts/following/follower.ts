@@ -56,8 +56,8 @@ export function openContactsFollower({ db, lookSeconds = LOOK_SECONDS }: Contact
 }
 
 /**
- * Contacts that are switched off, or that the plan does not include, are not followed. Those of a former home end before
- * that.
+ * Contacts that are switched off, or that the plan does not include, are not followed. Contacts of a former home
+ * end before that.
  */
 async function findRest(db: Db, owned: OwnedAccount, seconds: number): Promise<Rest | null> {
   const { id, tenantId } = owned
