@@ -32,6 +32,12 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   [REDIS, 'redis-server'],
   [REDIS_CLI, 'redis-tools'],
   [HAPROXY, 'haproxy'],
+  ['/usr/bin/radicale', 'radicale'],
+  ['/usr/bin/xandikos', 'xandikos'],
+  ['/usr/bin/php', 'php-cli'],
+  ['/usr/share/php/Sabre/autoload.php', 'php-sabre-dav'],
+  // Of the PHP that Debian 12 has.
+  ['/etc/php/8.2/mods-available/pdo_sqlite.ini', 'php-sqlite3'],
   // Programs that check the files of deploy/.
   ['/usr/bin/promtool', 'prometheus'],
   ['/usr/bin/docker-compose', 'docker-compose'],
