@@ -26,7 +26,13 @@ export function davTestClient({ url }: Pick<DavTestServer, 'url'>, user: DavTest
     const send = (authorization: string) =>
       fetch(target, {
         method,
-        headers: { 'content-type': 'application/xml', ...options.headers, authorization },
+        // A server may close an idle connection just when it is used again.
+        headers: {
+          'content-type': 'application/xml',
+          connection: 'close',
+          ...options.headers,
+          authorization,
+        },
         ...(options.body !== undefined && { body: options.body }),
       })
     const answer = await send(basic)

@@ -45,7 +45,8 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
 ]
 
 /** Cyrus runs as the user `mail`, who cannot enter root's home folder. */
-const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus'
+const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus-with-dav'
+const CYRUS_PACKAGES = ['cyrus-imapd', 'cyrus-caldav']
 const POLICY = '/usr/sbin/policy-rc.d'
 const REMEDY =
   'Run the tests as root on Debian 12, for instance by ' +
@@ -130,7 +131,7 @@ export async function installServers(): Promise<void> {
   const missing = COMMANDS.filter(([path]) => !existsSync(path)).map(([, debianPackage]) => debianPackage)
   const needsCyrus = !existsSync(CYRUS_ROOT)
   if (missing.length > 0 || needsCyrus) {
-    const wanted = [...missing, ...(needsCyrus ? ['cyrus-imapd'] : [])].join(', ')
+    const wanted = [...missing, ...(needsCyrus ? CYRUS_PACKAGES : [])].join(', ')
     await requireDebianAndRoot(wanted)
     process.stderr.write(`Installing ${wanted} for the tests\n`)
     await apt('update', '-qq')
@@ -172,7 +173,7 @@ async function installPackages(packages: string[]) {
 
 /** Cyrus with those of its libraries that are not here, as apt would install them; and what makes fsync do nothing. */
 async function listCyrusPackages() {
-  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', 'cyrus-imapd')
+  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', ...CYRUS_PACKAGES)
   return [...stdout.matchAll(/^Inst (\S+)/gm)].map(match => match[1] ?? '').concat('libeatmydata1')
 }
 
