@@ -96,6 +96,17 @@ export class DavClient implements AsyncDisposable {
     throw new ProviderFailure('unavailable', 'The server redirects without end.')
   }
 
+  /**
+   * Logs in to a server from now on although it did not ask for that, since it shows strangers another world. Returns
+   * false if it was logged in to already.
+   */
+  insistOnLogin(url: URL): boolean {
+    const { access } = this.#options
+    if (!access || access.schemes.knows(url)) return false
+    access.schemes.useBasic(url)
+    return true
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#pools.keys()].map(origin => this.#close(origin)))
   }
@@ -103,8 +114,8 @@ export class DavClient implements AsyncDisposable {
   async #logIn(request: DavRequest): Promise<DavAnswer> {
     const { url } = request
     const { access } = this.#options
-    if (access && !isTrusted(url, access.trusted)) refuseServer(url, access.trusted)
-    if (url.username !== '' || url.password !== '') refuseServer(url, access?.trusted)
+    const mayAsk = access ? isTrusted(url, access.trusted) : url.protocol === 'https:'
+    if (!mayAsk || url.username !== '' || url.password !== '') refuseServer(url, access)
     for (let tries = 1; ; tries += 1) {
       const authorization = access?.schemes.authorize(access.login, request) ?? null
       const answer = await this.#sendOnce(request, authorization)
@@ -208,11 +219,12 @@ function isChange({ method }: DavRequest): boolean {
   return method === 'PUT' || method === 'DELETE'
 }
 
-function refuseServer(url: URL, trusted: TrustedDomain | undefined): never {
-  const servers = trusted ? `servers of ${trusted.domain}${trusted.isPlain ? '' : ' over TLS'}` : 'no server'
+function refuseServer({ protocol, host }: URL, access: DavAccess | null): never {
+  const { domain, isPlain } = access?.trusted ?? { domain: 'any host', isPlain: false }
+  const servers = `servers of ${domain}${isPlain ? '' : ' over TLS'}`
   throw new ProviderFailure(
     'not_allowed',
-    `The server leads to ${url.protocol}//${url.host}, but the password is sent only to ${servers}.`,
+    `The server leads to ${protocol}//${host}, but this service asks only ${servers}.`,
   )
 }
 

@@ -84,7 +84,7 @@ async function findHome(
   signal: AbortSignal,
 ): Promise<string> {
   await using client = new DavClient({ guard, authorities, access, signal })
-  const search = { client, access, half }
+  const search = { client, half }
   const failures: ProviderFailure[] = []
   for (const url of placesOf(given, half)) {
     try {
@@ -107,19 +107,15 @@ function placesOf(given: URL, half: Half): URL[] {
 
 interface Search {
   client: DavClient
-  access: DavAccess
   half: Half
 }
 
 /** The home that a place leads to; null if it is a DAV server that names none. */
-async function findHomeAt({ client, access, half }: Search, place: URL): Promise<URL | null> {
+async function findHomeAt({ client, half }: Search, place: URL): Promise<URL | null> {
   let { url, told } = await look(client, place)
-  const principal = principalOf(told, url)
-  if (principal === 'stranger' && !access.schemes.knows(url)) {
-    // The server lets anybody look, and shows only to users who they are.
-    access.schemes.useBasic(url)
-    ;({ url, told } = await look(client, url))
-  }
+  // The server lets anybody look, and shows only to users who they are.
+  if (principalOf(told, url) === 'stranger' && client.insistOnLogin(url))
+    ({ url, told } = await look(client, url))
   const own = homeOf(told, url, half)
   if (own) return own
   const named = principalOf(told, url)

@@ -32,7 +32,7 @@ export class StatusFailure extends ProviderFailure {
     const kind = kindOf(status, pause)
     const message = MESSAGES[kind] ?? `The server answered with status ${status}.`
     super(kind, message, {
-      isBeforeAcceptance: status < 500 || kind === 'throttled',
+      isBeforeAcceptance: status < 500 || kind !== 'unavailable',
       ...(pause !== null && { retryAfterSeconds: pause }),
     })
     this.status = status
