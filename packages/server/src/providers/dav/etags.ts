@@ -14,5 +14,5 @@ export function isStrong(etag: string | null | undefined): etag is string {
 
 /** The time that a version is, in seconds since 1970, if it looks like one: two changes in a second then share it. */
 export function secondsOf(version: string): number | null {
-  return /^1\d{9}$/.test(version) ? Number(version) : null
+  return /^[12]\d{9}$/.test(version) ? Number(version) : null
 }
