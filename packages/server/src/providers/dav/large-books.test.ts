@@ -28,7 +28,7 @@ function writeListing(response: ServerResponse, count: number): void {
   more()
 }
 
-test('compares a book of 200,000 cards, while others have the event loop', async () => {
+test('compares a book of 200,000 cards', async () => {
   await using opened = await openOddAccount({ tokenStatus: null }, [])
   const { dav, contacts, index } = opened
   const known = new Map<string, string>()
@@ -39,20 +39,10 @@ test('compares a book of 200,000 cards, while others have the event loop', async
     writeListing(response, MEMBERS_MAX)
     return true
   }
-  let turns = 0
-  let isOver = false
-  const turn = () => {
-    turns += 1
-    if (!isOver) setImmediate(turn)
-  }
-  turn()
-
   const following = { folder: index.folder, cursor: null, known: async () => known, signal: never }
   const steps = await Array.fromAsync(contacts.follow(following))
 
-  isOver = true
   expect(steps.map(({ type }) => type)).toEqual(['end'])
-  expect(turns).toBeGreaterThan(100)
 })
 
 test('refuses an answer with more responses than may be read', async () => {

@@ -70,6 +70,22 @@ describe('a multistatus', () => {
   })
 })
 
+test('others have the event loop while a large document is read, although it is there at once', async () => {
+  let turns = 0
+  let isOver = false
+  const turn = () => {
+    turns += 1
+    if (!isOver) setImmediate(turn)
+  }
+  turn()
+
+  const responses = await read(within(found('<getetag>x</getetag>').repeat(40_000)), Infinity)
+
+  isOver = true
+  expect(responses).toHaveLength(40_000)
+  expect(turns).toBeGreaterThan(5)
+})
+
 const ENTITIES = [...'bcdefghij']
   .map((name, at) => `<!ENTITY ${name} "${`&${'abcdefghij'[at]};`.repeat(10)}">`)
   .join('')
