@@ -1,6 +1,6 @@
 /**
- * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages, and the
- * tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
+ * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages and cards,
+ * and the tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
  * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
  */
 import { execFile } from 'node:child_process'
@@ -16,10 +16,11 @@ const POSTFIX = '/usr/sbin/postfix'
 export const POSTFIX_MASTER = '/usr/lib/postfix/sbin/master'
 const CHROMIUM = '/usr/bin/chromium'
 const REDIS = '/usr/bin/redis-server'
+const VOBJECT = '/usr/lib/python3/dist-packages/vobject/__init__.py'
 export const REDIS_CLI = '/usr/bin/redis-cli'
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const HAPROXY = '/usr/sbin/haproxy'
-/** Each command that the tests call, with its Debian package. */
+/** Each command that the tests call, or module of Python, with its Debian package. */
 const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
   [DOVECOT, 'dovecot-imapd'],
   ['/usr/lib/dovecot/lmtp', 'dovecot-lmtpd'],
@@ -29,6 +30,7 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   ['/usr/bin/openssl', 'openssl'],
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
   ['/usr/bin/python3', 'python3'],
+  [VOBJECT, 'python3-vobject'],
   [REDIS, 'redis-server'],
   [REDIS_CLI, 'redis-tools'],
   [HAPROXY, 'haproxy'],
@@ -117,6 +119,12 @@ export function requireProgram(name: string): string {
   if (path === undefined) throw new Error(`The tests do not install ${name}`)
   requireInstalled(path, name)
   return path
+}
+
+/** The path of Python, which has vobject. Throws, with the remedy, if one of them is not there. */
+export function requireVobject(): string {
+  requireInstalled(VOBJECT, 'vobject')
+  return requireProgram('python3')
 }
 
 function requireInstalled(path: string, name: string) {

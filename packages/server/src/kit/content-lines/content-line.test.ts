@@ -74,6 +74,10 @@ describe('readLine', () => {
     expect(readLine('X:\xe4\x80')?.value).toBe('ä€')
   })
 
+  test('keeps a byte order mark in a value', () => {
+    expect(readLine(raw('X:\ufeffa'))?.value).toBe('\ufeffa')
+  })
+
   test('keeps name and parameters as written', () => {
     const line = readLine('Item1.Tel;Type="a b";pref:1')!
     expect([line.rawName, ...line.parameters.map(each => each.raw)]).toEqual([

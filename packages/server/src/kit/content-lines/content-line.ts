@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { decodeBytes } from '../mime/charset.ts'
 import { decodeQuotedPrintable } from './quoted-printable.ts'
 
@@ -74,8 +75,15 @@ function readValue(raw: string, parameters: readonly Parameter[]): string {
 
 function decode(raw: string, charset: string | null): string {
   if (charset === null && !/[\x80-\xff]/.test(raw)) return raw
-  return decodeBytes(Buffer.from(raw, 'latin1'), charset)
+  const bytes = Buffer.from(raw, 'latin1')
+  // A byte order mark is a character of the value here.
+  return isUtf8(bytes) && UTF8.has(charset?.toLowerCase() ?? '')
+    ? bytes.toString('utf8')
+    : decodeBytes(bytes, charset)
 }
+
+/** Without a name, the charset is found out. */
+const UTF8 = new Set(['', 'utf-8', 'utf8'])
 
 /** Reads parameters from the delimiter behind the name up to the colon before the value. */
 function readParameters(raw: string, from: number, heedsQuotes: boolean) {

@@ -39,9 +39,18 @@ export function newLine(name: string): Pick<ContentLine, 'rawName' | 'parameters
   return { rawName: name, parameters: [] }
 }
 
-/** A value as a text, with the escapes of its version: vCard 2.1 has none for line breaks. */
-export function writeText(version: CardVersion, text: string): string {
+/** A text as a part of a structure, with the escapes of its version: vCard 2.1 has none for line breaks. */
+export function writePart(version: CardVersion, text: string): string {
   return version === '2.1' ? text.replaceAll(/[\\,;]/g, String.raw`\$&`) : escapeText(text)
+}
+
+/**
+ * A text that is a value, or in a list. In version 4 a semicolon needs no escape there (RFC 6350 section 3.4), and
+ * ical.js, and so Thunderbird and Nextcloud, would show it.
+ */
+export function writeText(version: CardVersion, text: string): string {
+  if (version !== '4.0') return writePart(version, text)
+  return text.split(';').map(escapeText).join(';')
 }
 
 /** How a value is encoded is a parameter, but does not belong to what a change keeps. */

@@ -2,7 +2,15 @@ import { splitValue } from '../../../kit/content-lines/text-value.ts'
 import type { ContactChange, ContactFields } from '../../contacts.ts'
 import { writeBirthday } from './birthday.ts'
 import { type Card, type CardLine, linesOf } from './card.ts'
-import { type CardEdits, lineWith, newLine, putValue, removeLine, writeText } from './card-edits.ts'
+import {
+  type CardEdits,
+  lineWith,
+  newLine,
+  putValue,
+  removeLine,
+  writePart,
+  writeText,
+} from './card-edits.ts'
 import { readDisplayName, shownLine } from './read-card.ts'
 import { makeDisplayName, readListPart, readName } from './text.ts'
 
@@ -48,7 +56,7 @@ function editStructure(
     const wanted = change[field]
     if (wanted === undefined || wanted === read(parts[index] ?? '')) continue
     pad(parts, index + 1)
-    parts[index] = writeText(card.version, wanted ?? '')
+    parts[index] = writePart(card.version, wanted ?? '')
     isChanged = true
   }
   if (!isChanged) return
