@@ -24,6 +24,8 @@ const NUMBERS = {
   WAXWING_TEST_GRAPH_FOLDER: '14000',
   /** Guessed links of connect flows. */
   WAXWING_TEST_GUESSES: '10000',
+  /** Cards that are written with random values and read by other programs. */
+  WAXWING_TEST_CARD_WRITES: '100000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -46,6 +48,7 @@ const FILES = [
   'unsubscribe-race',
   'cancel-race',
   'suppression-counts',
+  'card-writes',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */

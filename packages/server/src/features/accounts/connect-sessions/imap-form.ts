@@ -142,6 +142,7 @@ function countingCheck({ mail: { servers }, logins }: FlowParts, client: string)
   return {
     imap: (server, password) => servers.imap(server, password, onAsked),
     smtp: (server, password) => servers.smtp(server, password, onAsked),
+    dav: (server, password) => servers.dav(server, password, onAsked),
   }
 }
 
