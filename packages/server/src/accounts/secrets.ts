@@ -7,7 +7,7 @@ import type { KeyRing } from '../kit/key-ring.ts'
 import { SEAL_KEY_BYTES, SealError, seal, unseal } from '../kit/seal.ts'
 import { Secret } from '../kit/secret.ts'
 
-export type SecretName = 'imap_password' | 'smtp_password'
+export type SecretName = 'imap_password' | 'smtp_password' | 'dav_password'
 
 /** Seals and opens the tokens of one grant. */
 export interface TokenSealing {

@@ -284,14 +284,14 @@ export async function updateAccount(
   unit: UnitOfWork,
   before: AccountView,
   change: AccountChange,
-  { reachedAnew = [], problem }: HalfChange = {},
+  { reachedAnew = [], problem, proven = [] }: HalfChange = {},
 ): Promise<AccountView> {
   const shownBefore = presentAccount(before)
   const reached = new Set([
     ...reachedAnew,
     ...reachedDifferently(shownBefore, presentAccount({ ...before, ...change })),
   ])
-  const ended = endedProblems(before, change, reached)
+  const ended = endedProblems(before, change, { reached, proven })
   const changed = changedView(before, change, { ended, problem })
   const changes = changedFields(shownBefore, presentAccount(changed))
   const isUnseen = change.wants_shared !== undefined && change.wants_shared !== before.wants_shared

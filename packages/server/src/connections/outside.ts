@@ -119,6 +119,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     authorities,
     budget,
     smtpBudget,
+    davBudget,
     clientName: ehloName,
     calls,
     tokensOf,

@@ -1,19 +1,26 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
-import { type AccountKind, abilitiesOf } from '../../providers/abilities.ts'
+import { KINDS_WITH_CALENDARS } from '../../providers/abilities.ts'
 import { lockAccount } from '../store.ts'
 import { FOLLOWED_KINDS, type HalfKind } from './kind.ts'
 import { addHalves, lackingHalves } from './rows.ts'
 
 /** Halves of one kind that may be in their first sync at a time before more are added. */
 const BEGUN_MAX = 100
-const KINDS_OF_ACCOUNTS: readonly AccountKind[] = ['gmail', 'graph', 'imap']
 
 /** Columns and settings by which a kind is switched on. */
-const SWITCHES: Partial<Record<HalfKind, { setting: string; granted: RawBuilder<boolean> }>> = {
-  calendar: { setting: 'calendarEnabled', granted: sql`granted_calendar is distinct from false` },
-  contacts: { setting: 'contactsEnabled', granted: sql`granted_contacts is distinct from false` },
+const SWITCHES: Partial<Record<HalfKind, { setting: string; url: string; granted: RawBuilder<boolean> }>> = {
+  calendar: {
+    setting: 'calendarEnabled',
+    url: 'calendarUrl',
+    granted: sql`granted_calendar is distinct from false`,
+  },
+  contacts: {
+    setting: 'contactsEnabled',
+    url: 'contactsUrl',
+    granted: sql`granted_contacts is distinct from false`,
+  },
 }
 
 /**
@@ -57,12 +64,11 @@ async function listLacking(
   kind: HalfKind,
   limit: number,
 ): Promise<Array<{ id: string; tenantId: string }>> {
-  const { setting, granted } = SWITCHES[kind] ?? { setting: '', granted: sql<boolean>`false` }
-  const withCalendars = KINDS_OF_ACCOUNTS.filter(each => abilitiesOf(each).hasCalendars)
+  const { setting, url, granted } = SWITCHES[kind] ?? { setting: '', url: '', granted: sql<boolean>`false` }
   const { rows } = await sql<{ id: string; tenantId: string }>`
     select account.id, tenant_id as "tenantId" from account join tenant on tenant.id = tenant_id
     where status = 'active' and deleted_at is null and ${granted}
-      and (provider = any(${withCalendars}::text[]) or jsonb_typeof(imap -> 'dav') = 'object')
+      and (provider = any(${[...KINDS_WITH_CALENDARS]}::text[]) or imap -> 'dav' ->> ${url} is not null)
       and coalesce(settings_override ->> ${setting}, tenant.settings ->> ${setting}) = 'true'
       and not exists (select from account_half where account_half.account_id = account.id and kind = ${kind})
     order by account.id limit ${limit}

@@ -58,7 +58,7 @@ async function arrange(server: DavTestServer): Promise<ContactsArrangement> {
         schemes,
         signal: new AbortController().signal,
       }),
-    spoil: cursor => ({ ...cursor, token: 'urn:of-another-server', ctag: 'another' }),
+    spoil: cursor => ({ ...cursor, syncToken: 'urn:of-another-server', ctag: 'another' }),
     unknownKey: `${book}unknown.vcf`,
     contactsOfSteps: 101,
     async [Symbol.asyncDispose]() {},

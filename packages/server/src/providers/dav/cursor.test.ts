@@ -33,13 +33,13 @@ test.each([
 )
 
 describe('mayHaveChanged', () => {
-  const cursor = { token: 't', ctag: 'c', unsettled: [] }
+  const cursor = { syncToken: 't', ctag: 'c', unsettled: [] }
   test.each([
     ['the same token', cursor, { syncToken: 't', ctag: 'other' }, false],
     ['another token', cursor, { syncToken: 'u', ctag: 'c' }, true],
     ['no token any more, the same tag', cursor, { syncToken: null, ctag: 'c' }, false],
     ['no token any more, another tag', cursor, { syncToken: null, ctag: 'd' }, true],
-    ['neither', { ...cursor, token: null, ctag: null }, { syncToken: null, ctag: null }, true],
+    ['neither', { ...cursor, syncToken: null, ctag: null }, { syncToken: null, ctag: null }, true],
     ['no cursor', null, { syncToken: 't', ctag: 'c' }, true],
     ['a card in doubt', { ...cursor, unsettled: ['/a'] }, { syncToken: 't', ctag: 'c' }, true],
   ])('%s', (_, from, now, expected) => expect(mayHaveChanged(from, now)).toBe(expected))

@@ -4,7 +4,7 @@ import { secondsOf } from './etags.ts'
 
 const schema = z.object({
   /** The token of sync-collection, from before everything that was recorded. */
-  token: z.string().nullable(),
+  syncToken: z.string().nullable(),
   /** The tag that the address book had then, for servers without tokens. */
   ctag: z.string().nullable(),
   /** Paths of cards that may have changed once more in the second of their version. They are read once again. */
@@ -28,7 +28,7 @@ export function mayHaveChanged(
   { syncToken, ctag }: { syncToken: string | null; ctag: string | null },
 ): boolean {
   if (!cursor || cursor.unsettled.length > 0) return true
-  if (cursor.token !== null && syncToken !== null) return cursor.token !== syncToken
+  if (cursor.syncToken !== null && syncToken !== null) return cursor.syncToken !== syncToken
   return cursor.ctag === null || cursor.ctag !== ctag
 }
 

@@ -11,7 +11,7 @@ export interface FollowedBook {
   describe(): Promise<AddressBook>
   list(): Promise<Listing>
   /** An empty token asks for everything. */
-  askChanges(token: string): Promise<SyncPage>
+  askChanges(syncToken: string): Promise<SyncPage>
   read(paths: readonly string[]): Promise<ReadCards>
 }
 
@@ -37,8 +37,8 @@ export async function* followBook(
   { cursor, known }: Pick<FollowFolder, 'cursor' | 'known'>,
 ): Steps<void> {
   const from = readCursor(cursor)
-  if (from && from.token !== null) {
-    if (yield* followToken(book, from, from.token)) return
+  if (from && from.syncToken !== null) {
+    if (yield* followToken(book, from, from.syncToken)) return
   } else if (from && from.ctag !== null) {
     const now = await book.describe()
     if (now.syncToken === null && now.ctag === from.ctag) {
@@ -51,16 +51,16 @@ export async function* followBook(
 
 /** Returns false if the server does not take the token. */
 async function* followToken(book: FollowedBook, { unsettled }: BookCursor, first: string): Steps<boolean> {
-  let token = first
+  let syncToken = first
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page = await book.askChanges(token).catch(orNullIf(isTokenRefusal))
-    if (page === null || page.token === null) return false
-    if (page.isTruncated && page.token === token) return false
+    const page = await book.askChanges(syncToken).catch(orNullIf(isTokenRefusal))
+    if (page === null || page.syncToken === null) return false
+    if (page.isTruncated && page.syncToken === syncToken) return false
     const isLeft = (path: string) => !page.gone.has(path) && !page.changed.has(path)
     yield* leave(page.gone)
     yield* bring(book, [...page.changed.keys(), ...(count === 0 ? unsettled.filter(isLeft) : [])])
-    token = page.token
-    const next: BookCursor = { token, ctag: null, unsettled: [] }
+    syncToken = page.syncToken
+    const next: BookCursor = { syncToken, ctag: null, unsettled: [] }
     if (!page.isTruncated) {
       yield { type: 'end', cursor: next }
       return true
@@ -90,11 +90,11 @@ async function* compare(
   // After an incomplete listing nothing leads on, so the next pass lists again.
   const next: BookCursor = listing.isComplete
     ? {
-        token: syncToken,
+        syncToken,
         ctag,
         unsettled: latest.filter(path => !again.includes(path)),
       }
-    : { token: null, ctag: null, unsettled: [] }
+    : { syncToken: null, ctag: null, unsettled: [] }
   yield { type: 'end', cursor: next }
 }
 
@@ -105,19 +105,23 @@ export async function listForComparison(book: FollowedBook): Promise<Listing['me
   throw new ProviderFailure('unavailable', 'The server lists only a part of the address book.')
 }
 
-/** A server that leaves out part of a listing may list everything page by page. */
-async function listWhole(book: FollowedBook, syncToken: string | null): Promise<Listing> {
+/**
+ * A server that leaves out part of a listing may list everything page by page.
+ * @param given the token that the server gave; null if it has none
+ */
+async function listWhole(book: FollowedBook, given: string | null): Promise<Listing> {
   const listing = await book.list()
-  if (listing.isComplete || syncToken === null) return listing
+  if (listing.isComplete || given === null) return listing
   const { members } = listing
-  let token = ''
+  let syncToken = ''
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page = await book.askChanges(token).catch(orNullIf(isTokenRefusal))
-    if (page === null || page.token === null || (page.isTruncated && page.token === token)) return listing
+    const page = await book.askChanges(syncToken).catch(orNullIf(isTokenRefusal))
+    if (page === null || page.syncToken === null || (page.isTruncated && page.syncToken === syncToken))
+      return listing
     await listMore(listing, { members: page.changed, isComplete: false })
     for (const path of page.gone) members.delete(path)
     if (!page.isTruncated) return { members, isComplete: true }
-    token = page.token
+    syncToken = page.syncToken
   }
   return listing
 }

@@ -32,7 +32,7 @@ export interface SyncPage {
   /** Paths of cards that are gone. */
   gone: Set<string>
   /** The token that leads on. Null if the server named none. */
-  token: string | null
+  syncToken: string | null
   /** Whether the token leads to more changes that the server has now. */
   isTruncated: boolean
 }
@@ -67,12 +67,12 @@ export async function listMembers(
 export async function askChanges(
   client: DavClient,
   { path, url }: AskedBook,
-  token: string,
+  syncToken: string,
   signal: AbortSignal | undefined,
 ): Promise<SyncPage> {
-  const page: SyncPage = { changed: new Map(), gone: new Set(), token: null, isTruncated: false }
+  const page: SyncPage = { changed: new Map(), gone: new Set(), syncToken: null, isTruncated: false }
   // RFC 6578 section 3.2 has depth 0; the level is in the body.
-  const asked = ask(client, { ...large('REPORT', url, syncBody(token), signal), depth: '0' })
+  const asked = ask(client, { ...large('REPORT', url, syncBody(syncToken), signal), depth: '0' })
   for await (const some of asked) {
     for (const told of some) {
       if (told.status === INSUFFICIENT_STORAGE) page.isTruncated = true
@@ -82,7 +82,7 @@ export async function askChanges(
         for (const member of members) page.changed.set(member, versionOf(propText(told, D.getetag)))
     }
   }
-  return { ...page, token: asked.syncToken }
+  return { ...page, syncToken: asked.syncToken }
 }
 
 /** Whether a server answered in a way that shows that it does not take a token. Then the whole book is looked at. */

@@ -1,9 +1,8 @@
-import { getDomain } from 'tldts'
+import { registrableDomainOf } from '../../kit/registrable-domain.ts'
 
 /**
  * The servers that get a password: those of the registrable domain of a URL that the user gave, or that was found
- * without a login. Names below a public suffix are of different people, also if the suffix is a company's
- * (`github.io`). A host that has no such domain, such as an address, stands for itself.
+ * without a login.
  */
 export interface TrustedDomain {
   domain: string
@@ -22,5 +21,5 @@ export function isTrusted(url: URL, { domain, isPlain }: TrustedDomain): boolean
 }
 
 function domainOf({ hostname }: URL): string {
-  return getDomain(hostname, { allowPrivateDomains: true }) ?? hostname
+  return registrableDomainOf(hostname)
 }

@@ -26,10 +26,10 @@ export function contactChangeOperations({ connections }: { connections: Connecti
       const { folderId, ...input } = body
       const fields = { ...NO_FIELDS, ...planChange(input) }
       if (!isIdentifiable(fields)) refuse('contact_unidentifiable')
-      const folderKey =
-        folderId === undefined ? null : await requireFolderKey(context.db, account.id, folderId)
+      const named = folderId === undefined ? null : await requireFolderKey(context.db, account.id, folderId)
       const reached = await requireReached(context, account)
       const indexed = await listIndexedFolders(context.db, account.id)
+      const folderKey = named ?? indexed.find(({ isDefault }) => isDefault)?.key ?? null
 
       const { id: creationId, isResumed: mayExist } = context.attempt
       const written = await changeContacts(context, connections, reached, {

@@ -29,6 +29,7 @@ export function planFolders(
   const left = new Map(indexed.map(folder => [folder.key, folder]))
   const plan: FoldersPlan = { inserted: [], updated: [], vanished: [] }
   const listed = new Map(remotes.map(remote => [remote.key, remote]))
+  const defaultKey = defaultKeyOf(indexed, [...listed.values()])
   for (const [position, remote] of [...listed.values()].entries()) {
     const before = left.get(remote.key)
     left.delete(remote.key)
@@ -37,7 +38,7 @@ export function planFolders(
       provider_key: remote.key,
       name: remote.name.toWellFormed().replaceAll('\0', ''),
       position,
-      is_default: remote.isDefault,
+      is_default: remote.key === defaultKey,
       is_read_only: remote.isReadOnly,
       is_shown: isShown,
     }
@@ -46,6 +47,24 @@ export function planFolders(
   }
   plan.vanished = [...left.values()]
   return plan
+}
+
+/**
+ * The key of the default folder: the one that the provider names, else the one that is it by now, else the writable one
+ * that was indexed first. Null if there is none.
+ */
+function defaultKeyOf(
+  indexed: readonly IndexedFolder[],
+  remotes: readonly RemoteContactFolder[],
+): string | null {
+  const named = remotes.find(({ isDefault }) => isDefault)
+  if (named) return named.key
+  const writable = new Set(remotes.flatMap(({ key, isReadOnly }) => (isReadOnly ? [] : key)))
+  // Ids grow with the time at which they are made.
+  const known = indexed
+    .filter(({ key }) => writable.has(key))
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  return known.find(({ isDefault }) => isDefault)?.key ?? known[0]?.key ?? [...writable][0] ?? null
 }
 
 function differs(before: IndexedFolder, next: FolderColumns): boolean {
