@@ -5,11 +5,9 @@ import {
   startSandbox,
 } from '../packages/server/test/servers/sandbox.ts'
 import { type ReplayedCall, replayCalls } from './calls-process.ts'
-import { medianCpu } from './cpu.ts'
-import { median, short } from './figures.ts'
 import { connectGmail, gmailSettings } from './gmail-accounts.ts'
 import type { Benchmark } from './row.ts'
-import { type SyncFigures, timeFirstSync } from './time-first-sync.ts'
+import { reportFirstSync, type SyncFigures, timeFirstSync } from './time-first-sync.ts'
 
 const MESSAGES = 10_000
 const RUNS = 3
@@ -42,15 +40,7 @@ export const gmailFirstSync: Benchmark = {
       units = made.units
       yardsticks.push(MESSAGES / (await timeCalls(sandbox, email, made.items)))
     }
-    const [ours, theirs] = [median(syncs.map(run => run.perSecond)), median(yardsticks)]
-    report({
-      measure: `${short(MESSAGES)} messages, messages per second`,
-      result: short(ours),
-      yardstick: `the calls alone ${short(theirs)}`,
-      ratio: ours / theirs,
-      target: '≥ 0.40 (0.8)',
-      cpu: medianCpu(syncs.map(run => run.cpu)),
-    })
+    reportFirstSync(report, MESSAGES, { syncs, yardsticks })
     const reportUnits = (measure: string, used: number, least: number) =>
       report({
         measure,

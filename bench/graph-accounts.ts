@@ -1,6 +1,7 @@
 import { type GraphClient, openGraphClient } from '../packages/server/test/graph/graph-client.ts'
 import type { DrivenSandbox } from '../packages/server/test/servers/sandbox.ts'
 import { connectByToken } from './connect-by-token.ts'
+import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import type { BenchService } from './service.ts'
 
 export const GRAPH_HOST = 'graph.microsoft.com'
@@ -25,6 +26,19 @@ export async function addMailbox(
 ): Promise<GraphClient> {
   await sandbox.addUser(email, { messages, ...AT_MICROSOFT })
   return openGraphClient(sandbox, email)
+}
+
+/** Starts a sandbox whose Graph limits no calls, with a mailbox. */
+export async function startOffice(
+  email: string,
+  messages: number,
+): Promise<SandboxProcess & { client: GraphClient }> {
+  await using opened = new AsyncDisposableStack()
+  const sandbox = opened.use(await startSandboxProcess())
+  await sandbox.control('PATCH', '/graph', { limits: 'off' })
+  const client = await addMailbox(sandbox, email, messages)
+  opened.move()
+  return { ...sandbox, client }
 }
 
 /** The tokens of the service's app for a mailbox. */

@@ -1,11 +1,9 @@
 import { type ProxiedCall, startCallProxy } from '../packages/server/test/servers/call-proxy.ts'
 import { type DrivenSandbox, startSandbox } from '../packages/server/test/servers/sandbox.ts'
 import { type ReplayedCall, replayCalls } from './calls-process.ts'
-import { medianCpu } from './cpu.ts'
-import { median, short } from './figures.ts'
 import { addMailbox, connectGraph, GRAPH_HOST, grantGraph, graphSettings } from './graph-accounts.ts'
 import type { Benchmark } from './row.ts'
-import { type SyncFigures, timeFirstSync } from './time-first-sync.ts'
+import { reportFirstSync, type SyncFigures, timeFirstSync } from './time-first-sync.ts'
 
 const MESSAGES = Number(process.env['WAXWING_BENCH_MESSAGES'] ?? 10_000)
 const RUNS = 3
@@ -29,15 +27,7 @@ export const graphFirstSync: Benchmark = {
       syncs.push(await timeSync(sandbox, email, sandbox.controlUrl))
       yardsticks.push(MESSAGES / (await timeCalls(sandbox, email, made)))
     }
-    const [ours, theirs] = [median(syncs.map(run => run.perSecond)), median(yardsticks)]
-    report({
-      measure: `${short(MESSAGES)} messages, messages per second`,
-      result: short(ours),
-      yardstick: `the calls alone ${short(theirs)}`,
-      ratio: ours / theirs,
-      target: '≥ 0.40 (0.8)',
-      cpu: medianCpu(syncs.map(run => run.cpu)),
-    })
+    reportFirstSync(report, MESSAGES, { syncs, yardsticks })
     report({
       measure: 'calls per message',
       result: (made.reduce((sum, call) => sum + countParts(call), 0) / MESSAGES).toFixed(4),

@@ -1,8 +1,7 @@
-import { addMailbox, connectGraph, graphSettings } from './graph-accounts.ts'
+import { connectGraph, graphSettings, startOffice } from './graph-accounts.ts'
 import { measureNotices } from './notice.ts'
 import { startPushRelay } from './push-relay.ts'
 import type { Benchmark } from './row.ts'
-import { startSandboxProcess } from './sandbox-process.ts'
 import { startBenchService } from './service.ts'
 
 const EMAIL = 'notice@office.test'
@@ -12,9 +11,8 @@ export const graphNotice: Benchmark = {
   name: 'graph-notice',
   about: 'From a notification of Microsoft Graph until the message is in the change feed.',
   async run(report) {
-    await using sandbox = await startSandboxProcess()
-    await sandbox.control('PATCH', '/graph', { limits: 'off' })
-    const client = await addMailbox(sandbox, EMAIL, MESSAGES)
+    await using sandbox = await startOffice(EMAIL, MESSAGES)
+    const { client } = sandbox
     const folderId = await client.createFolder('Another folder')
     await using relay = await startPushRelay()
     await using service = await startBenchService({

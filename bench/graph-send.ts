@@ -2,10 +2,9 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { uploadMessage } from './graph-upload-process.ts'
 import { type Cpu, medianCpu, meterCpu } from './cpu.ts'
 import { median, short } from './figures.ts'
-import { addMailbox, connectGraph, GRAPH_HOST, grantGraph, graphSettings } from './graph-accounts.ts'
+import { connectGraph, GRAPH_HOST, grantGraph, graphSettings, startOffice } from './graph-accounts.ts'
 import { wait } from './imapflow-process.ts'
 import type { Benchmark } from './row.ts'
-import { startSandboxProcess } from './sandbox-process.ts'
 import { type BenchService, startBenchService } from './service.ts'
 
 const EMAIL = 'send@office.test'
@@ -20,9 +19,7 @@ export const graphSend: Benchmark = {
   name: 'graph-send',
   about: 'A message with a large attachment, from when it is due until Microsoft Graph has sent it.',
   async run(report) {
-    await using sandbox = await startSandboxProcess()
-    await sandbox.control('PATCH', '/graph', { limits: 'off' })
-    await addMailbox(sandbox, EMAIL, 0)
+    await using sandbox = await startOffice(EMAIL, 0)
     await using service = await startBenchService({ env: graphSettings(sandbox.controlUrl) })
     const accountId = await connectGraph(service, sandbox, EMAIL)
     await service.untilInitialized(accountId)

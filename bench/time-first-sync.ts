@@ -1,4 +1,6 @@
-import { type Cpu, meterCpu } from './cpu.ts'
+import { type Cpu, medianCpu, meterCpu } from './cpu.ts'
+import { median, short } from './figures.ts'
+import type { Report } from './row.ts'
 import { type BenchService, startBenchService } from './service.ts'
 
 export interface SyncFigures {
@@ -18,4 +20,24 @@ export async function timeFirstSync(
   const accountId = await connect(service)
   const seconds = ((await service.untilInitialized(accountId)) - begun) / 1_000
   return { perSecond: messages / seconds, cpu: used(messages) }
+}
+
+/**
+ * Reports first syncs beside the calls that they make.
+ * @param yardsticks messages per second of the calls alone
+ */
+export function reportFirstSync(
+  report: Report,
+  messages: number,
+  { syncs, yardsticks }: { syncs: readonly SyncFigures[]; yardsticks: readonly number[] },
+): void {
+  const [ours, theirs] = [median(syncs.map(run => run.perSecond)), median(yardsticks)]
+  report({
+    measure: `${short(messages)} messages, messages per second`,
+    result: short(ours),
+    yardstick: `the calls alone ${short(theirs)}`,
+    ratio: ours / theirs,
+    target: '≥ 0.40 (0.8)',
+    cpu: medianCpu(syncs.map(run => run.cpu)),
+  })
 }

@@ -20,7 +20,7 @@ Usage: npm run nemesis -- [options]
                        other
   --stores <kind>      redis-and-s3: the processes share both; none: only the database and a folder; by default, the
                        seed decides, and of both layouts one has them and the other has not
-  --accounts <number>  mailboxes, 60 by default
+  --accounts <number>  mailboxes of IMAP, 60 by default; a fifth as many of Microsoft Graph come on top, and at least 4
   --only <kinds>       only faults of these kinds, such as database_failover,clock_ahead; docs/nemesis.md lists them
   --help               this text
 

@@ -16,6 +16,8 @@ const NUMBERS = {
   WAXWING_TEST_PASSES: '300',
   /** Kills between a new token and its storing. */
   WAXWING_TEST_TOKEN_KILLS: '200',
+  /** Kills of a process that has noted the refusal of a delegate's grant. */
+  WAXWING_TEST_REFUSALS: '20',
   /** Events of a replayed range. */
   WAXWING_TEST_REPLAY: '1000000',
   /** Messages of a mailbox that is compared with its server. */
@@ -24,6 +26,8 @@ const NUMBERS = {
   WAXWING_TEST_GRAPH_FOLDER: '14000',
   /** Guessed links of connect flows. */
   WAXWING_TEST_GUESSES: '10000',
+  /** Cards that are written with random values and read by other programs. */
+  WAXWING_TEST_CARD_WRITES: '100000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -34,10 +38,13 @@ const FILES = [
   'runners-at-random',
   'any-history',
   'halves-at-random',
-  'mail/pass.test',
+  'following/pass.test',
+  'verification/verification.test',
+  'any-order',
   'merge-arrivals',
   'many-sends',
   'access-tokens',
+  'shared-mailboxes-in-processes',
   'large-replay',
   'large-mailbox',
   'large-folder',
@@ -46,6 +53,7 @@ const FILES = [
   'unsubscribe-race',
   'cancel-race',
   'suppression-counts',
+  'card-writes',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */

@@ -5,5 +5,6 @@ export const SETTINGS = {
   // Patience, not speed: longer than what any test waits for, on a machine that is slow and shared.
   testTimeout: 300_000,
   hookTimeout: 300_000,
-  expect: { poll: { timeout: 120_000 } },
+  // Most looks are calls of the service.
+  expect: { poll: { timeout: 120_000, interval: 100 } },
 }

@@ -2,5 +2,11 @@ import { defineConfig } from 'vitest/config'
 import { SETTINGS } from '../../scripts/vitest-settings.ts'
 
 export default defineConfig({
-  test: { ...SETTINGS, name: 'sandbox', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] },
+  test: {
+    ...SETTINGS,
+    name: 'sandbox',
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // A worker that runs many files loads the sandbox once. A file must put back what it changes.
+    isolate: false,
+  },
 })

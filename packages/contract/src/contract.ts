@@ -1,6 +1,7 @@
 import { accounts } from './accounts/accounts.ts'
 import { auditLog } from './tenancy/audit-log.ts'
 import { autoconfig } from './accounts/autoconfig.ts'
+import { contactFolders, contacts } from './contacts/contacts.ts'
 import { connectSessions, hostedConnectSessions } from './accounts/connect-sessions.ts'
 import { oauthApps } from './accounts/oauth-apps.ts'
 import { changes } from './notifications/changes.ts'
@@ -46,6 +47,8 @@ export const contract = {
   mailMerges,
   suppressions,
   suppressionReviews,
+  contacts,
+  contactFolders,
   integrity,
   changes,
   webhooks,

@@ -95,6 +95,13 @@ export const sections: Record<keyof typeof contract, Section> = {
     title: 'Suppression reviews',
     description: 'Detected opt-outs that wait until a person decides.',
   },
+  contacts: {
+    title: 'Contacts',
+    description:
+      'The contacts of an account, in its address books or at Google or Microsoft. They are read from the index; a ' +
+      'change is made at the provider first.',
+  },
+  contactFolders: { title: 'Contact folders', description: 'Address books and folders of contacts.' },
   integrity: {
     title: 'Integrity',
     description: 'Whether the index holds what the provider holds, compared every day and repaired.',

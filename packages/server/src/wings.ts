@@ -1,6 +1,7 @@
 import { implement } from '@orpc/server'
 import { contract } from '@waxwing/contract/contract.ts'
 import { openAccounts } from './features/accounts/wing.ts'
+import { openContacts } from './features/contacts/wing.ts'
 import type { RequestContext } from './calls/context.ts'
 import { openIntegrity } from './features/integrity/wing.ts'
 import { openMail } from './features/mail/wing.ts'
@@ -19,10 +20,11 @@ export async function openWings(resources: Resources) {
   const accounts = await openAccounts(resources)
   const mail = openMail(resources)
   const sending = await openSending(resources, mail.content)
+  const contacts = openContacts(resources)
   const integrity = openIntegrity(resources)
   const notifications = await openNotifications(resources)
 
-  const wings: readonly Wing[] = [tenancy, accounts, mail, sending, integrity, notifications]
+  const wings: readonly Wing[] = [tenancy, accounts, mail, sending, contacts, integrity, notifications]
   const counts: Required<NonNullable<Wing['counts']>> = {
     ...accounts.counts,
     ...sending.counts,
@@ -35,6 +37,7 @@ export async function openWings(resources: Resources) {
       ...accounts.operations,
       ...mail.operations,
       ...sending.operations,
+      ...contacts.operations,
       ...integrity.operations,
       ...notifications.operations,
     })

@@ -51,19 +51,27 @@ test.each(['2 hours', '30 days'])(
     expect(merge.status).toBe(200)
     await waitUntil('the first of the merge', async () => (await calm.accepted()).length === 1)
     await waitUntil('a webhook to fail', async () => receiver.received.length > 0)
-    await waitUntil('its pause', async () => (await countAhead(clock, 'webhook_delivery', 'due_at', '0')) > 0)
+    await waitUntil(
+      'its pause',
+      async () => (await listAhead(clock, 'webhook_delivery', 'due_at', '0')).length > 0,
+    )
     sink.behave = () => null
     delete receiver.tempers['/hook']
 
     await clock.turn('0')
+    let tooFar: unknown[] = []
     await waitUntil('all to wait as long as their rules say', async () => {
-      const counts = [
-        countAhead(clock, 'outbox', 'due_at', `${PAUSE_MINUTES} minutes`, sql`id <> ${scheduled.id}`),
-        countAhead(clock, 'sending_account', 'paused_until', `${PAUSE_MINUTES} minutes`),
-        countAhead(clock, 'mail_merge_pace', 'due_at', `${PAUSE_MINUTES} minutes`),
-        countAhead(clock, 'webhook_delivery', 'due_at', `${PAUSE_MINUTES} minutes`),
-      ]
-      return (await Promise.all(counts)).every(count => count === 0)
+      const found = await Promise.all([
+        listAhead(clock, 'outbox', 'due_at', `${PAUSE_MINUTES} minutes`, sql`id <> ${scheduled.id}`),
+        listAhead(clock, 'sending_account', 'paused_until', `${PAUSE_MINUTES} minutes`),
+        listAhead(clock, 'mail_merge_pace', 'due_at', `${PAUSE_MINUTES} minutes`),
+        listAhead(clock, 'webhook_delivery', 'due_at', `${PAUSE_MINUTES} minutes`),
+      ])
+      tooFar = found.flat()
+      return tooFar.length === 0
+    }).catch((error: unknown) => {
+      expect(tooFar).toEqual([])
+      throw error
     })
     await clock.turn(`${PAUSE_MINUTES} minutes`)
 
@@ -101,15 +109,15 @@ test('a message is sent at once if the clock is put right while it is accepted',
 })
 
 /** Rows of a table whose time is further ahead than this. */
-async function countAhead(
+async function listAhead(
   { db }: TurnedClock,
   table: string,
   column: string,
   interval: string,
   among = sql`true`,
-): Promise<number> {
+): Promise<unknown[]> {
   const { rows } = await sql`
-    select from ${sql.table(table)} where ${among} and ${sql.ref(column)} > clock_timestamp() + ${interval}::interval
+    select * from ${sql.table(table)} where ${among} and ${sql.ref(column)} > clock_timestamp() + ${interval}::interval
   `.execute(db)
-  return rows.length
+  return rows
 }

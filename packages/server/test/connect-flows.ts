@@ -85,7 +85,7 @@ export async function openTestFlows(
     signIns: signInsOf([googleSignIn({ calls, standIns }), ...microsoftSignIns({ calls, standIns })]),
     mail: {
       accountKeys: accountKeys(keyRing),
-      servers: { imap: unused, smtp: unused },
+      servers: { imap: unused, smtp: unused, dav: unused },
       serverSearch: { find: unused },
       allowPlaintext: false,
     },

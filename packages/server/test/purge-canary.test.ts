@@ -5,8 +5,8 @@ import { newId } from '../src/kit/ids.ts'
 import { openBlobFolder } from './bodies/blob-folder.ts'
 import type { Caller } from './caller.ts'
 import { tablesWith } from './database-text.ts'
-import { makeTaskDue } from './make-task-due.ts'
 import type { TestApp } from './open-app.ts'
+import { purgeDeleted } from './purge-deleted.ts'
 import {
   connectSender,
   GRACE,
@@ -167,11 +167,7 @@ test('a purge leaves no trace in tables, files and log, and nothing of another t
   const [before, movingBefore] = [await readOther(), await countMoving(app, other.tenantId)]
 
   expect((await app.delete(`/v1/accounts/${purgedId}?purge=true`)).status).toBe(200)
-  await makeTaskDue(app.database.pool, 'purge_accounts')
-  await waitUntil('the end of the purge', async () => {
-    const { body } = await app.get<{ items: unknown[] }>('/v1/changes?types=account.purged')
-    return body.items.length === 1
-  })
+  await purgeDeleted(app)
 
   // The event that ends the purge names the caller's own identifier of the account, so that the caller can forget it, too.
   const left = await tablesWith(app.db, 'canaryq')

@@ -7,6 +7,7 @@ import { type StoredTimes, startVoidingTimes } from '../src/jobs/stored-times.ts
 import { openLog } from '../src/kit/log.ts'
 import { TIMES } from './all-stored-times.ts'
 import { openTurnedClock } from './turned-clock.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** Times that a clock which was ahead leaves as they are, with the reason. */
 const LEFT_ALONE = {
@@ -67,6 +68,7 @@ const LEFT_ALONE = {
     'connect_attempt.created_at',
     'connect_attempt.ended_at',
     'connect_session.ended_at',
+    'contact.updated_at',
     'identity.created_at',
     'instance.started_at',
     'mailbox.created_at',
@@ -143,6 +145,33 @@ test('nothing waits for longer, or happened later, than it should once a clock i
   const { rows } = await sql`select send_at = due_at as "isKept" from outbox where is_scheduled`.execute(db)
   expect(rows).toEqual([{ isKept: true }])
   expect(lines.join()).toContain('The clock of the database was ahead')
+})
+
+test('finds what a transaction commits that began while the clock was ahead', async () => {
+  await using clock = await openTurnedClock()
+  const { db } = clock
+  for (const table of ['job', 'outbox']) await insertAnyRow(db, table)
+  const log = openLog({ level: 'silent', format: 'json' })
+  await using pulse = new Pulse(db, log)
+  await clock.turn('30 days')
+  const shown = Promise.withResolvers<void>()
+  using _asking = pulse.ask({ isDue: () => sql`true`, onDue: shown.resolve })
+  await shown.promise
+  const [ofJob, ofOutbox] = ['job', 'outbox'].map(table => TIMES.find(times => times.table === table)!)
+  await setTimes(db, ofJob!)
+  await using _ = await startVoidingTimes({ db, pulse, log, times: TIMES })
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const committed = db.transaction().execute(async tx => {
+    await setTimes(tx, ofOutbox!)
+    begun.resolve()
+    await ended.promise
+  })
+  await begun.promise
+  await clock.turn('0')
+  await waitUntil('the first look', async () => !(await listAhead(db)).some(name => name.startsWith('job.')))
+  ended.resolve()
+  await committed
+  await waitUntil('the second look', async () => (await listAhead(db)).length === 0)
 })
 
 /** Columns by which something waits for the row of a table. */

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK_AGAIN_MS = 20
+/** Pauses grow with the time that was waited already, since most looks are calls of the service, which cost more than waiting. */
+const LOOK_AGAIN_MS = { min: 20, max: 100 }
+const SHARE_OF_WAIT = 0.1
 
 /**
  * Calls `look` repeatedly until it returns something, and returns that. Throws after the limit, naming what was
@@ -11,11 +13,12 @@ export async function waitUntil<T>(
   look: () => Promise<T | null | undefined | false>,
   limitSeconds = 120,
 ): Promise<T> {
-  const until = performance.now() + limitSeconds * 1_000
+  const begun = performance.now()
   for (;;) {
     const found = await look()
     if (found !== null && found !== undefined && found !== false) return found
-    if (performance.now() > until) throw new Error(`Waited ${limitSeconds} s in vain for ${awaited}`)
-    await sleep(LOOK_AGAIN_MS)
+    const waitedMs = performance.now() - begun
+    if (waitedMs > limitSeconds * 1_000) throw new Error(`Waited ${limitSeconds} s in vain for ${awaited}`)
+    await sleep(Math.min(Math.max(waitedMs * SHARE_OF_WAIT, LOOK_AGAIN_MS.min), LOOK_AGAIN_MS.max))
   }
 }

@@ -39,16 +39,20 @@ export type MailServerInput = z.infer<typeof mailServerInput>
 
 const davInput = z
   .strictObject({
-    calendarUrl: text({ min: 1, max: 2000 }).nullish(),
-    contactsUrl: text({ min: 1, max: 2000 }).nullish(),
-    user: line({ min: 1, max: 320 }).optional(),
-    auth: z.enum(['imap_password', 'password']).optional(),
-    password: password.optional(),
+    calendarUrl: text({ min: 1, max: 2000 })
+      .nullish()
+      .describe('An https URL of the CalDAV server. Absent: it is looked for. Null: no calendars.'),
+    contactsUrl: text({ min: 1, max: 2000 })
+      .nullish()
+      .describe('An https URL of the CardDAV server. Absent: it is looked for. Null: no contacts.'),
+    user: line({ min: 1, max: 320 }).optional().describe('Default: the user of the IMAP server.'),
+    auth: z
+      .enum(['imap_password', 'password'])
+      .optional()
+      .describe('Default: `password` if one is sent here, otherwise `imap_password`.'),
+    password: password.optional().describe('Only with `auth` `password`.'),
   })
   .nullish()
-  .describe(
-    'Calendars and contacts are not offered yet. Leave this out, or send null: an object is refused with `provider_unsupported`.',
-  )
 
 export const imapAccountInput = z.strictObject({
   email: emailInput,
@@ -63,7 +67,9 @@ export const imapAccountInput = z.strictObject({
     .boolean()
     .default(true)
     .describe('Set to false if the server itself saves a copy of what it sends.'),
-  dav: davInput,
+  dav: davInput.describe(
+    'The servers of calendars and contacts. `{}` looks for both: as `GET /v1/autoconfig` does, then at the IMAP host. The halves that are found are switched on unless `settings` name them.',
+  ),
 })
 
 export const imapSettingsInput = z.strictObject({
@@ -72,7 +78,9 @@ export const imapSettingsInput = z.strictObject({
   password: password.optional(),
   smtpPassword: password.nullish().describe('Null makes the SMTP login use `password` again.'),
   appendSent: z.boolean().optional(),
-  dav: davInput,
+  dav: davInput.describe(
+    'Absent fields stay; null removes calendars and contacts. A stored password goes to another domain only if it is sent again.',
+  ),
 })
 export type ImapSettingsInput = z.infer<typeof imapSettingsInput>
 

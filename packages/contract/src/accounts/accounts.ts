@@ -309,14 +309,17 @@ export const accounts = {
     description:
       'The service logs in to both servers before it stores anything. If a server is left out, it is ' +
       'searched for as `GET /v1/autoconfig` does; if none is found, the request is refused with ' +
-      '`autodiscovery_failed`. `smtp: null` connects an account that only reads. Calendars and contacts ' +
-      'are not offered yet: `dav` is refused with `provider_unsupported`, and nothing is connected.',
+      '`autodiscovery_failed`. `smtp: null` connects an account that only reads. With `dav` it logs in to the ' +
+      'servers of calendars and contacts as well; calendars are not read yet.',
     refuses: [
       'account_exists',
       'autodiscovery_failed',
       'billing_past_due',
+      'dav_discovery_failed',
+      'dav_unsupported',
       'honeypot_needs_click_tracking',
       'login_failed',
+      'not_dav_server',
       'plaintext_not_allowed',
       'plan_limit_accounts',
       'plan_limit_storage',
@@ -342,10 +345,14 @@ export const accounts = {
       'stored for: a new `host` without a password is refused with `password_required`. A server is ' +
       'replaced as a whole, except that it keeps its `user` if none is given. A `password` that logs in ' +
       'is a new grant: the account leaves `reauth_required` and `disabled`. If the servers are changed by ' +
-      'another request meanwhile, the answer is `provider_conflict`.',
+      'another request meanwhile, the answer is `provider_conflict`. Calendars or contacts that are removed, or whose ' +
+      'server is another one, leave the index.',
     refuses: [
       'account_not_found',
+      'dav_discovery_failed',
+      'dav_unsupported',
       'login_failed',
+      'not_dav_server',
       'not_imap_account',
       'oauth_servers_fixed',
       'password_not_stored',

@@ -53,7 +53,7 @@ export const google: Provider = {
   },
   seed: { fields: GOOGLE_FIELDS, client: SeedClientSchema, example: GOOGLE_EXAMPLE },
   async start() {
-    const keys = await openSigningKeys('accounts.sandbox.test')
+    const keys = openSigningKeys('accounts.sandbox.test')
     return (ground, users, seed) => begin(ground, users, seed, keys)
   },
 }

@@ -33,7 +33,7 @@ function accessTokenInfo(ground: GoogleGround, token: string): Response {
 }
 
 async function idTokenInfo(ground: GoogleGround, token: string): Promise<Response> {
-  for (const { pem } of ground.keys.published()) {
+  for (const { pem } of await ground.keys.published()) {
     try {
       const { payload, protectedHeader } = await jwtVerify(token, createPublicKey(pem), {
         issuer: ISSUER,

@@ -10,16 +10,14 @@ const CERTS_SECONDS = 3600
 export function wwwHost(ground: GoogleGround, gmail: HostApp): HostApp {
   const app = new Hono<HostEnv>()
   const caching = { 'cache-control': `public, max-age=${CERTS_SECONDS}, must-revalidate` }
-  app.get('/oauth2/v3/certs', context =>
-    context.json({ keys: ground.keys.published().map(({ jwk }) => jwk) }, 200, caching),
-  )
-  app.get('/oauth2/v1/certs', context =>
-    context.json(
-      Object.fromEntries(ground.keys.published().map(({ keyId, pem }) => [keyId, pem])),
-      200,
-      caching,
-    ),
-  )
+  app.get('/oauth2/v3/certs', async context => {
+    const published = await ground.keys.published()
+    return context.json({ keys: published.map(({ jwk }) => jwk) }, 200, caching)
+  })
+  app.get('/oauth2/v1/certs', async context => {
+    const published = await ground.keys.published()
+    return context.json(Object.fromEntries(published.map(({ keyId, pem }) => [keyId, pem])), 200, caching)
+  })
   app.get('/oauth2/v3/userinfo', context => userInfo(ground, context.req.raw, context.env.call))
   app.on(['GET', 'POST'], '/oauth2/v3/tokeninfo', context =>
     tokenInfo(ground, {

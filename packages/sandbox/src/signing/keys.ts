@@ -10,7 +10,7 @@ export interface SigningKeys {
   /** Signs claims with the current key (RS256). */
   sign(claims: JWTPayload): Promise<string>
   /** Public keys that verify what was signed, the current one first. */
-  published(): PublishedKey[]
+  published(): Promise<PublishedKey[]>
   /** Signs with a new key from now on; the one before it stays published. */
   rotate(): Promise<void>
 }
@@ -24,20 +24,25 @@ export interface PublishedKey {
 
 type SigningKey = PublishedKey & { privateKey: KeyObject }
 
-/** `name` is that of the certificates, which sign themselves. */
-export async function openSigningKeys(name: string): Promise<SigningKeys> {
-  let keys = [await makeKey(name)]
+/**
+ * `name` is that of the certificates, which sign themselves. The first key is made when it is first needed, since that
+ * takes a fifth of a second and most worlds use the keys of one provider.
+ */
+export function openSigningKeys(name: string): SigningKeys {
+  let keys: Promise<SigningKey[]> | null = null
+  const made = () => (keys ??= makeKey(name).then(key => [key]))
   return {
     async sign(claims) {
-      const [current] = keys
+      const [current] = await made()
       if (!current) throw new Error('there is no signing key')
       return new SignJWT(claims)
         .setProtectedHeader({ alg: 'RS256', kid: current.keyId, typ: 'JWT' })
         .sign(current.privateKey)
     },
-    published: () => keys.map(({ keyId, jwk, pem }) => ({ keyId, jwk, pem })),
+    published: async () => (await made()).map(({ keyId, jwk, pem }) => ({ keyId, jwk, pem })),
     async rotate() {
-      keys = [await makeKey(name), ...keys.slice(0, 1)]
+      const before = await made()
+      keys = Promise.resolve([await makeKey(name), ...before.slice(0, 1)])
     },
   }
 }

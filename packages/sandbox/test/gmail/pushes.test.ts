@@ -61,7 +61,8 @@ test('signs its notices as Google does, with the address and the history id', as
   )
   deliver()
   await arrived(2)
-  const keys = createLocalJWKSet({ keys: gmail.google.keys.published().map(({ jwk }) => jwk) })
+  const published = await gmail.google.keys.published()
+  const keys = createLocalJWKSet({ keys: published.map(({ jwk }) => jwk) })
   for (const { authorization, body } of notices) {
     const { payload } = await jwtVerify(authorization.replace('Bearer ', ''), keys, {
       audience: endpoint,

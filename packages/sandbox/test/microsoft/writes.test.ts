@@ -206,6 +206,21 @@ test('deletes into Deleted Items first, and there for good', async () => {
   expect((await office.ask('hugo@agency.test', 'POST', `messages/${other}/permanentDelete`)).status).toBe(400)
 })
 
+test('moves to the folder of messages that can be recovered, which no list of messages shows', async () => {
+  const { data } = await draft({ subject: 'Recoverable' })
+  const move = (destinationId: string) =>
+    office.ask(EVA, 'POST', `messages/${data.id}/move`, { destinationId }, IMMUTABLE)
+  expect((await move('searchfolders')).status).toBe(400)
+  const moved = await move('recoverableitemsdeletions')
+  expect(moved).toMatchObject({ status: 201, data: { id: data.id, subject: 'Recoverable' } })
+  const { data: all } = await office.ask(
+    EVA,
+    'GET',
+    `messages?$filter=${encodeURIComponent("subject eq 'Recoverable'")}`,
+  )
+  expect(all.value).toEqual([])
+})
+
 test('makes answers and forwards as drafts', async () => {
   const inner = 'Content-Type: text/plain\r\n\r\nSee'
   const file =

@@ -7,7 +7,7 @@ import type { KeyRing } from '../kit/key-ring.ts'
 import { SEAL_KEY_BYTES, SealError, seal, unseal } from '../kit/seal.ts'
 import { Secret } from '../kit/secret.ts'
 
-export type SecretName = 'imap_password' | 'smtp_password'
+export type SecretName = 'imap_password' | 'smtp_password' | 'dav_password'
 
 /** Seals and opens the tokens of one grant. */
 export interface TokenSealing {
@@ -36,6 +36,8 @@ export interface AccountKeys {
   tokenSealing(account: KeyedAccount, grantId: string): TokenSealing
   /** Returns the sealing of a stored message, which opens only as that message. Throws `SealError` after the purge. */
   blobSealing(account: KeyedAccount): (messageId: string) => Sealing
+  /** As `blobSealing`, of the photo of a contact. */
+  photoSealing(account: KeyedAccount): (photoId: string) => Sealing
   /** As `blobSealing`, of the content of a send. */
   outboxSealing(account: KeyedAccount): (contentId: string) => Sealing
   /** As `blobSealing`, of the links of a send. */
@@ -83,6 +85,8 @@ export function accountKeys(ring: KeyRing): AccountKeys {
     },
 
     blobSealing: account => sealingOf(opened(account), account, 'message_blob'),
+
+    photoSealing: account => sealingOf(opened(account), account, 'contact_photo'),
 
     linksSealing: account => sealingOf(opened(account), account, 'tracked_send'),
 

@@ -8,7 +8,7 @@ import type { ImapServers } from './row.ts'
 /** The properties of an account that affect its settings. */
 export interface SettingsBearer {
   provider: Account['provider']
-  imap: ImapServers | null
+  imap: Pick<ImapServers, 'dav'> | null
   settings_override: AccountSettingsOverride
   /** False: the account's grant does not allow it. */
   granted_calendar?: boolean | null
@@ -41,7 +41,8 @@ export function inheritedSettings(tenant: TenantSettings, account: SettingsBeare
     trackClicks: tenant.trackClicks,
     trackingHoneypot: tenant.trackingHoneypot,
     ...account.settings_override,
-    ...(!hasCalendars(account) && { calendarEnabled: false, contactsEnabled: false }),
+    ...(!offersHalf(account, 'calendar') && { calendarEnabled: false }),
+    ...(!offersHalf(account, 'contacts') && { contactsEnabled: false }),
   }
 }
 
@@ -59,8 +60,14 @@ export function withoutHalves(
   }
 }
 
-export function hasCalendars(account: Pick<SettingsBearer, 'provider' | 'imap'>): boolean {
-  return abilitiesOf(account.provider).hasCalendars || (account.imap?.dav ?? null) !== null
+/** Whether the account has such data at its provider. An IMAP account has what its DAV settings name. */
+export function offersHalf(
+  { provider, imap }: Pick<SettingsBearer, 'provider' | 'imap'>,
+  kind: 'calendar' | 'contacts',
+): boolean {
+  if (abilitiesOf(provider).hasCalendars) return true
+  const { calendarUrl = null, contactsUrl = null } = imap?.dav ?? {}
+  return (kind === 'calendar' ? calendarUrl : contactsUrl) !== null
 }
 
 /** The kinds that the account syncs. */

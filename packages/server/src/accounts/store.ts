@@ -8,7 +8,7 @@ import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { changedView, endedProblems, type HalfChange } from './halves/changed-view.ts'
 import { MAIL_HALF_COLUMNS, otherHalves } from './halves/columns.ts'
 import { reachedDifferently, recordReachChanged } from './halves/reach.ts'
-import { insertHalves } from './halves/rows.ts'
+import { addHalves, insertMailHalf, lackingHalves } from './halves/rows.ts'
 import { recordStatusOfHalves } from './halves/status.ts'
 import { endProblems, storeProblem } from './halves/trouble.ts'
 import type { AccountRow, AccountView, ImapServers } from './row.ts'
@@ -188,8 +188,17 @@ export async function insertAccount(unit: UnitOfWork, account: NewAccount): Prom
     .onConflict(target => target.doNothing())
     .executeTakeFirst()
   if (!inserted.numInsertedOrUpdatedRows) return null
-  await insertHalves(unit, account.id)
-  return findAccountView(unit.sql, unit.tenantId, account.id)
+  await insertMailHalf(unit, account.id)
+  const view = await findAccountView(unit.sql, unit.tenantId, account.id)
+  return view && (await withLackingHalves(unit, view))
+}
+
+/** Gives a locked account the halves that are switched on and that it lacks. */
+async function withLackingHalves(unit: UnitOfWork, view: AccountView): Promise<AccountView> {
+  const lacking = lackingHalves(view)
+  for (const kind of lacking) await addHalves(unit, [view.id], kind)
+  if (lacking.length === 0) return view
+  return (await findAccountView(unit.sql, unit.tenantId, view.id)) ?? view
 }
 
 /** The id of the tenant's live account whose user has this subject. */
@@ -275,14 +284,14 @@ export async function updateAccount(
   unit: UnitOfWork,
   before: AccountView,
   change: AccountChange,
-  { reachedAnew = [], problem }: HalfChange = {},
+  { reachedAnew = [], problem, proven = [] }: HalfChange = {},
 ): Promise<AccountView> {
   const shownBefore = presentAccount(before)
   const reached = new Set([
     ...reachedAnew,
     ...reachedDifferently(shownBefore, presentAccount({ ...before, ...change })),
   ])
-  const ended = endedProblems(before, change, reached)
+  const ended = endedProblems(before, change, { reached, proven })
   const changed = changedView(before, change, { ended, problem })
   const changes = changedFields(shownBefore, presentAccount(changed))
   const isUnseen = change.wants_shared !== undefined && change.wants_shared !== before.wants_shared
@@ -305,7 +314,8 @@ export async function updateAccount(
   else if (ended.size > 0) await endProblems(unit, before.id, ended)
   if (problem) await storeProblem(unit, before.id, problem)
   if (reached.size > 0) await recordReachChanged(unit, [before.id], reached)
-  const after = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed
+  const found = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed
+  const after = await withLackingHalves(unit, found)
   if (changes.length > 0) {
     unit.announce({
       type: 'account.updated',

@@ -66,13 +66,23 @@ export function reasonOfGrant({ kind, reason }: Pick<ProviderFailure, 'kind' | '
   return (kind === 'misconfigured' || kind === 'scope_missing' ? reason : null) ?? reasonOf(kind, 'grant')
 }
 
+/** The failure's own reason where it is more exact than its kind; null if its kind decides. */
+function exactReason(error: ProviderFailure, asked: Asked): PlainReason | null {
+  if (asked === 'grant') return reasonOfGrant(error)
+  if (asked !== 'sign_in') return null
+  const { reason } = error
+  return reason === 'not_dav_server' || reason === 'dav_discovery_failed' || reason === 'dav_unsupported'
+    ? reason
+    : null
+}
+
 /**
  * Refuses with the reason of a provider's failure. Problems of the account get our own message, all others the
  * provider's. Any other error is rethrown.
  */
 export function refuseFailure(error: unknown, asked: Asked): never {
   if (!(error instanceof ProviderFailure)) throw error
-  const reason = asked === 'grant' ? reasonOfGrant(error) : reasonOf(error.kind, asked)
+  const reason = exactReason(error, asked) ?? reasonOf(error.kind, asked)
   refuse(reason, undefined, {
     ...(!reason.startsWith('account_') && { message: error.message }),
     retryAfterSeconds: error.retryAfterSeconds ?? undefined,

@@ -1,3 +1,4 @@
+import type { DavServer } from '../providers/dav-server.ts'
 import type { MailServer, ServerCheck } from '../providers/mail-server.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import type { HostBudget } from './host-budget.ts'
@@ -7,7 +8,7 @@ const WAIT_SECONDS = 10
 /** Checks of logins that keep to the same budgets of connections to a host as following and sending do. */
 export function budgetedCheck(
   check: ServerCheck,
-  budgets: { imap: HostBudget; smtp: HostBudget },
+  budgets: { imap: HostBudget; smtp: HostBudget; dav: HostBudget },
 ): ServerCheck {
   return {
     async imap(server, password, onAsked) {
@@ -18,10 +19,21 @@ export function budgetedCheck(
       using _permit = await waitForPermit(budgets.smtp, server)
       await check.smtp(server, password, onAsked)
     },
+    async dav(server, password, onAsked) {
+      using permits = new DisposableStack()
+      for (const host of hostsOf(server)) permits.use(await waitForPermit(budgets.dav, { host }))
+      return check.dav(server, password, onAsked)
+    },
   }
 }
 
-async function waitForPermit(budget: HostBudget, { host }: MailServer): Promise<Disposable> {
+/** The hosts that are asked, each once, in an order that is the same for all. */
+function hostsOf({ calendarUrl, contactsUrl }: DavServer): string[] {
+  const hosts = [calendarUrl, contactsUrl].flatMap(url => URL.parse(url ?? '')?.hostname ?? [])
+  return [...new Set(hosts)].toSorted()
+}
+
+async function waitForPermit(budget: HostBudget, { host }: Pick<MailServer, 'host'>): Promise<Disposable> {
   try {
     return await budget.acquire(host, AbortSignal.timeout(WAIT_SECONDS * 1_000))
   } catch (error) {

@@ -96,9 +96,11 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const sendingShare = sharing?.shareFor('jobs') ?? whole
   const budget = new HostBudget(settings.connectionsPerHost, sharing?.shareFor('sync'))
   const smtpBudget = new HostBudget(settings.connectionsPerHost, sendingShare)
+  const davBudget = new HostBudget(settings.connectionsPerHost, sharing?.shareFor('sync'))
   sharing?.onChange(() => {
     budget.reconsider()
     smtpBudget.reconsider()
+    davBudget.reconsider()
   })
   const ehloName = clientName(settings.baseUrl)
   const authorities = trustAlso(settings.certificateAuthorities)
@@ -117,6 +119,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     authorities,
     budget,
     smtpBudget,
+    davBudget,
     clientName: ehloName,
     calls,
     tokensOf,
@@ -132,9 +135,10 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
       senderOf: connectors(called, 'send'),
       share: sendingShare,
     }),
-    servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {
+    servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName, allowPlaintext }), {
       imap: budget,
       smtp: smtpBudget,
+      dav: davBudget,
     }),
     serverSearch: serverSearch({
       guard,

@@ -22,6 +22,7 @@ describe('an account that sends', () => {
       guard: egressGuard({ allow: parseEgressAllow(allowed), resolve: async () => ['127.0.0.1'] }),
       budget: new HostBudget(10),
       smtpBudget: new HostBudget(10),
+      davBudget: new HostBudget(10),
       clientName: 'waxwing.example.com',
       settings: { allowPlaintext: false },
       authorities: trustAlso(mail.authorities),

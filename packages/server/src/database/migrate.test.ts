@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import product from '../../package.json' with { type: 'json' }
 import { openTestDatabase } from '../../test/open-database.ts'
 import { waitUntil } from '../../test/wait-until.ts'
+import { newId } from '../kit/ids.ts'
 import { migrate, serverVersionProblem } from './migrate.ts'
 import { type Migration, parseMigration, readMigrations } from './migration-file.ts'
 import { openDatabase } from './pool.ts'
@@ -33,6 +34,28 @@ describe('migrate', () => {
     await expect(migrate(address, [broken])).rejects.toThrow('no_such_function')
     expect((await sql`select to_regclass('a') as a`.execute(db)).rows).toEqual([{ a: null }])
     expect(await migrate(address, [migration(1, 'create table a (id int)')])).toEqual(['1_test'])
+  })
+
+  test('names the statement for an administrator if it must not create an extension, or the package if there is none', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const role = `stranger_${newId().replaceAll('-', '')}`
+    await sql`create role ${sql.ref(role)} login password 'stranger'`.execute(db)
+    await sql`grant create on schema public to ${sql.ref(role)}`.execute(db)
+    try {
+      const trigrams = migration(1, 'create extension if not exists pg_trgm')
+      const asStranger = { ...address, user: role, password: 'stranger' } as typeof address
+      await expect(migrate(asStranger, [trigrams])).rejects.toThrow(
+        '"create extension pg_trgm" in this database',
+      )
+      const unknown = migration(1, 'create extension if not exists no_such_extension')
+      await expect(migrate(address, [unknown])).rejects.toThrow('which the server lacks')
+      await sql`create extension pg_trgm`.execute(db)
+      expect(await migrate(asStranger, [trigrams])).toEqual(['1_test'])
+    } finally {
+      await sql`drop owned by ${sql.ref(role)} cascade`.execute(db)
+      await sql`drop role ${sql.ref(role)}`.execute(db)
+    }
   })
 
   test('gives up quickly on a locked table, and retries', async () => {

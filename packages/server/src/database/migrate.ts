@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError, type Pool } from 'pg'
 import product from '../../package.json' with { type: 'json' }
 import { type Migration, readMigrations } from './migration-file.ts'
+import { explainingExtensions } from './extension-right.ts'
 import { runInside, runOutside } from './outside-transaction.ts'
 import { clientSettings, type DatabaseAddress } from './pool.ts'
 import {
@@ -154,7 +155,7 @@ async function ensureTable(client: Client) {
 export async function applyMigrations(client: Client, migrations: readonly Migration[]): Promise<void> {
   await ensureTable(client)
   for (const migration of migrations) {
-    await client.query(migration.sql)
+    await explainingExtensions(migration.name, () => client.query(migration.sql))
     for (const statement of migration.outside) await runInside(client, statement)
     await noteApplied(client, migration, true)
   }
@@ -162,11 +163,11 @@ export async function applyMigrations(client: Client, migrations: readonly Migra
 
 /** @param before what an attempt that was interrupted has left */
 async function apply(client: Client, migration: Migration, before: AppliedMigration | undefined) {
-  const { version, sql, outside } = migration
+  const { version, name, sql, outside } = migration
   if (!before) {
     await withShortLocks(client, () =>
       inTransaction(client, async () => {
-        await client.query(sql)
+        await explainingExtensions(name, () => client.query(sql))
         await noteApplied(client, migration, outside.length === 0)
       }),
     )

@@ -101,7 +101,7 @@ export function rowsToRead(limit: number): RawBuilder<number> {
   return sql.raw(String((READ_SIZES.find(size => size >= limit) ?? limit) + 1))
 }
 
-const READ_SIZES = [25, 50, 100, 200]
+const READ_SIZES = [25, 50, 100, 200, 500]
 
 /** Splits the rows into the page and whether more follow. */
 export function cutPage<T>(rows: readonly T[], limit: number): { page: readonly T[]; hasMore: boolean } {

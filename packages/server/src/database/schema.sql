@@ -2,6 +2,8 @@
 
 create extension btree_gin;
 
+create extension pg_trgm;
+
 create sequence event_id as bigint start 1 increment 1 cache 1;
 
 CREATE OR REPLACE FUNCTION public.note_set_moment()
@@ -308,6 +310,93 @@ create table connect_session (
 );
 CREATE INDEX connect_session_account ON public.connect_session USING btree (account_id) WHERE (account_id IS NOT NULL);
 CREATE INDEX connect_session_created ON public.connect_session USING btree (created_at);
+
+create table contact (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  folder_id uuid not null,
+  provider_key text collate "C" not null,
+  version text not null,
+  uid text collate "C",
+  display_name text,
+  given_name text,
+  middle_name text,
+  family_name text,
+  nickname text,
+  organization text,
+  job_title text,
+  department text,
+  emails jsonb not null,
+  phones jsonb not null,
+  birthday text,
+  notes text,
+  photo_state text not null,
+  photo_version text,
+  sort_name text collate "C" not null,
+  search_text text collate "C" not null,
+  missing_look bigint,
+  updated_at timestamp(3) with time zone not null,
+  constraint contact_pkey PRIMARY KEY (id),
+  constraint contact_account_id_provider_key_key UNIQUE (account_id, provider_key),
+  constraint contact_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES contact_folder(id),
+  constraint contact_photo_state_check CHECK ((photo_state = ANY (ARRAY['unknown'::text, 'none'::text, 'some'::text]))),
+  constraint contact_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX contact_folder_list ON public.contact USING btree (folder_id, sort_name, id);
+CREATE INDEX contact_list ON public.contact USING btree (account_id, sort_name, id);
+CREATE INDEX contact_missing ON public.contact USING btree (account_id) WHERE (missing_look IS NOT NULL);
+CREATE INDEX contact_search ON public.contact USING gin (account_id, search_text gin_trgm_ops);
+CREATE INDEX contact_uid ON public.contact USING btree (account_id, uid) WHERE (uid IS NOT NULL);
+
+create table contact_folder (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  name text not null,
+  "position" integer not null,
+  is_default boolean not null,
+  is_read_only boolean not null,
+  is_shown boolean not null,
+  cursor jsonb,
+  is_complete boolean default false not null,
+  constraint contact_folder_pkey PRIMARY KEY (id),
+  constraint contact_folder_account_id_provider_key_key UNIQUE (account_id, provider_key),
+  constraint contact_folder_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+
+create table contact_home (
+  account_id uuid not null,
+  home text not null,
+  constraint contact_home_pkey PRIMARY KEY (account_id),
+  constraint contact_home_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+create table contact_mark (
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  mark uuid default gen_random_uuid() not null,
+  constraint contact_mark_pkey PRIMARY KEY (account_id, provider_key),
+  constraint contact_mark_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+create table contact_photo (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  contact_id uuid,
+  version text not null,
+  content_type text not null,
+  bytes bigint default 0 not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint contact_photo_pkey PRIMARY KEY (id),
+  constraint contact_photo_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES contact(id) ON DELETE SET NULL,
+  constraint contact_photo_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX contact_photo_account ON public.contact_photo USING btree (account_id);
+CREATE UNIQUE INDEX contact_photo_contact ON public.contact_photo USING btree (contact_id) WHERE (contact_id IS NOT NULL);
+CREATE INDEX contact_photo_unused ON public.contact_photo USING btree (created_at) WHERE (contact_id IS NULL);
 
 create table draft_change (
   message_id uuid not null,
@@ -875,6 +964,20 @@ create table plan (
   constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0)),
   constraint plan_webhook_endpoints_check CHECK ((webhook_endpoints >= 0))
 );
+
+create table quarantined_contact (
+  account_id uuid not null,
+  folder_id uuid not null,
+  provider_key text collate "C" not null,
+  version text,
+  reason text not null,
+  reader_version smallint not null,
+  next_attempt_at timestamp with time zone not null,
+  constraint quarantined_contact_pkey PRIMARY KEY (account_id, provider_key),
+  constraint quarantined_contact_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint quarantined_contact_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES contact_folder(id) ON DELETE CASCADE
+);
+CREATE INDEX quarantined_contact_folder ON public.quarantined_contact USING btree (folder_id);
 
 create table quarantined_message (
   account_id uuid not null,

@@ -220,6 +220,70 @@ export interface ConnectSessionTable {
   wants_shared: Generated<boolean>
 }
 
+export interface ContactTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  folder_id: string
+  provider_key: string
+  version: string
+  uid: string | null
+  display_name: string | null
+  given_name: string | null
+  middle_name: string | null
+  family_name: string | null
+  nickname: string | null
+  organization: string | null
+  job_title: string | null
+  department: string | null
+  emails: Json
+  phones: Json
+  birthday: string | null
+  notes: string | null
+  photo_state: 'unknown' | 'none' | 'some'
+  photo_version: string | null
+  sort_name: string
+  search_text: string
+  missing_look: Int8 | null
+  updated_at: Timestamp
+}
+
+export interface ContactFolderTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  provider_key: string
+  name: string
+  position: number
+  is_default: boolean
+  is_read_only: boolean
+  is_shown: boolean
+  cursor: Json | null
+  is_complete: Generated<boolean>
+}
+
+export interface ContactHomeTable {
+  account_id: string
+  home: string
+}
+
+export interface ContactMarkTable {
+  account_id: string
+  provider_key: string
+  mark: Generated<string>
+}
+
+export interface ContactPhotoTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  contact_id: string | null
+  version: string
+  content_type: string
+  bytes: Generated<Int8>
+  created_at: Generated<Timestamp>
+}
+
 export interface DraftChangeTable {
   message_id: string
   generation: number
@@ -628,6 +692,16 @@ export interface PlanTable {
   webhook_endpoints: number | null
 }
 
+export interface QuarantinedContactTable {
+  account_id: string
+  folder_id: string
+  provider_key: string
+  version: string | null
+  reason: string
+  reader_version: number
+  next_attempt_at: Timestamp
+}
+
 export interface QuarantinedMessageTable {
   account_id: string
   uid: Int8 | null
@@ -951,6 +1025,11 @@ export interface Tables {
   changed_key: ChangedKeyTable
   connect_attempt: ConnectAttemptTable
   connect_session: ConnectSessionTable
+  contact: ContactTable
+  contact_folder: ContactFolderTable
+  contact_home: ContactHomeTable
+  contact_mark: ContactMarkTable
+  contact_photo: ContactPhotoTable
   draft_change: DraftChangeTable
   event: EventTable
   event_follower: EventFollowerTable
@@ -980,6 +1059,7 @@ export interface Tables {
   outbox_piece: OutboxPieceTable
   pending_answer: PendingAnswerTable
   plan: PlanTable
+  quarantined_contact: QuarantinedContactTable
   quarantined_message: QuarantinedMessageTable
   quota_use: QuotaUseTable
   rate_window: RateWindowTable
@@ -1029,6 +1109,11 @@ export const COLUMNS = {
   changed_key: ['changed_key.account_id', 'changed_key.source', 'changed_key.uid', 'changed_key.remote_id', 'changed_key.is_added', 'changed_key.is_removed', 'changed_key.mark'],
   connect_attempt: ['connect_attempt.id', 'connect_attempt.session_id', 'connect_attempt.showing', 'connect_attempt.provider', 'connect_attempt.cloud', 'connect_attempt.app_id', 'connect_attempt.scopes', 'connect_attempt.state_digest', 'connect_attempt.cookie_digest', 'connect_attempt.created_at', 'connect_attempt.expires_at', 'connect_attempt.ended_at'],
   connect_session: ['connect_session.id', 'connect_session.tenant_id', 'connect_session.kind', 'connect_session.digest', 'connect_session.providers', 'connect_session.password_imap', 'connect_session.microsoft_cloud', 'connect_session.app_ids', 'connect_session.redirect_uri', 'connect_session.return_state', 'connect_session.external_ref', 'connect_session.login_hint', 'connect_session.settings', 'connect_session.is_reconnect', 'connect_session.account_id', 'connect_session.email', 'connect_session.logins', 'connect_session.searches', 'connect_session.created_at', 'connect_session.expires_at', 'connect_session.ended_at', 'connect_session.error', 'connect_session.wants_shared'],
+  contact: ['contact.id', 'contact.tenant_id', 'contact.account_id', 'contact.folder_id', 'contact.provider_key', 'contact.version', 'contact.uid', 'contact.display_name', 'contact.given_name', 'contact.middle_name', 'contact.family_name', 'contact.nickname', 'contact.organization', 'contact.job_title', 'contact.department', 'contact.emails', 'contact.phones', 'contact.birthday', 'contact.notes', 'contact.photo_state', 'contact.photo_version', 'contact.sort_name', 'contact.search_text', 'contact.missing_look', 'contact.updated_at'],
+  contact_folder: ['contact_folder.id', 'contact_folder.tenant_id', 'contact_folder.account_id', 'contact_folder.provider_key', 'contact_folder.name', 'contact_folder.position', 'contact_folder.is_default', 'contact_folder.is_read_only', 'contact_folder.is_shown', 'contact_folder.cursor', 'contact_folder.is_complete'],
+  contact_home: ['contact_home.account_id', 'contact_home.home'],
+  contact_mark: ['contact_mark.account_id', 'contact_mark.provider_key', 'contact_mark.mark'],
+  contact_photo: ['contact_photo.id', 'contact_photo.tenant_id', 'contact_photo.account_id', 'contact_photo.contact_id', 'contact_photo.version', 'contact_photo.content_type', 'contact_photo.bytes', 'contact_photo.created_at'],
   draft_change: ['draft_change.message_id', 'draft_change.generation', 'draft_change.held_until'],
   event: ['event.tenant_id', 'event.id', 'event.account_id', 'event.type', 'event.data', 'event.created_at'],
   event_follower: ['event_follower.name', 'event_follower.tenant_id', 'event_follower.after_id', 'event_follower.failures', 'event_follower.due_at', 'event_follower.due_set_at'],
@@ -1058,6 +1143,7 @@ export const COLUMNS = {
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
+  quarantined_contact: ['quarantined_contact.account_id', 'quarantined_contact.folder_id', 'quarantined_contact.provider_key', 'quarantined_contact.version', 'quarantined_contact.reason', 'quarantined_contact.reader_version', 'quarantined_contact.next_attempt_at'],
   quarantined_message: ['quarantined_message.account_id', 'quarantined_message.uid', 'quarantined_message.reason', 'quarantined_message.attempts', 'quarantined_message.parser_version', 'quarantined_message.first_failed_at', 'quarantined_message.next_attempt_at', 'quarantined_message.source', 'quarantined_message.remote_id', 'quarantined_message.attempt_set_at'],
   quota_use: ['quota_use.name', 'quota_use.seconds', 'quota_use.units'],
   rate_window: ['rate_window.name', 'rate_window.number', 'rate_window.count'],

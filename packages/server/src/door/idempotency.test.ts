@@ -6,7 +6,8 @@ import { tablesWith } from '../../test/database-text.ts'
 import { openTestApp } from '../../test/open-app.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
 import { useTestDoors } from '../../test/use-doors.ts'
-import { deleteExpiredAnswers } from './idempotency.ts'
+import { silentLog } from '../kit/log.ts'
+import { createIdempotencyKeys, deleteExpiredAnswers } from './idempotency.ts'
 
 const { openDoor } = useTestDoors()
 
@@ -144,6 +145,26 @@ describe('Idempotency-Key', () => {
     for (const { status, code } of answers.filter(answer => answer.status !== 202)) {
       expect({ status, code }).toEqual({ status: 409, code: 'idempotency_key_in_progress' })
     }
+  })
+
+  test('names the same attempt until it is answered, also after a 429', async () => {
+    await using acts = await openActs()
+    const { db } = acts.door
+    const { id: tenantId } = await sampleTenant(db)
+    const answerKey = Buffer.alloc(32, 'k')
+    const keys = createIdempotencyKeys({ db, answerKey, log: silentLog })
+    const request = { tenantId, key: 'k', fingerprint: Buffer.from('f'), scopes: [], accountId: null }
+    const attempts = new Set<string>()
+    const ran: boolean[] = []
+    for (const status of [502, 429, 429, 200, 200]) {
+      const begun = await keys.begin(request)
+      ran.push('claim' in begun)
+      if (!('claim' in begun)) continue
+      attempts.add(begun.claim.attempt.id)
+      await begun.claim.end({ status, text: '{}', headers: {}, aboutAccount: null })
+    }
+    expect(ran).toEqual([true, true, true, true, false])
+    expect(attempts.size).toBe(1)
   })
 
   test('stores the answer sealed', async () => {

@@ -53,9 +53,9 @@ export interface Claim {
    */
   keep(tx: Transaction<Tables>, answer: GivenAnswer & { scopes: readonly string[] }): Promise<void>
   /**
-   * Ends the request. After a failure (5xx) the request may be sent again, and is then the same attempt; 429 did
-   * nothing and is forgotten; any other answer is kept. Null means that `keep` has kept the answer and its transaction
-   * was committed.
+   * Ends the request. After a failure (5xx) or a refusal for its rate (429) the request may be sent again, and is then
+   * the same attempt: an earlier call of it may have had an effect. Any other answer is kept. Null means that `keep` has
+   * kept the answer and its transaction was committed.
    */
   end(answer: GivenAnswer | null): Promise<void>
 }
@@ -112,8 +112,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
         try {
           if (answer === null) return
           // If `keep` has kept an answer and its transaction succeeded, neither finds anything to do.
-          if (answer.status === 429) await forget(db, run)
-          else if (answer.status >= 500) await release(db, run)
+          if (answer.status === 429 || answer.status >= 500) await release(db, run)
           else await store(db, run, answer)
         } catch (error) {
           // The caller still gets its answer. The lease ends, and a repetition runs again.
@@ -198,16 +197,6 @@ async function release(db: Db, { request, id }: Running): Promise<void> {
     update idempotency_key set has_failed = true, locked_until = '-infinity', expires_at = ${keptUntil()}
     where tenant_id = ${request.tenantId} and key = ${request.key} and claim = ${id} and status is null
   `.execute(db)
-}
-
-async function forget(db: Db, { request, id }: Running): Promise<void> {
-  await db
-    .deleteFrom('idempotency_key')
-    .where('tenant_id', '=', request.tenantId)
-    .where('key', '=', request.key)
-    .where('claim', '=', id)
-    .where('status', 'is', null)
-    .execute()
 }
 
 interface Running {

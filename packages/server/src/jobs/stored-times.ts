@@ -37,8 +37,10 @@ const BATCH_ROWS = 1_000
 const POLL_SECONDS = 3_600
 /** Rows that were locked, and what another process is busy with, are looked at again after this time. */
 const AGAIN_SECONDS = 1
-/** A look reads much: one that fails again and again is not repeated more often. */
+/** A look reads much: one that fails again and again, or waits for transactions, is not repeated more often. */
 const RETRY_SECONDS_MAX = 60
+/** Transactions that take longer are not waited for: the next look of the hour finds their times. */
+const TRANSACTION_SECONDS_MAX = 600
 
 export interface VoidTimesOptions {
   db: Db
@@ -53,15 +55,21 @@ export interface VoidTimesOptions {
  */
 export async function startVoidingTimes(options: VoidTimesOptions): Promise<AsyncDisposable> {
   const { db, pulse, log } = options
+  let search = newSearch()
   const loop = new WokenLoop({
     async look(signal) {
-      let isDone = false
-      const isOurs = await runAlone(db, 'void_times', async () => {
-        isDone = await voidTimes(options, signal)
+      let seconds = AGAIN_SECONDS
+      await runAlone(db, 'void_times', async () => {
+        seconds = await proceed(search, options, signal)
       })
-      return isOurs && isDone ? POLL_SECONDS : AGAIN_SECONDS
+      if (seconds === POLL_SECONDS) search = newSearch()
+      return seconds
     },
-    listen: wake => pulse.onSetBack(wake),
+    listen: wake =>
+      pulse.onSetBack(() => {
+        search.isOutdated = true
+        wake()
+      }),
     failure: 'Could not look for times that were set while the clock was ahead',
     retrySecondsMax: RETRY_SECONDS_MAX,
     log,
@@ -70,8 +78,58 @@ export async function startVoidingTimes(options: VoidTimesOptions): Promise<Asyn
   return loop
 }
 
+/** The looks that follow when the clock was set back. */
+interface Search {
+  begunAt: number
+  /** Transactions of the time before the first look, which may still commit times of the wrong clock; null: not known. */
+  waitsFor: readonly string[] | null
+  /** Set when the clock was set back once more. */
+  isOutdated: boolean
+  waitSeconds: number
+}
+
+const newSearch = (): Search => ({
+  begunAt: performance.now(),
+  waitsFor: null,
+  isOutdated: false,
+  waitSeconds: AGAIN_SECONDS,
+})
+
+const FOUND =
+  'The clock of the database was ahead. What was set to wait meanwhile waits for its time from now on'
+const FOUND_LATER =
+  'More was found that was set to wait while the clock was ahead. It waits for its time from now on'
+
+/** Looks once. @returns seconds until the next look, which is soon as long as void times may be left */
+async function proceed(search: Search, options: VoidTimesOptions, signal: AbortSignal): Promise<number> {
+  if (search.isOutdated) Object.assign(search, newSearch())
+  const { waitsFor } = search
+  const underWay = await listTransactions(options.db)
+  search.waitsFor ??= underWay
+  const isDone = await voidTimes(options, waitsFor === null ? FOUND : FOUND_LATER, signal)
+  if (!isDone) return AGAIN_SECONDS
+  const isLate = performance.now() - search.begunAt > TRANSACTION_SECONDS_MAX * 1_000
+  if (isLate || !search.waitsFor.some(id => underWay.includes(id))) return POLL_SECONDS
+  const seconds = search.waitSeconds
+  search.waitSeconds = Math.min(2 * seconds, RETRY_SECONDS_MAX)
+  return seconds
+}
+
+/** The ids of the transactions under way that have changed something. */
+async function listTransactions(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select backend_xid::text as id from pg_stat_activity
+    where datname = current_database() and backend_xid is not null
+  `.execute(db)
+  return rows.map(({ id }) => id)
+}
+
 /** Returns false if rows that are locked are left. A table that fails does not keep the others from being looked at. */
-async function voidTimes({ db, log, times }: VoidTimesOptions, signal: AbortSignal): Promise<boolean> {
+async function voidTimes(
+  { db, log, times }: VoidTimesOptions,
+  report: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const counts = new Map<string, number>()
   const failures: unknown[] = []
   let isDone = true
@@ -85,12 +143,8 @@ async function voidTimes({ db, log, times }: VoidTimesOptions, signal: AbortSign
     }
   }
   for (const stored of times) await voidAll(stored).catch((error: unknown) => failures.push(error))
-  if (counts.size > 0) {
-    const count = [...counts.values()].reduce((sum, each) => sum + each)
-    const message =
-      'The clock of the database was ahead. What was set to wait meanwhile waits for its time from now on'
-    log.warn({ names: [...counts.keys()], count }, message)
-  }
+  const count = [...counts.values()].reduce((sum, each) => sum + each, 0)
+  if (count > 0) log.warn({ names: [...counts.keys()], count }, report)
   if (failures.length > 0) throw failures[0]
   return isDone
 }

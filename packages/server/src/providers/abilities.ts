@@ -49,6 +49,11 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
   },
 }
 
+/** The kinds of accounts whose calendars and contacts come with the mailbox. */
+export const KINDS_WITH_CALENDARS: readonly AccountKind[] = (Object.keys(ABILITIES) as AccountKind[]).filter(
+  kind => ABILITIES[kind].hasCalendars,
+)
+
 export function abilitiesOf(kind: AccountKind): Abilities {
   return ABILITIES[kind]
 }

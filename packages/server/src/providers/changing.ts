@@ -207,10 +207,12 @@ export interface DraftSettling {
 }
 
 export interface SettledDraft {
-  /** The highest generation; null if the mailbox has no message with the mark of this draft. */
+  /** The highest complete generation; null if the mailbox has none of this draft. */
   kept: { location: NewLocation; generation: number } | null
   /** Keys of lower generations, which were removed. */
   removed: MessageKey[]
+  /** Other contents with the mark of the draft, which stay as messages of their own. Absent if nothing is known of any. */
+  left?: NewLocation[]
 }
 
 export interface FoundMessage {
@@ -268,8 +270,8 @@ export interface ChangingProvider {
   renameMailbox(key: string, to: { name?: string; parentKey?: string | null }): Promise<RenamedMailbox[]>
 
   /**
-   * Deletes a folder with its messages, and its subscription; `rejected` if the provider has mailboxes below it. Of a
-   * label, messages and labels below it stay.
+   * Deletes a folder with its messages, and its subscription; `rejected` if the provider has mailboxes below it. The
+   * messages of a label stay, and so do the labels below it.
    * @returns mailboxes that have another name or parent since, parents before children
    */
   deleteMailbox(key: string): Promise<RenamedMailbox[]>
@@ -326,7 +328,7 @@ export interface ChangingProvider {
 
   /**
    * Gives a draft new content: in place, or by adding it, making sure that the provider has it, and only then removing
-   * `former`, `others` and lower generations of the same draft, but for `copies` and generations that another client has
+   * `former`, `others` and lower generations of the same draft, except `copies` and generations that another client has
    * changed since a higher one was made. May be called again with the same mark after any failure. `not_found` if a draft
    * with an id of its own is gone. If another client changes one of the contents to be removed meanwhile, that is a
    * `conflict`: all of them stay, and the new one is removed.
@@ -337,8 +339,9 @@ export interface ChangingProvider {
   replaceDraft(draft: DraftReplacement): Promise<DraftOutcome>
 
   /**
-   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the
-   * draft's mark, which another client wrote, are left alone, and generations that another client has changed since a
+   * Removes the contents of a draft in its mailbox, except for the highest generation, wherever that is, and `copies`. A
+   * generation that lacks files is removed, too, if there is one that does not. Messages of the same Message-ID without
+   * the draft's mark, which another client wrote, are left alone, and generations that another client has changed since a
    * higher one was made. Does nothing if drafts have one content.
    */
   settleDraft(draft: DraftSettling): Promise<SettledDraft>

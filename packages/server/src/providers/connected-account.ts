@@ -1,4 +1,5 @@
 import type { ChangingProvider } from './changing.ts'
+import type { ContactsProvider } from './contacts.ts'
 import type { ContentProvider } from './content.ts'
 import type { IdentityProvider } from './identities.ts'
 import type { MailProvider } from './mail.ts'
@@ -15,6 +16,7 @@ export interface Capabilities {
   sending: SendingProvider
   identities: IdentityProvider
   sharing: SharingProvider
+  contacts: ContactsProvider
 }
 
 export type Capability = keyof Capabilities

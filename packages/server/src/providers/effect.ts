@@ -1,18 +1,18 @@
 import { ProviderFailure, restate } from './failure.ts'
 
-/** The ways in which one call changes something, so that its failure can report whether anything was changed. */
+/** The changes that one call makes, so that its failure can report whether anything was changed. */
 export interface EffectRecord {
-  /** Runs one way to change something. */
+  /** Runs work that makes one change. */
   run<T>(work: () => Promise<T>): Promise<T>
-  /** Runs several that fail each by itself. */
+  /** Runs work that makes several changes, each of which may fail by itself. */
   runEach<T extends { failure: ProviderFailure | null }>(work: () => Promise<T[]>): Promise<T[]>
-  /** Records that something was changed by work that may still fail. */
+  /** Records a change by work that may still fail. */
   done(): void
 }
 
 /**
  * Runs work that changes something. Its failures report whether nothing was changed at all.
- * @param open makes what the work changes things by
+ * @param open makes the object by which the work makes its changes
  */
 export async function changingBy<E, T>(
   open: (record: EffectRecord) => E,

@@ -46,6 +46,11 @@ export type FailureReason =
   | 'provider_not_found'
   // scope_missing, by the user's own choice
   | 'scope_denied'
+  // rejected
+  | 'not_dav_server'
+  | 'dav_discovery_failed'
+  // unsupported
+  | 'dav_unsupported'
 
 interface FailureOptions {
   cause?: unknown

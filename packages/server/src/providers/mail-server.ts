@@ -1,3 +1,5 @@
+import type { DavHomes, DavServer } from './dav-server.ts'
+
 export type OnAsked = () => Promise<void>
 
 export interface MailServer {
@@ -14,4 +16,9 @@ export interface MailServer {
 export interface ServerCheck {
   imap(server: MailServer, password: string, onAsked?: OnAsked): Promise<void>
   smtp(server: MailServer, password: string, onAsked?: OnAsked): Promise<void>
+  /**
+   * Finds the homes of calendars and contacts. Fails also as `rejected`, with the reason `not_dav_server` or
+   * `dav_discovery_failed`, and as `unsupported` with the reason `dav_unsupported`. `onAsked` may be called several times.
+   */
+  dav(server: DavServer, password: string, onAsked?: OnAsked): Promise<DavHomes>
 }

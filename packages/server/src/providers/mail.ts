@@ -102,6 +102,8 @@ export interface RemoteMessage extends RemoteFlags {
   importance: 'high' | 'normal' | 'low' | null
   /** The mark of a draft of ours, with its generation; null for all other messages. */
   draftMark: DraftMark | null
+  /** Whether a draft of ours lacks files: they are being attached to it, or that was interrupted. Absent if not. */
+  isIncomplete?: true
   /**
    * The provider's id of the draft whose content this is, if it lasts while the key of the content changes (Gmail);
    * null for all other messages.

@@ -49,8 +49,8 @@ export interface OutgoingContent {
 
 /**
  * Takes a message apart for a provider that takes only small messages whole, and the largest files beside them: as few
- * files as will do are left out, until the rest has at most so many bytes. Null if that is not possible: the text is too
- * large, or the files are signed or encrypted with it.
+ * files as possible are left out, until the rest has at most `restBytesMax` bytes. Null if that is not possible: the text
+ * is too large, or the files are signed or encrypted with it.
  */
 export type SplitContent = (restBytesMax: number) => Promise<ContentInParts | null>
 

@@ -20,6 +20,7 @@ const DELAYED_GREETING_MS = 6_000
 const check = serverCheck({
   guard: egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) }),
   clientName: '[127.0.0.1]',
+  allowPlaintext: true,
 })
 
 let folder: string

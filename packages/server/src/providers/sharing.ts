@@ -4,6 +4,8 @@
 export interface SharedMailbox {
   /** The provider's lasting id of the mailbox, with the name of the provider in front. It does not depend on the address. */
   subject: string
+  /** The key of its inbox, which is the same for its own user. */
+  inboxKey: string
 }
 
 export interface SharingProvider {

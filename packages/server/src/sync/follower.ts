@@ -42,6 +42,14 @@ export interface FollowedConnection {
  */
 export type Follow = (connection: FollowedConnection) => Promise<'caught_up' | 'more' | 'renewal_due'>
 
+/** Why a half is not followed for now. */
+export interface Rest {
+  /** For people. */
+  reason: string
+  /** When it is looked at again; null: once the account changes. */
+  seconds: number | null
+}
+
 /** A half of an account that this process owns. Disposing ends what goes on beside following it, before it is released. */
 export interface FollowedHalf extends AsyncDisposable {
   follow: Follow
@@ -53,7 +61,9 @@ export interface Follower {
   kind: HalfKind
   /** Called once for each half of its kind that this process owns. */
   begin(owned: OwnedAccount): FollowedHalf
-  /** The work that a row of `account` makes, in SQL: 1 if it has nothing to follow. */
+  /** Called before each connection. Null if the half is to be followed, as halves always are if this is absent. */
+  findRest?(owned: OwnedAccount): Promise<Rest | null>
+  /** The work that a row of `account` makes, in SQL: 1 of its mail if it has nothing to follow. */
   weight: RawBuilder<number>
   /** Metrics of processes that follow accounts. */
   metrics: readonly Metric[]

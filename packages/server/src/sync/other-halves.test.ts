@@ -36,14 +36,14 @@ async function openAccount({ newTenant }: SharedApp) {
 
 describe('another half than mail', () => {
   test.each([
-    ['whose login is refused', 'login_failed'],
-    ['for which a scope is missing', 'scope_missing'],
-  ] as const)('%s is a problem of itself, and the account stays active', async (_, reason) => {
+    ['whose login is refused', 'login_failed', 'dav_login_failed'],
+    ['for which a scope is missing', 'scope_missing', 'scope_missing'],
+  ] as const)('%s is a problem of itself, and the account stays active', async (_, reason, problem) => {
     const { db, owned, version, read } = await openAccount(service)
     await recordRefusedGrant(db, owned, 'calendar', { reason, version })
-    expect(await read()).toMatchObject({ status: 'active', statusReason: reason })
+    expect(await read()).toMatchObject({ status: 'active', statusReason: problem })
     await recordProblem(db, owned, { kind: 'mail', problem: null })
-    expect(await read()).toMatchObject({ status: 'active', statusReason: reason })
+    expect(await read()).toMatchObject({ status: 'active', statusReason: problem })
     await recordProblem(db, owned, { kind: 'calendar', problem: null })
     expect(await read()).toMatchObject({ status: 'active', statusReason: null })
   })

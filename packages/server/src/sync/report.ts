@@ -56,7 +56,7 @@ export class RuntimeReport {
     said: string | null = null,
     { hasBrought = null }: { hasBrought?: boolean | null } = {},
   ): Promise<void> {
-    const isSuccess = told === 'live' || hasBrought === true
+    const isSuccess = told === 'live' || told === 'stopped' || hasBrought === true
     const gap = told === 'live' ? this.gap : null
     const state = gap === null ? told : 'syncing'
     const detail = gap === null ? said : [gap, ...(said === null ? [] : [said])].join('; ')

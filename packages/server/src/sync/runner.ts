@@ -6,7 +6,7 @@ import { backoffMs } from './backoff.ts'
 import type { BulkPermits } from './bulk-permits.ts'
 import { describeFailure } from './describe-failure.ts'
 import type { FollowedKind } from './followed-kinds.ts'
-import type { FollowedHalf } from './follower.ts'
+import type { FollowedHalf, Follower, Rest } from './follower.ts'
 import type { Connector, ConnectorOf } from '../connections/connections.ts'
 import { KeeperPermit, KeptConnection } from './kept-connection.ts'
 import { LoginRefusals } from './login-refusals.ts'
@@ -22,11 +22,16 @@ import { StallWatch } from './stall-watch.ts'
 import {
   type GrantRefusal,
   isToBeFollowed,
-  misconfigurationOf,
+  problemOf,
   recordClosed,
   recordProblem,
   recordRefusedGrant,
 } from './trouble.ts'
+
+/** Another half than mail whose login is refused is tried this often, so that polling locks nobody out. */
+const REFUSED_RETRY_SECONDS = 3600
+/** A half that rests until the account changes looks nevertheless. */
+const REST_SECONDS_MAX = 3600
 
 export interface RunnerOptions {
   db: Kysely<Tables>
@@ -68,6 +73,7 @@ export class Runner {
   readonly #report: RuntimeReport
   readonly #findConnector: () => Promise<Connector>
   readonly #refusals: LoginRefusals
+  readonly #findRest: Follower['findRest']
   readonly #followed: FollowedHalf
   readonly #log: Logger
   /** Ends the attempt at hand, since the runner begins again or stops. */
@@ -76,6 +82,8 @@ export class Runner {
   #hasBegun = false
   /** Whether the last attempt was connected: a connection that is only renewed is no news. */
   #isKnownConnected = false
+  /** Whether a problem of the half may be stored, which ends when the half is reached. */
+  #mayHaveProblem = true
   #failures = 0
   /** The version of the half when it was last connected to. */
   #version = ''
@@ -92,6 +100,7 @@ export class Runner {
     this.#report = new RuntimeReport(options.db, owned, kind, this.#log)
     this.#findConnector = options.connectorOf(owned, kind)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
+    this.#findRest = follower.findRest?.bind(follower)
     this.#followed = follower.begin(owned)
     this.finished = this.#run()
   }
@@ -138,6 +147,8 @@ export class Runner {
     const { db, stallSeconds } = this.#options
     // This attempt serves every request made until now. A request that stayed would end each wait after a failure.
     await takeWanted(db, this.account.owned, this.kind)
+    const rest = await this.#findRest?.(this.account.owned)
+    if (rest) return this.#rest(rest, until)
     const connector = await this.#findConnector()
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
     using permit = new KeeperPermit(this.account.leaving, await connector.acquire(this.#endedOrLeft(until)))
@@ -154,6 +165,23 @@ export class Runner {
     }
   }
 
+  /** Follows nothing until the account changes. A half that is switched off, or not to be had, has no problem. */
+  async #rest({ reason, seconds }: Rest, until: AbortSignal): Promise<'more'> {
+    await this.#endProblem()
+    this.#mayHaveProblem = true
+    await this.#report.tell('stopped', reason)
+    this.nudge.clear()
+    const waitMs = (seconds ?? REST_SECONDS_MAX) * 1_000
+    await pause(waitMs, until, this.account.leaving, this.nudge.signal)
+    return 'more'
+  }
+
+  async #endProblem(): Promise<void> {
+    if (!this.#mayHaveProblem) return
+    await recordProblem(this.#options.db, this.account.owned, { kind: this.kind, problem: null })
+    this.#mayHaveProblem = false
+  }
+
   #endedOrLeft(until: AbortSignal): AbortSignal {
     return AbortSignal.any([until, this.account.leaving])
   }
@@ -168,7 +196,8 @@ export class Runner {
   async #open(connector: Connector, permit: KeeperPermit, { signal }: StallWatch): Promise<KeptConnection> {
     this.#version = connector.version
     const kept = await KeptConnection.open(connector, permit, { pace: this.#options.renewal, signal })
-    this.#refusals.clear()
+    // A connection to mail is a login; others are only begun.
+    if (this.kind === 'mail') this.#refusals.clear()
     if (!this.#isKnownConnected) this.#log.info('The account is connected')
     this.#isKnownConnected = true
     return kept
@@ -197,8 +226,11 @@ export class Runner {
     { connector, connected, permit, renewal }: KeptConnection,
     stall: StallWatch,
   ): ReturnType<FollowedHalf['follow']> {
-    const { db, pollSeconds } = this.#options
-    await recordProblem(db, this.account.owned, { kind: this.kind, problem: null })
+    const { pollSeconds } = this.#options
+    if (this.kind === 'mail') {
+      this.#mayHaveProblem = true
+      await this.#endProblem()
+    }
     return this.#followed.follow({
       owned: this.account.owned,
       connected,
@@ -213,10 +245,17 @@ export class Runner {
       report: this.#report,
       pollSeconds,
       log: this.#log,
-      onProgress: () => {
-        this.#failures = 0
-      },
+      onProgress: () => this.#onProgress(),
     })
+  }
+
+  #onProgress(): void {
+    this.#failures = 0
+    if (this.kind === 'mail') return
+    this.#refusals.clear()
+    this.#endProblem().catch((error: unknown) =>
+      this.#log.warn({ error }, 'Could not write down that a problem is over'),
+    )
   }
 
   /** @returns the connection that takes the place of the former one, which itself stays if none can; null if no permit is free */
@@ -248,11 +287,19 @@ export class Runner {
 
   async #recover(error: unknown): Promise<void> {
     const failure = error instanceof ProviderFailure ? error : null
+    const refusal = failure && this.#refusalOf(failure)
     this.#failures++
     this.#isKnownConnected = false
     this.#logFailure(error)
-    const wait = Math.max(backoffMs(this.#failures), (failure?.retryAfterSeconds ?? 0) * 1_000)
+    const isRefused = this.kind !== 'mail' && refusal === 'login_failed'
+    const askedSeconds = isRefused ? REFUSED_RETRY_SECONDS : (failure?.retryAfterSeconds ?? 0)
+    const wait = Math.max(backoffMs(this.#failures), askedSeconds * 1_000)
     try {
+      if (failure?.kind === 'unsupported' && this.kind !== 'mail') {
+        await this.#rest({ reason: failure.message, seconds: null }, this.#ended.signal)
+        return
+      }
+      if (failure) await this.#recordTrouble(failure, refusal)
       await this.#tellOf(error, wait)
     } catch (unwritten) {
       this.#log.warn({ error: unwritten }, 'Could not write down why the account is not followed')
@@ -262,28 +309,25 @@ export class Runner {
   }
 
   async #tellOf(error: unknown, wait: number): Promise<void> {
-    const { db } = this.#options
-    const failure = error instanceof ProviderFailure ? error : null
-    if (failure) await this.#recordTrouble(failure)
-    if (!(await isToBeFollowed(db, this.account.owned))) return this.account.stop()
+    if (!(await isToBeFollowed(this.#options.db, this.account.owned))) return this.account.stop()
     const at = new Date(Date.now() + wait).toISOString()
     await this.#report.tell('backoff', `${describeFailure(error)}; next try at ${at}`)
   }
 
   /** Records what a failure means for the account itself. */
-  async #recordTrouble(failure: ProviderFailure): Promise<void> {
+  async #recordTrouble(failure: ProviderFailure, refusal: GrantRefusal | null): Promise<void> {
     const { db } = this.#options
-    const reason = this.#refusalOf(failure)
-    if (reason) {
-      await recordRefusedGrant(db, this.account.owned, this.kind, { reason, version: this.#version })
-      this.#log.info({ reason }, 'The provider refuses the account, which has to be connected again')
+    this.#mayHaveProblem = true
+    if (refusal) {
+      await recordRefusedGrant(db, this.account.owned, this.kind, { reason: refusal, version: this.#version })
+      this.#log.info({ reason: refusal }, 'The provider refuses the account, which has to be connected again')
     }
     if (failure.kind === 'mailbox_gone') await recordClosed(db, this.account.owned, this.kind, failure.reason)
-    const problem = misconfigurationOf(failure)
+    const problem = problemOf(failure, this.kind)
     if (problem) await recordProblem(db, this.account.owned, { kind: this.kind, problem })
   }
 
-  /** The reason for which the account needs a new grant; null if it needs none. */
+  /** The reason for which the account, or the half, needs a new grant; null if it needs none. */
   #refusalOf({ kind }: ProviderFailure): GrantRefusal | null {
     if (kind === 'login_failed') return this.#refusals.add(performance.now()) ? kind : null
     if (kind === 'grant_refused') return 'invalid_grant'

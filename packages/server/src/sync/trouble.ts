@@ -12,6 +12,9 @@ import type { FailureReason, ProviderFailure } from '../providers/failure.ts'
 /** An account whose provider says for this time that the mailbox is gone or closed is disabled. */
 const CLOSED_HOURS = 24
 
+/** The problem of a half with a server and a login of its own. */
+const DAV_LOGIN_FAILED = 'dav_login_failed'
+
 /** Why an account needs a new grant. `scope_missing`: the one that it has does not allow its mail to be read. */
 export type GrantRefusal = 'invalid_grant' | 'login_failed' | 'scope_missing'
 
@@ -26,8 +29,10 @@ export async function recordRefusedGrant(
   kind: HalfKind,
   refused: { reason: GrantRefusal; version: string },
 ): Promise<void> {
-  if (kind !== 'mail' && refused.reason !== 'invalid_grant')
-    return recordProblem(db, owned, { kind, problem: refused.reason })
+  if (kind !== 'mail' && refused.reason !== 'invalid_grant') {
+    const problem = refused.reason === 'login_failed' ? DAV_LOGIN_FAILED : refused.reason
+    return recordProblem(db, owned, { kind, problem })
+  }
   await inTransaction(db, owned.tenantId, async unit => {
     const account = await lockOwned(unit, owned)
     if (account && stampOf(account, kind) === refused.version)
@@ -47,10 +52,16 @@ export async function isToBeFollowed(db: Kysely<Tables>, owned: OwnedAccount): P
   return row !== undefined
 }
 
-/** What of the setup keeps an account from being reached; null if the failure says nothing about that. */
-export function misconfigurationOf({ kind, reason }: ProviderFailure): FailureReason | null {
+/**
+ * What keeps a half from being reached, until somebody changes it; null if the failure says nothing about that. A refused
+ * collection, or one that is gone, is no trouble of mail, which has a status for that.
+ */
+export function problemOf({ kind, reason }: ProviderFailure, half: HalfKind): FailureReason | null {
   if (kind === 'not_allowed') return 'server_not_allowed'
-  return kind === 'misconfigured' ? reason : null
+  if (kind === 'misconfigured') return reason
+  if (half === 'mail') return null
+  if (kind === 'forbidden') return 'provider_forbidden'
+  return kind === 'not_found' ? 'provider_not_found' : null
 }
 
 /** Stores why a half of an active account cannot be reached with its settings; null once it can be reached again. */

@@ -1,9 +1,8 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { waitForCopiesOrFailures } from '../sending/killable-sending.ts'
 import { sendEvents } from '../sending/open-sending.ts'
-import { requireListedStates } from '../sending/written-states.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
 import { readMessages } from '../sync/followed-account.ts'
@@ -50,26 +49,6 @@ async function subjectsOf(client: GmailClient, label: string): Promise<string[]>
   return messages.map(({ subject }) => subject).toSorted()
 }
 
-/** Waits until nothing is left to do for the entry. */
-const waitForEnd = ({ id, accountId, subject }: OutboxEntry) =>
-  waitUntil(`the end of ${subject}`, async () => {
-    const { db, caller } = opened()
-    // In place of waiting: a look-up takes half an hour, and a retry minutes.
-    await sql`
-      update outbox set task_at = clock_timestamp(), task_tries = case task when 'look_up' then 6 else task_tries end
-      where task_by is null and task_at > clock_timestamp()`.execute(db)
-    await sql`update outbox set due_at = clock_timestamp() where due_at > clock_timestamp()`.execute(db)
-    await sql`
-      update sending_account set due_at = clock_timestamp(), paused_until = null
-      where due_at > clock_timestamp()`.execute(db)
-    const { body } = await caller().get<OutboxEntry>(`/v1/accounts/${accountId}/outbox/${id}`)
-    const { rows } = await sql`
-      select from outbox where id = ${id} and (task is not null or due_at is not null)`.execute(db)
-    await requireListedStates(db)
-    const isOver = body.status === 'failed' || (body.status === 'sent' && body.messageId !== null)
-    return isOver && rows.length === 0 ? body : null
-  })
-
 test(
   'a message is sent once, with one copy, wherever it is when the service is killed',
   { timeout: 300_000 },
@@ -91,13 +70,14 @@ test(
     await walk.kill()
     await walk.restart()
 
-    const ended = await Promise.all(
+    const entries = await Promise.all(
       SENDS.map(async ([subject], nth) => {
         const { status, body } = await post(nth)
         expect({ subject, status }).toEqual({ subject, status: 200 })
-        return waitForEnd(body)
+        return body
       }),
     )
+    const ended = await waitForCopiesOrFailures(walk, entries)
     const subjects = SENDS.map(([subject]) => subject)
     await waitUntil(
       'all to arrive',

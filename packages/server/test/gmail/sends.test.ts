@@ -3,7 +3,14 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { recordRestore } from '../../src/database/feed-epoch.ts'
 import { parse } from '../bodies/facts.ts'
-import { readEntry, send, sendEvents, waitForEntry, waitForStatus } from '../sending/open-sending.ts'
+import {
+  readEntry,
+  send,
+  sendEvents,
+  waitForCopy,
+  waitForEntry,
+  waitForStatus,
+} from '../sending/open-sending.ts'
 import { hurryTasks } from '../sending/killable-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -20,13 +27,7 @@ async function sentBy(client: GmailClient): Promise<string[]> {
   return Promise.all(sent.map(({ id }) => client.rawOf(id)))
 }
 
-const withCopy = (entry: OutboxEntry) =>
-  waitForEntry(
-    opened().app,
-    entry,
-    'the copy',
-    ({ status, messageId }) => status === 'sent' && messageId !== null,
-  )
+const withCopy = (entry: OutboxEntry) => waitForCopy(opened().app, entry)
 
 /** Makes a look-up that waits due. */
 async function hurryLookUp(entry: OutboxEntry, change = sql`task_at = clock_timestamp()`): Promise<void> {

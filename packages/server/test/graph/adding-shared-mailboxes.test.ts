@@ -246,6 +246,48 @@ describe('adding a shared mailbox', () => {
     })
   })
 
+  test('lets a mailbox keep its storage once the storage of the plan is used up', async () => {
+    const world = await openWorld()
+    const { tenant, delegate, desk } = world
+    const asked = { settings: { bodyStorage: 'full' } }
+    const { id } = await addShared(tenant, delegate.id, desk, asked)
+    const other = await addOfficeUser(opened.sandbox, { name: 'desk', delegates: [world.eva] })
+    await limit(world, { storageBytes: 0 })
+    expect(await askToAdd(tenant, delegate.id, desk, asked)).toMatchObject({ status: 200, body: { id } })
+    expect((await askToAdd(tenant, delegate.id, other, asked)).body).toMatchObject({
+      code: 'plan_limit_storage',
+    })
+  })
+
+  test('is over while the grant of the delegate is for its own mailbox only', async () => {
+    const world = await openWorld()
+    const { tenant, delegate, desk, eva } = world
+    const { id } = await addShared(tenant, delegate.id, desk)
+    const read = async () => (await tenant.get<Account>(`/v1/accounts/${id}`)).body
+    const renew = async (given: Parameters<typeof connectUser>[3]) => {
+      await change('status', 'reauth_required')(world)
+      expect((await connectUser(tenant, opened.sandbox, eva, given)).status).toBe('active')
+    }
+    // Microsoft grants what the user has ever allowed.
+    await opened.sandbox.control('POST', '/consents/withdraw', { user: eva, clientId: 'sandbox' })
+    await renew({ scopes: OWN_SCOPES })
+    expect(await read()).toMatchObject({
+      status: 'reauth_required',
+      statusReason: 'delegate_reauth_required',
+    })
+    await renew({})
+    expect(await read()).toMatchObject({ status: 'active', statusReason: null })
+    const { rows } = await sql<{ type: string }>`
+      select type from event where account_id = ${id} order by id
+    `.execute(tenant.db)
+    expect(rows.map(({ type }) => type)).toEqual([
+      'account.connected',
+      'account.reauth_required',
+      'account.updated',
+      'account.connected',
+    ])
+  })
+
   test('is refused for the own address of the delegate, and names its account', async () => {
     const world = await openWorld()
     expect(await askToAdd(world.tenant, world.delegate.id, world.eva)).toMatchObject({

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DSN_SHAPES, NO_REPORTS, type ReportedSend } from '../sending/answers/dsn-shapes.ts'
 import { dataOf, waitUntilLookedAt } from '../sending/answers/open-answers.ts'
+import { replyLetter } from '../sending/answers/reply-letter.ts'
 import { send, waitForStatus } from '../sending/open-sending.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGraph, type GraphAccount, type GraphApp, openGraphApp } from './open-graph-app.ts'
@@ -68,20 +69,8 @@ async function suppressed(address: string): Promise<SuppressionEntry[]> {
   return body.items ?? []
 }
 
-function reply(entry: OutboxEntry, from: string, text: string, fields: readonly string[] = []): string {
-  return [
-    `From: Somebody <${from}>`,
-    `To: ${eva.email}`,
-    `Subject: Re: ${from}`,
-    `Message-ID: <${Math.random()}@example.org>`,
-    `In-Reply-To: ${entry.internetMessageId}`,
-    ...fields,
-    'Content-Type: text/plain; charset=utf-8',
-    '',
-    text,
-    '',
-  ].join('\r\n')
-}
+const reply = (entry: OutboxEntry, from: string, text: string, fields: readonly string[] = []): string =>
+  replyLetter({ from, to: eva.email, inReplyTo: entry.internetMessageId, text, fields })
 
 describe('a message in a mailbox of Exchange that answers a send', () => {
   test('is classified if it is an automatic reply, and suppresses its author if it opts out', async () => {

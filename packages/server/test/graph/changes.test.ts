@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { letter } from '../../src/providers/conformance/arrangement.ts'
 import { all, failureOf } from '../../src/providers/conformance/changing-steps.ts'
+import { ProviderFailure } from '../../src/providers/failure.ts'
+import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
 import { useOffices } from './reach-writing.ts'
 
 const openOffice = useOffices()
@@ -81,13 +83,39 @@ describe('changes of messages by Graph', () => {
     expect(await office.list('inbox')).toHaveLength(1)
   })
 
-  test.each(['gcc-high', 'china'] as const)('remove messages for good on %s, too', async cloud => {
-    await using office = await openOffice(cloud)
-    const id = await office.deliver(letter(1))
-    const [step] = await all(office.changing.remove(at([id])))
-    expect(step).toEqual({ removed: [id], gone: [] })
-    for (const folder of ['inbox', 'deleteditems']) expect(await office.list(folder)).toEqual([])
-    expect((await office.ask('GET', `messages/${id}`)).status).toBe(404)
+  test.each(['gcc-high', 'china'] as const)(
+    'remove messages for good on %s, too, in one step',
+    async cloud => {
+      await using office = await openOffice(cloud)
+      const id = await office.deliver(letter(1))
+      await office.server.addFault({
+        does: 'error',
+        status: 400,
+        host: CLOUDS[cloud].graph,
+        method: 'DELETE',
+      })
+      const [step] = await all(office.changing.remove(at([id])))
+      await office.server.clearFaults()
+      expect(step).toEqual({ removed: [id], gone: [] })
+      for (const folder of ['inbox', 'deleteditems']) expect(await office.list(folder)).toEqual([])
+      expect((await office.ask('GET', 'messages')).data.value).toEqual([])
+    },
+  )
+
+  test('are deleted twice in a mailbox that refuses to move messages to where deleted ones can be recovered', async () => {
+    await using office = await openOffice('china')
+    const ids = [await office.deliver(letter(1)), await office.deliver(letter(2))]
+    await office.ask('DELETE', `messages/${ids[1]}`)
+    await office.ask('DELETE', `messages/${ids[1]}`)
+    for (const kind of ['forbidden', 'not_found'] as const) {
+      office.api.askAll = async requests =>
+        requests.map(() => ({ value: null, failure: new ProviderFailure(kind, 'No such folder') }))
+      const [step] = await all(office.changing.remove(at(ids)))
+      expect(step).toEqual(
+        kind === 'forbidden' ? { removed: [ids[0]], gone: [ids[1]] } : { removed: [], gone: ids },
+      )
+      for (const folder of ['inbox', 'deleteditems']) expect(await office.list(folder)).toEqual([])
+    }
   })
 
   test('move nothing to a folder that is gone', async () => {

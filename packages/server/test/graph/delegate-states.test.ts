@@ -2,6 +2,7 @@ import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readFeed, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { addOfficeUser, addShared, askToAdd, connectUser, SANDBOX_APPS, deleteAccounts } from './delegates.ts'
 import { type GraphApp, openGraphApp } from './open-graph-app.ts'
@@ -143,6 +144,20 @@ describe('the shared mailboxes of a delegate', () => {
   })
 })
 
+test('a mailbox that signs in for itself under another address is not added as a shared one', async () => {
+  const { app, sandbox } = opened
+  const eva = await addOfficeUser(sandbox, { name: 'eva' })
+  const delegate = await connectUser(app, sandbox, eva)
+  const desk = await addOfficeUser(sandbox, { name: 'desk', delegates: [eva] })
+  const own = await connectUser(app, sandbox, desk)
+  await waitForFirstSync(app, own.id)
+  await sql`update account set email = 'alias@office.test' where id = ${own.id}`.execute(app.db)
+  expect(await askToAdd(app, delegate.id, desk)).toMatchObject({
+    status: 409,
+    body: { code: 'account_exists', message: expect.stringContaining(own.id) },
+  })
+})
+
 describe('a shared mailbox that the delegate may no longer open', () => {
   test('stops alone and loses nothing, is disabled after a day, and comes back when it is added again', async () => {
     const { app, sandbox } = opened
@@ -154,7 +169,8 @@ describe('a shared mailbox that the delegate may no longer open', () => {
     await expectFollowed(kept!, 'beside it')
     const { body } = await app.get<{ code: string }>(`/v1/accounts/${lost!.id}/messages/${before[0]}/raw`)
     expect(body).toMatchObject({ code: 'account_disabled' })
-    expect(await read(delegate.id)).toMatchObject({ status: 'active', runtime: { state: 'live' } })
+    await waitForRuntime(app, delegate.id, 'live')
+    expect(await read(delegate.id)).toMatchObject({ status: 'active' })
     expect(await eventsOf(lost!.id)).toEqual([])
 
     // As if a day had passed.

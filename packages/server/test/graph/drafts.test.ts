@@ -1,65 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { DRAFT_FIELD, draftMark } from '../../src/providers/draft-mark.ts'
-import type { DraftReplacement, NewDraft } from '../../src/providers/changing.ts'
+import { DRAFT_FIELD } from '../../src/providers/draft-mark.ts'
 import { ProviderFailure } from '../../src/providers/failure.ts'
 import { failureOf } from '../../src/providers/conformance/changing-steps.ts'
-import type { OutgoingPart } from '../../src/providers/sending.ts'
 import { askPython } from '../bodies/ask-python.ts'
-import { type Office, useOffices } from './reach-writing.ts'
+import { draftOf, ID, subjectsOf, UNKNOWN } from './our-drafts.ts'
+import { useOffices } from './reach-writing.ts'
 
 const openOffice = useOffices()
-const MIB = 1024 * 1024
-const ID = '<draft@example.com>'
-
-function draftOf(mailboxKey: string, generation: number, parts: readonly OutgoingPart[] = []): NewDraft {
-  const mark = { draftId: 'd1', generation }
-  const raw =
-    `Bcc: hidden@example.com\r\nFrom: eva@office.test\r\nTo: bob@example.com\r\nSubject: Draft ${generation}\r\n` +
-    `Message-ID: ${ID}\r\nReferences: <first@example.net>\r\n${DRAFT_FIELD}: ${draftMark(mark)}\r\n\r\nText ${generation}\r\n`
-  const open = async function* () {
-    yield Buffer.from(raw)
-  }
-  return {
-    mailboxKey,
-    mark,
-    message: {
-      internetMessageId: ID,
-      byteLength: raw.length + parts.reduce((bytes, part) => bytes + part.byteLength, 0),
-      open,
-      split: async () => ({
-        rest: { byteLength: raw.length, open },
-        parts,
-        [Symbol.asyncDispose]: async () => {},
-      }),
-      flags: { isRead: true, isFlagged: false, isDraft: true, categories: [] },
-      receivedAt: null,
-      threadId: null,
-    },
-  }
-}
-
-function partOf(byteLength: number): OutgoingPart {
-  return {
-    filename: 'l.pdf',
-    contentType: 'application/pdf',
-    contentId: null,
-    isInline: false,
-    byteLength,
-    async *open() {
-      yield Buffer.alloc(byteLength, 'x')
-    },
-  }
-}
-
-const UNKNOWN: Pick<DraftReplacement, 'former' | 'draftKey' | 'others' | 'copies'> = {
-  former: null,
-  draftKey: null,
-  others: [],
-  copies: [],
-}
-
-const subjectsOf = async (office: Office) => (await office.list('drafts')).map(({ subject }) => subject)
-
 describe('drafts by Graph', () => {
   test('are added once, however often it is tried, with every field of their header', async () => {
     await using office = await openOffice()
@@ -88,6 +35,55 @@ describe('drafts by Graph', () => {
     expect(found.map(({ location, fields }) => [location.key, fields.get(DRAFT_FIELD)])).toEqual([
       [held.id, 'd1 generation=1'],
     ])
+  })
+
+  test('are found wherever they were moved to since an earlier try added them', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const trash = await office.folderId('deleteditems')
+    const { key } = (await changing.addDraft(draftOf(folder, 1), false)).location!
+    await office.ask('POST', `messages/${key}/move`, { destinationId: trash })
+    const again = await changing.addDraft(draftOf(folder, 1), true)
+    expect(again).toMatchObject({ location: { source: trash, key }, mailboxKeys: [trash] })
+    expect(await subjectsOf(office)).toEqual([])
+  })
+
+  test('lose former contents in their folder, also if they were moved since, and no copies elsewhere', async () => {
+    await using office = await openOffice()
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const trash = await office.folderId('deleteditems')
+    const [first, second] = [
+      await changing.addDraft(draftOf(folder, 1), false),
+      await changing.addDraft(draftOf(folder, 2), false),
+    ]
+    const copied = await office.ask('POST', `messages/${first.location!.key}/copy`, {
+      destinationId: 'archive',
+    })
+    await office.ask('POST', `messages/${second.location!.key}/move`, { destinationId: trash })
+    const named = { mailboxKey: folder, internetMessageId: ID, draftId: 'd1', copies: [] }
+    expect(await changing.settleDraft(named)).toMatchObject({
+      kept: { generation: 2, location: { source: trash, key: second.location!.key } },
+      removed: [first.location!.key],
+      left: [{ source: await office.folderId('archive'), key: copied.data.id }],
+    })
+    expect(await subjectsOf(office)).toEqual([])
+  })
+
+  test('that can only be recovered were deleted', async () => {
+    await using office = await openOffice('china')
+    const { changing } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const former = { source: folder, cursor: null, key: added.location!.key }
+    const known = { mailboxKey: folder, former, draftKey: null, internetMessageId: ID, others: [] }
+    await changing.removeDraft(known)
+    await changing.removeDraft(known)
+    const outcome = await changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former })
+    expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
+    expect(await subjectsOf(office)).toEqual(['Draft 2'])
+    expect(await office.list('deleteditems')).toEqual([])
   })
 
   test('are replaced by another message, and leave those of other clients', async () => {
@@ -194,6 +190,29 @@ describe('drafts by Graph', () => {
     expect(await subjectsOf(office)).toEqual(['Draft 2'])
   })
 
+  test('are not taken for gone or lost if Exchange does not find them yet', async () => {
+    await using office = await openOffice()
+    const { changing, api } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const { key } = added.location!
+    const former = { source: folder, cursor: null, key, revision: added.message!.content!.revision }
+    const { ask } = api
+    api.ask = async (request, options) => {
+      if (request.method === undefined && /^messages\/[^/]+$/.test(request.path))
+        throw new ProviderFailure('not_found', 'Not yet')
+      return (await ask.call(api, request, options)) as never
+    }
+    const known = { mailboxKey: folder, draftKey: null, internetMessageId: ID, former }
+    expect(await failureOf(changing.removeDraft({ ...known, others: [] }))).toMatchObject({
+      kind: 'unavailable',
+    })
+    const replacing = changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former })
+    expect(await failureOf(replacing)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
+    api.ask = ask
+    expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 1', 'Draft 2'])
+  })
+
   test('are not removed if another client has changed, moved or sent them', async () => {
     await using office = await openOffice()
     const { changing } = office
@@ -262,40 +281,6 @@ describe('drafts by Graph', () => {
     const outcome = await changing.replaceDraft({ ...draftOf(folder, 4), ...UNKNOWN, former })
     expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
     expect((await subjectsOf(office)).toSorted()).toEqual(['Draft 4', 'Theirs'])
-  })
-
-  test('have large files attached, and are not left without them', async () => {
-    await using office = await openOffice()
-    const folder = await office.folderId('drafts')
-    const part = partOf(5 * MIB)
-    const added = await office.changing.addDraft(draftOf(folder, 1, [part]), false)
-    const { data } = await office.ask('GET', `messages/${added.location!.key}/attachments`)
-    expect(data.value).toMatchObject([{ name: 'l.pdf', contentType: 'application/pdf' }])
-    expect(added.message?.hasAttachments).toBe(true)
-    const broken = { ...part, async *open() {} }
-    const adding = office.changing.addDraft(draftOf(folder, 2, [broken]), false)
-    expect(await failureOf(adding)).toMatchObject({ kind: 'rejected' })
-    expect(await subjectsOf(office)).toEqual(['Draft 1'])
-    // The draft of an earlier try stays until the next one has made it again.
-    expect(await failureOf(office.changing.addDraft(draftOf(folder, 1, [broken]), true))).toMatchObject({
-      kind: 'rejected',
-      isBeforeAcceptance: false,
-    })
-    expect((await office.list('drafts')).map(({ id }) => id)).toEqual([added.location!.key])
-    // An earlier try may have left it without its files.
-    const again = await office.changing.addDraft(draftOf(folder, 1, [part]), true)
-    expect(again.location!.key).not.toBe(added.location!.key)
-    expect(await subjectsOf(office)).toEqual(['Draft 1'])
-  })
-
-  test('are reported as made if they cannot be removed without their files', async () => {
-    await using office = await openOffice()
-    const folder = await office.folderId('drafts')
-    await office.server.addFault({ does: 'error', status: 404, path: '*/createUploadSession', count: 1 })
-    await office.server.addFault({ does: 'rate_limit', path: '*/permanentDelete', count: 1 })
-    const adding = office.changing.addDraft(draftOf(folder, 1, [partOf(5 * MIB)]), false)
-    expect(await failureOf(adding)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
-    expect(await subjectsOf(office)).toEqual(['Draft 1'])
   })
 
   test('are not made of other messages', async () => {

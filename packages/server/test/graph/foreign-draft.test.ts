@@ -1,5 +1,6 @@
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { askPython } from '../bodies/ask-python.ts'
 import { waitForStatus } from '../sending/open-sending.ts'
@@ -214,6 +215,40 @@ describe('a draft that another client of Exchange edits between two looks', () =
     await waitForLook(eva)
     expect(await eva.drafts()).toEqual(['Mine THEIRS'])
     expect((await eva.read(draft)).status).toBe(200)
+  })
+
+  test('is not taken for deleted if Exchange does not find it just after it was written', async () => {
+    const eva = await openDrafting()
+    const { app } = opened
+    const draft = await create(eva)
+    const remove = () => app.delete(`${eva.path}/${draft.id}`)
+    await withoutLooks(eva, async () => {
+      await eva.client.ask('POST', `messages/${draft.key}/permanentDelete`)
+      expect(await remove()).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
+      await sql`update message set received_at = received_at - interval '2 minutes' where id = ${draft.id}`.execute(
+        app.db,
+      )
+      expect(await remove()).toMatchObject({ status: 200, body: null })
+    })
+  })
+
+  test('is removed for good with a former content that is left of it', async () => {
+    const eva = await openDrafting()
+    const { app, sandbox } = opened
+    const draft = await create(eva)
+    await sandbox.addFault({ does: 'error', status: 503, path: '*/permanentDelete' })
+    const put = await app.put<Message>(`${eva.path}/${draft.id}`, contentOf('x@example.com', 'Again'))
+    expect(put.status).toBe(200)
+    expect((await eva.drafts()).toSorted()).toEqual(['Again MINE', 'Mine MINE'])
+    await waitUntil('the job to wait for its next attempt', async () => {
+      const { rows } = await sql`update job set due_at = due_at + interval '1 hour'
+        where kind = 'settle_draft' and attempts > 0 and claimed_by is null returning id`.execute(app.db)
+      return rows.length > 0
+    })
+    await sandbox.clearFaults()
+    const message = `/v1/accounts/${eva.accountId}/messages/${draft.id}`
+    expect(await app.delete(`${message}?permanent=true`)).toMatchObject({ status: 200 })
+    expect(await eva.drafts()).toEqual([])
   })
 
   test('that was sent meanwhile is not deleted, and its copy stays', async () => {

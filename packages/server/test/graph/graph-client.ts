@@ -1,20 +1,18 @@
 import { GraphError, ResponseType } from '@microsoft/microsoft-graph-client'
 import { IMMUTABLE, openClient } from '../../../sandbox/test/microsoft/client.ts'
+import type { Parsed } from '../../../sandbox/test/read-answer.ts'
 import type { DrivenSandbox } from '../servers/sandbox.ts'
 
 /** The OAuth client of the other client, by which its calls can be distinguished from those of the service. */
 const OTHER_CLIENT = 'another-client'
 const SCOPES = ['Mail.ReadWrite', 'Mail.Send']
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-type Json = any
-
 /** Another client of a mailbox of the sandbox's Graph: Microsoft's own. */
 export interface GraphClient {
   /** Makes a call below the mailbox. Throws `GraphError` unless it succeeds. */
-  ask(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Json>
+  ask(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Parsed>
   /** Every item of a list, over all its pages. */
-  all(path: string): Promise<Json[]>
+  all(path: string): Promise<Parsed[]>
   /** The source of a message. */
   source(id: string): Promise<Buffer>
   createFolder(name: string): Promise<string>
@@ -73,7 +71,7 @@ export async function openGraphClient(
           ...(index > 0 && { dependsOn: [String(index)] }),
         }))
         const { responses } = await client.api('/$batch').post({ requests })
-        const failed = responses.find(({ status }: Json) => status !== 201)
+        const failed = responses.find(({ status }: Parsed) => status !== 201)
         if (failed) throw new Error(JSON.stringify(failed))
       }
     },

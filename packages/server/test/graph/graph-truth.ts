@@ -25,29 +25,41 @@ export async function readFolders(client: GraphClient): Promise<TrueFolder[]> {
   return folders
 }
 
-/** Every folder and message of Graph, in the lines of `describeIndex`, and how each message begins. */
-export async function readTruth(client: GraphClient): Promise<string[]> {
+/** A folder of Graph with its messages, in the words of a mail server. */
+export interface TrueGraphMailbox {
+  path: string
+  unseenCount: number
+  messages: Array<{ subject: string; flags: string[]; snippet: string }>
+}
+
+/** Every folder and message of Graph. */
+export async function readTrueMailboxes(client: GraphClient): Promise<TrueGraphMailbox[]> {
   const select = '$select=subject,isRead,flag,categories,bodyPreview'
-  const texts: string[] = []
-  const truth = []
+  const mailboxes: TrueGraphMailbox[] = []
   for (const { id, path } of await readFolders(client)) {
     const messages = await client.all(`mailFolders/${id}/messages?${select}&$top=${PAGE}`)
-    for (const { subject, bodyPreview } of messages)
-      texts.push(describeText({ subject, snippet: bodyPreview }))
-    truth.push({
+    mailboxes.push({
       path,
       unseenCount: messages.filter(({ isRead }) => !isRead).length,
-      messages: messages.map(({ subject, isRead, flag, categories }) => ({
+      messages: messages.map(({ subject, isRead, flag, categories, bodyPreview }) => ({
         subject,
         flags: [
           ...(isRead ? ['\\Seen'] : []),
           ...(flag.flagStatus === 'flagged' ? ['\\Flagged'] : []),
           ...categories,
         ],
+        snippet: bodyPreview,
       })),
     })
   }
-  return [...describeTruth(truth), ...texts.toSorted()]
+  return mailboxes
+}
+
+/** Every folder and message of Graph, in the lines of `describeIndex`, and how each message begins. */
+export async function readTruth(client: GraphClient): Promise<string[]> {
+  const mailboxes = await readTrueMailboxes(client)
+  const texts = mailboxes.flatMap(({ messages }) => messages.map(describeText))
+  return [...describeTruth(mailboxes), ...texts.toSorted()]
 }
 
 export const describeText = ({ subject, snippet }: Pick<MessageSummary, 'subject' | 'snippet'>): string =>

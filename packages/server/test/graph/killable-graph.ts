@@ -1,5 +1,4 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import { listen } from '../../../sandbox/src/hosting/listen.ts'
 import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import {
@@ -11,6 +10,7 @@ import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
 import { waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type GraphClient, openGraphClient } from './graph-client.ts'
+import { startPushRelay } from './push-relay.ts'
 
 const CLIENT = { id: 'sandbox', secret: 'sandbox-secret' }
 const SCOPES = ['openid', 'profile', 'email', 'offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send']
@@ -51,30 +51,16 @@ export interface KillableGraph extends CrashableService {
   hold(moment: Moment, begin: () => Promise<unknown>, meanwhile?: () => Promise<unknown>): Promise<void>
 }
 
-/** Passes a push on to the service; 502 if it is down. */
-async function passOn(request: Request, address: string | undefined): Promise<Response> {
-  const { pathname, search } = new URL(request.url)
-  const headers = { 'content-type': request.headers.get('content-type') ?? '' }
-  try {
-    const body = await request.arrayBuffer()
-    const answer = await fetch(new URL(pathname + search, address), { method: request.method, headers, body })
-    const type = { 'content-type': answer.headers.get('content-type') ?? '' }
-    return new Response(await answer.arrayBuffer(), { status: answer.status, headers: type })
-  } catch {
-    return new Response(null, { status: 502 })
-  }
-}
-
 export async function openKillableGraph({
   program,
 }: Pick<CrashableOptions, 'program'> = {}): Promise<KillableGraph> {
   await using opened = new AsyncDisposableStack()
   const sandbox = opened.use(await startSandbox())
   let service: CrashableService | null = null
-  const pushes = opened.use(await listen(request => passOn(request, service?.address()), 0, '127.0.0.1'))
+  const pushes = opened.use(await startPushRelay(() => service?.address()))
   const env = {
     WAXWING_SANDBOX_URL: sandbox.controlUrl,
-    WAXWING_BASE_URL: `http://127.0.0.1:${pushes.port}`,
+    WAXWING_BASE_URL: pushes.url,
     WAXWING_MICROSOFT_CLIENT_ID: CLIENT.id,
     WAXWING_MICROSOFT_CLIENT_SECRET: CLIENT.secret,
     WAXWING_MICROSOFT_CHINA_CLIENT_ID: CLIENT.id,

@@ -125,15 +125,4 @@ describe('a send by Graph', () => {
       expect({ filename, isEqual }).toEqual({ filename, isEqual: true })
     }
   })
-
-  test.each(['gcc-high', 'dod'] as const)('of a file over 3 MB is refused on %s', async cloud => {
-    const { app } = opened()
-    const account = await connectGraph(opened(), { cloud })
-    const path = `/v1/accounts/${account.accountId}/outbox`
-    const to = [{ address: 'x@elsewhere.test' }]
-    const refused = await app.post(path, { to, attachments: [fileOf('large.pdf', 3_100_000)] })
-    expect(refused).toMatchObject({ status: 400, body: { code: 'attachments_too_large' } })
-    expect((await app.get<{ items: OutboxEntry[] }>(path)).body.items).toEqual([])
-    expect(await account.client.all('messages')).toEqual([])
-  })
 })

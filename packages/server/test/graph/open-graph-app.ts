@@ -12,6 +12,7 @@ import { wakeSync } from '../gmail/connect-gmail.ts'
 import { openTestApp, type TestApp, type TestAppOptions } from '../open-app.ts'
 import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
 import { type FeedEvent, readFeed, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
 import { type GraphClient, openGraphClient } from './graph-client.ts'
 
 /** The service with all roles, and a sandbox that plays Microsoft Graph. */
@@ -99,6 +100,23 @@ export interface GraphAccount {
 }
 
 let users = 0
+
+/**
+ * Waits until the account is subscribed, and until its folders were listed in the pass that each new subscription brings
+ * about. From then on only pushes bring another one about, if the account is polled rarely enough.
+ */
+export const waitForPushes = (
+  { sandbox }: Pick<GraphApp, 'sandbox'>,
+  { email }: Pick<GraphAccount, 'email'>,
+): Promise<unknown> =>
+  waitUntil('the look after the subscription', async () => {
+    const { items } = await sandbox.calls({ user: email })
+    const ours = items.filter(({ clientId, status }) => clientId === CLIENT.clientId && status !== null)
+    const subscribed = ours.findLastIndex(
+      ({ path, status }) => path === '/v1.0/subscriptions' && status === 201,
+    )
+    return subscribed >= 0 && ours.slice(subscribed).some(({ path }) => path.endsWith('/mailFolders'))
+  })
 
 /** Connects a new mailbox, and waits for its first sync. */
 export async function connectGraph(

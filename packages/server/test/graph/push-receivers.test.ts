@@ -53,6 +53,7 @@ describe('a notification', () => {
     opened.statements.count = 0
     expect(await post(collectionOf(burst))).toBe('taken')
     for (const { accountId } of all) await toBeNoticed(accountId)
+    await waitUntil('the wakes', async () => opened.woken.length >= all.length)
     expect(opened.statements.count).toBe(1)
     expect(opened.woken.toSorted()).toEqual(all.map(({ accountId }) => accountId).toSorted())
   })

@@ -6,6 +6,7 @@ import { stopAccount } from '../../src/features/accounts/accounts/operator.ts'
 import { openEndingKeys } from '../../src/features/accounts/grants/revocation.ts'
 import { makeTaskDue } from '../make-task-due.ts'
 import { readMailboxes } from '../sync/followed-account.ts'
+import { ageGrants } from '../tokens/age-grants.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGraph, type GraphAccount, type GraphApp, openGraphApp } from './open-graph-app.ts'
 
@@ -99,12 +100,7 @@ test('a subscription that was removed is made again', async () => {
 
 test('a removal whose grant is refused makes the account wait for another one', async () => {
   const account = await connectPushed()
-  const earlier = sql`interval '61 minutes'`
-  await sql`
-    update oauth_grant set issued_at = issued_at - ${earlier}, expires_at = expires_at - ${earlier},
-      refresh_at = refresh_at - ${earlier}
-    where account_id = ${account.accountId}
-  `.execute(opened.app.db)
+  await ageGrants(opened.app.db)
   // Microsoft removes subscriptions when a password is changed, which also ends the grant.
   await opened.sandbox.changeUser(account.email, { passwordChanged: true })
   await waitUntil('the end of the grant', async () => (await statusOf(account)) === 'reauth_required')

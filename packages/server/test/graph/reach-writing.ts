@@ -1,3 +1,4 @@
+import type { Parsed } from '../../../sandbox/test/read-answer.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { Secret } from '../../src/kit/secret.ts'
 import type { ChangingProvider } from '../../src/providers/changing.ts'
@@ -24,13 +25,11 @@ export interface Office extends AsyncDisposable {
   changing: ChangingProvider
   sending: SendingProvider
   /** Asks Graph as another client of the user. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
-  ask(method: string, path: string, json?: unknown): Promise<{ status: number; data: any }>
+  ask(method: string, path: string, json?: unknown): Promise<{ status: number; data: Parsed }>
   /** The source of a message. */
   mime(id: string): Promise<string>
   /** Messages of a folder, oldest first. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  list(folder: string): Promise<any[]>
+  list(folder: string): Promise<Parsed[]>
   /** Adds a message that came from outside. @returns its id */
   deliver(raw: string): Promise<string>
   folderId(name: string): Promise<string>

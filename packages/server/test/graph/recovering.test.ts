@@ -50,8 +50,15 @@ describe('an account of Graph', () => {
   test('whose links expire within the first walk has each message once (C13)', async () => {
     const { app, sandbox } = opened()
     const rounds = { host: 'graph.microsoft.com', path: '/v1.0/users/*/messages/delta' }
-    await sandbox.addFault({ ...rounds, does: 'slow', milliseconds: 300 })
-    const connecting = connectGraph(opened(), { messages: 1_600 })
+    const connecting = connectGraph(opened(), {
+      messages: 1_600,
+      // The pages of the inbox take long enough to be seen under way.
+      arrange: async client => {
+        const { id } = await client.ask('GET', 'mailFolders/inbox?$select=id')
+        const path = `/v1.0/users/*/mailFolders/${encodeURIComponent(id)}/messages/delta`
+        await sandbox.addFault({ ...rounds, path, does: 'slow', milliseconds: 1_500 })
+      },
+    })
     const email = await waitUntil('a page within a round', async () => {
       const { items } = await sandbox.calls(rounds)
       const isWithin = items.some(({ query, status }) => status === null && /skiptoken/i.test(query))

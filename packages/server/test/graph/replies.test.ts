@@ -1,7 +1,7 @@
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { describe, expect, test } from 'vitest'
-import { waitForEntry } from '../sending/open-sending.ts'
+import { waitForCopy } from '../sending/open-sending.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGraph, type GraphAccount, openGraphApp } from './open-graph-app.ts'
@@ -18,13 +18,7 @@ const arrival = (account: GraphAccount, subject: string) =>
     return found.length === 1 ? found[0]! : null
   })
 
-const withCopy = (entry: OutboxEntry) =>
-  waitForEntry(
-    opened().app,
-    entry,
-    'the copy',
-    ({ status, messageId }) => status === 'sent' && messageId !== null,
-  )
+const withCopy = (entry: OutboxEntry) => waitForCopy(opened().app, entry)
 
 /** Fields of the header of the only message with this subject in a folder of the provider. */
 async function fieldsIn({ client }: GraphAccount, folder: string, subject: string) {
@@ -130,35 +124,4 @@ describe('a reply by Graph', () => {
       return messages.length === 2 && messages.every(({ isDraft }) => !isDraft)
     })
   })
-})
-
-test('the draft of a send that takes long is in no list and no event', async () => {
-  const { app, sandbox } = opened()
-  const eva = await connectGraph(opened())
-  const sending = { host: 'graph.microsoft.com', method: 'POST', path: '/v1.0/users/*/messages/*/send' }
-  await sandbox.addFault({ ...sending, does: 'slow', milliseconds: 2_000, count: 1 })
-  const { body: entry } = await app.post<OutboxEntry>(`${pathOf(eva)}/outbox`, {
-    to: [{ address: 'grace@example.com' }],
-    subject: 'Slow',
-    text: 'Slow',
-    undoSendSeconds: 0,
-  })
-  const [{ id: folder }] = await eva.client.all("mailFolders?$filter=displayName eq 'Drafts'")
-  const looks = async () => {
-    const { items } = await sandbox.calls({ host: 'graph.microsoft.com' })
-    return items.filter(
-      ({ method, path }) => method === 'GET' && path.includes(`${encodeURIComponent(folder)}/messages`),
-    ).length
-  }
-  await waitUntil('the draft at the provider', async () => {
-    const [draft] = await eva.client.all('mailFolders/drafts/messages?$select=id')
-    return draft !== undefined
-  })
-  const before = await looks()
-  await waitUntil('the service to look at the folder', async () => (await looks()) > before)
-  expect(await eva.messages()).toEqual([])
-  await withCopy(entry)
-  expect((await eva.feed()).filter(({ type }) => type.startsWith('message.'))).toMatchObject([
-    { type: 'message.created', data: { message: { subject: 'Slow', isDraft: false } } },
-  ])
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
@@ -41,7 +42,9 @@ test('messages beyond 30 in a minute wait, whichever process has sent the others
       .executeTakeFirstOrThrow()
   await waitUntil('the rest to wait', async () => {
     const { paused_until: until } = await waitsUntil()
-    return until !== null && (await count('queued')) === 33 - SENDS_PER_MINUTE
+    // An attempt may still be under way when another one finds that the rest has to wait.
+    const counts = [await count('sent'), await count('queued')]
+    return until !== null && isDeepStrictEqual(counts, [SENDS_PER_MINUTE, 33 - SENDS_PER_MINUTE])
   })
   expect(await account.client.all('mailFolders/sentitems/messages?$top=100')).toHaveLength(SENDS_PER_MINUTE)
 

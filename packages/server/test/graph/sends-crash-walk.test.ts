@@ -1,9 +1,7 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { hurryTasks } from '../sending/killable-sending.ts'
+import { hurryTasks, waitForCopiesOrFailures } from '../sending/killable-sending.ts'
 import { sendEvents } from '../sending/open-sending.ts'
-import { requireListedStates } from '../sending/written-states.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -65,27 +63,6 @@ const WALK: Readonly<Record<string, Walked>> = {
   copy_link: { moment: 'copy_link' },
 }
 
-/** Waits until nothing is left to do for the entry. */
-const waitForEnd = ({ id, accountId, subject }: OutboxEntry) =>
-  waitUntil(`the end of ${subject}`, async () => {
-    const { db, caller } = opened()
-    // In place of waiting: a look-up takes half an hour, and a retry minutes.
-    await sql`
-      update outbox set task_at = clock_timestamp(), task_tries = case task when 'look_up' then 6 else task_tries end,
-        handed_over_at = case task when 'look_up' then clock_timestamp() - interval '10 minutes' else handed_over_at end
-      where task_by is null and task_at > clock_timestamp()`.execute(db)
-    await sql`update outbox set due_at = clock_timestamp() where due_at > clock_timestamp()`.execute(db)
-    await sql`
-      update sending_account set due_at = clock_timestamp(), paused_until = null
-      where due_at > clock_timestamp()`.execute(db)
-    const { body } = await caller().get<OutboxEntry>(`/v1/accounts/${accountId}/outbox/${id}`)
-    const { rows } = await sql`
-      select from outbox where id = ${id} and (task is not null or due_at is not null)`.execute(db)
-    await requireListedStates(db)
-    const isOver = body.status === 'failed' || (body.status === 'sent' && body.messageId !== null)
-    return isOver && rows.length === 0 ? body : null
-  })
-
 const listOf = async ({ client }: Pick<KillableAccount, 'client'>, folder: string): Promise<string[]> =>
   (await client.all(`mailFolders/${folder}/messages?$top=100&$select=subject`))
     .map(({ subject }) => subject)
@@ -125,14 +102,15 @@ test(
     await walk.kill()
     await walk.restart()
 
-    const ended = await Promise.all(
+    const entries = await Promise.all(
       subjects.map(async subject => {
         const path = `${accounts.get(subject)!.path}/outbox`
         const { body } = await caller().get<{ items: OutboxEntry[] }>(path)
         expect(body.items).toMatchObject([{ subject }])
-        return waitForEnd(body.items[0]!)
+        return body.items[0]!
       }),
     )
+    const ended = await waitForCopiesOrFailures(walk, entries)
     const accepted = subjects.filter(subject => WALK[subject]!.ends !== 'failed')
     await waitUntil('all to arrive', async () => (await listOf(recipient, 'inbox')).length >= accepted.length)
     expect(await listOf(recipient, 'inbox')).toEqual(accepted.toSorted())

@@ -1,13 +1,10 @@
-import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
-import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
-import { type OpenFlows, openTestFlows, type TestFlows } from '../connect-flows.ts'
+import type { TestFlows } from '../connect-flows.ts'
 import { behindProxy } from '../connect/hosted-form.ts'
-import { openTestApp, type TestApp, type TestTenant } from '../open-app.ts'
-import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
+import { extend, useFlowWorld } from '../connect/use-flow-world.ts'
+import type { TestTenant } from '../open-app.ts'
 
 export const BACK = 'https://app.example.com/connected'
 /** A user of each cloud. */
@@ -47,40 +44,26 @@ interface GivenTenant {
 
 /** The service and a sandbox, once for the tests of a file. Each test has a tenant with an app in each cloud. */
 export function useMicrosoft() {
-  const opened = new AsyncDisposableStack()
-  let parts: { sandbox: SandboxServer; app: TestApp; open: OpenFlows } | undefined
-  let given: GivenTenant | undefined
-  beforeAll(async () => {
-    const users = [...Object.entries(USERS), ['global', FINN] as const, ['global', DORA] as const].map(
-      ([cloud, email]) => ({
-        provider: 'microsoft',
-        cloud,
-        email,
-        messages: 0,
-      }),
-    )
-    const clients = CLOUD_NAMES.map(cloud => ({ provider: 'microsoft', cloud, ...clientOf(cloud) }))
-    const sandbox = opened.use(await startSandbox({ seed: { users, clients } }))
-    const app = opened.use(await openTestApp(behindProxy({ config: { sandboxUrl: sandbox.controlUrl } })))
-    parts = { sandbox, app, open: opened.use(await openTestFlows(app, sandbox)) }
+  const users = [...Object.entries(USERS), ['global', FINN] as const, ['global', DORA] as const].map(
+    ([cloud, email]) => ({
+      provider: 'microsoft',
+      cloud,
+      email,
+      messages: 0,
+    }),
+  )
+  const clients = CLOUD_NAMES.map(cloud => ({ provider: 'microsoft', cloud, ...clientOf(cloud) }))
+  const at = useFlowWorld({
+    seed: { users, clients },
+    app: ({ controlUrl }) => behindProxy({ config: { sandboxUrl: controlUrl } }),
+    async give({ sandbox }) {
+      await sandbox.reset()
+      return newTenant()
+    },
   })
-  afterAll(() => opened.disposeAsync())
-  beforeEach(async () => {
-    await running().sandbox.reset()
-    given = await newTenant()
-  })
-
-  const running = () => {
-    if (!parts) throw new Error('the service runs only while tests do')
-    return parts
-  }
-  const ofTest = () => {
-    if (!given) throw new Error('a tenant is made for each test')
-    return given
-  }
 
   async function newTenant(): Promise<GivenTenant> {
-    const { app, open } = running()
+    const { app, open } = at
     const tenant = await app.createTenant(`tenant ${newId()}`)
     await tenant.patch('/v1/settings', { redirectUris: [BACK] })
     const made = await Promise.all(
@@ -94,40 +77,17 @@ export function useMicrosoft() {
     return { tenant, world: open.of(tenant, 'microsoft'), apps }
   }
 
-  return {
-    get sandbox() {
-      return running().sandbox
-    },
-    get app() {
-      return running().app
-    },
-    get tenant() {
-      return ofTest().tenant
-    },
-    get world() {
-      return ofTest().world
-    },
+  return extend(at, {
     get apps() {
-      return ofTest().apps
-    },
-    async accounts(): Promise<Account[]> {
-      return (await ofTest().tenant.get<{ items: Account[] }>('/v1/accounts')).body.items
-    },
-    /** Everything that a flow may change. */
-    async everything(): Promise<unknown> {
-      const tables = ['account', 'connect_session', 'connect_attempt', 'oauth_grant', 'event', 'audit_open']
-      const found = tables.map(table =>
-        sql`select * from ${sql.table(table)} order by 1`.execute(running().app.db),
-      )
-      return (await Promise.all(found)).map(({ rows }) => rows)
+      return at.given.apps
     },
     /** A refresh token that was obtained elsewhere with the app of the cloud. */
     grant: async (cloud: Cloud, scopes: readonly string[], email = USERS[cloud]) =>
       (
-        await running().sandbox.grant(email, scopes, clientOf(cloud).clientId, {
+        await at.sandbox.grant(email, scopes, clientOf(cloud).clientId, {
           provider: 'microsoft',
           cloud,
         })
       ).refreshToken,
-  }
+  })
 }

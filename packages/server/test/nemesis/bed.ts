@@ -17,6 +17,7 @@ import { startCapture } from './capture.ts'
 import { type DatabasePair, openDatabasePair } from './database-pair.ts'
 import { HANGING_HOSTS } from './hangers.ts'
 import type { History } from './history.ts'
+import { type Office, openOffice } from './office.ts'
 import { LAYOUTS, type Layout, openProcessSlot, type ProcessSlot } from './processes.ts'
 import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
 import { findClient, type SessionWatch, watchSessions } from './sessions.ts'
@@ -30,6 +31,7 @@ export interface Bed extends AsyncDisposable {
   database: Database
   mail: MailServer
   sink: SmtpSink
+  office: Office
   receivers: Receivers
   endpoints: ReadonlyMap<string, TemperName>
   imapProxy: FaultProxy
@@ -75,6 +77,8 @@ export async function openBed(
   const receivers = opened.use(await startReceivers(endpoints, random.fork('receivers'), history))
 
   const slots: Array<ProcessSlot & AsyncDisposable> = []
+  const addresses = () => slots.flatMap(({ address }) => address ?? [])
+  const office = opened.use(await openOffice(addresses, random.fork('pushes')))
   const namesOfProcesses = () => new Map(slots.flatMap(({ names }) => [...names]))
   const sessions = watchSessions(async connection => {
     const names = namesOfProcesses()
@@ -97,6 +101,7 @@ export async function openBed(
     WAXWING_CONNECTIONS_PER_HOST: '500',
     WAXWING_LINKS_URL: 'https://links.example.com',
     ...(isShort ? {} : { WAXWING_DATABASE_FAILOVER: 'synchronous' }),
+    ...office.env,
     ...stores?.env,
   }
   const program = isShort ? {} : { program: DISTRUSTFUL_SERVICE }
@@ -123,6 +128,7 @@ export async function openBed(
     database,
     mail,
     sink,
+    office,
     receivers,
     endpoints,
     imapProxy,
@@ -136,7 +142,7 @@ export async function openBed(
       DATABASE_URL: databaseUrl(ownProxy),
     },
     listStored: () => (stores ? stores.listObjects() : listFiles(join(folder.path, 'blobs'))),
-    addresses: () => slots.flatMap(({ address }) => address ?? []),
+    addresses,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { judge } from './judge.ts'
 import { addRequest, PLANTED, removeWebhook } from './planted-faults.ts'
+import { PLANTED_AT_GRAPH } from './planted-graph-faults.ts'
 import {
   sampleEvent,
   sampleEvidence,
@@ -14,12 +15,15 @@ describe('the judge of a run', () => {
     expect(judge(sampleEvidence())).toEqual([])
   })
 
-  test.each(PLANTED)('reports a violation of %s: %s', (invariant, _, plant, message) => {
-    const evidence = sampleEvidence()
-    plant(evidence)
-    const violations = judge(evidence)
-    expect(violations).toContainEqual({ invariant, message: expect.stringMatching(message) })
-  })
+  test.each([...PLANTED, ...PLANTED_AT_GRAPH])(
+    'reports a violation of %s: %s',
+    (invariant, _, plant, message) => {
+      const evidence = sampleEvidence()
+      plant(evidence)
+      const violations = judge(evidence)
+      expect(violations).toContainEqual({ invariant, message: expect.stringMatching(message) })
+    },
+  )
 
   test.each<[string, (evidence: SampleEvidence) => void]>([
     [

@@ -8,9 +8,10 @@ import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Bed } from './bed.ts'
 import { readOwners, readStaleWrites, readTransitions } from './capture.ts'
-import type { RunAccount } from './clients/client-run.ts'
+import type { ComparedAccount } from './clients/client-run.ts'
 import type { RunEndpoint } from './clients/edit-endpoints.ts'
 import type {
+  AcceptedMessage,
   Bounds,
   DeletedAccount,
   EndState,
@@ -46,7 +47,7 @@ export async function collectEnd(
     bounds,
     history,
   }: {
-    accounts: readonly RunAccount[]
+    accounts: readonly ComparedAccount[]
     endpoints: readonly RunEndpoint[]
     leavers: readonly Leaver[]
     /** A key of a tenant with a limit that it is far from. */
@@ -68,7 +69,6 @@ export async function collectEnd(
     select id::text, type, account_id as "accountId", extract(epoch from created_at)::float8 * 1000 as "createdAt"
     from event where tenant_id = ${tenantId} order by event.id
   `.execute(db)
-  const addressesOfLeavers = new Set(leavers.map(({ user }) => user.email))
   const followers = bed.slots.filter(({ roles }) => roles.includes('sync'))
   return {
     events,
@@ -76,7 +76,7 @@ export async function collectEnd(
     endpoints: await readEndpoints(bed, endpoints),
     deliveries: await readDeliveries(bed, endpoints),
     outbox: await readOutbox(bed),
-    accepted: (await bed.sink.accepted()).filter(({ from }) => !addressesOfLeavers.has(from)),
+    accepted: await readAccepted(bed, leavers),
     mailboxes: compared.map(({ account, index, truth, state }): MailboxState => {
       const was = before.states.get(account.id)
       if (!was) throw new Error('There is an account that was not there before')
@@ -105,6 +105,16 @@ export async function collectEnd(
     timesAhead: await listTimesAhead(db),
     bounds,
   }
+}
+
+/** Reads the messages that were accepted, but for those of accounts that were deleted. */
+async function readAccepted({ sink, office }: Bed, leavers: readonly Leaver[]): Promise<AcceptedMessage[]> {
+  const addresses = new Set(leavers.map(({ user }) => user.email))
+  const bySink = (await sink.accepted()).filter(({ from }) => !addresses.has(from))
+  return [
+    ...bySink.map(({ messageId }) => ({ messageId, by: 'the SMTP server' as const })),
+    ...(await office.accepted()).map(messageId => ({ messageId, by: 'Microsoft Graph' as const })),
+  ]
 }
 
 /** Reads what is left of the accounts whose deletion was acknowledged. */

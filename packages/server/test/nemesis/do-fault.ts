@@ -5,6 +5,7 @@ import type { LinkFaults } from '../servers/fault-proxy.ts'
 import type { SinkAnswer, SinkMoment } from '../servers/smtp-sink.ts'
 import { turnClock } from '../turned-clock.ts'
 import { type Bed, restartDatabase } from './bed.ts'
+import { DO_GRAPH_FAULTS } from './do-graph-fault.ts'
 import type { FaultKind, PlannedFault } from './fault-plan.ts'
 import type { History } from './history.ts'
 import type { ProcessSlot } from './processes.ts'
@@ -15,7 +16,7 @@ const SLOW_MILLISECONDS = 300
 const SHORT_BYTES = [200, 20_000] as const
 const RUDE_SHARE = 0.3
 
-interface Doing {
+export interface Doing {
   bed: Bed
   slot: ProcessSlot
   random: Random
@@ -24,6 +25,7 @@ interface Doing {
 }
 
 const FAULTS: Record<FaultKind, (doing: Doing) => Promise<unknown>> = {
+  ...DO_GRAPH_FAULTS,
   async kill_process({ slot, last }) {
     await slot.kill()
     await last()

@@ -18,8 +18,8 @@ export interface EndState {
   /** Deliveries that the database still has: they wait, or were given up. */
   deliveries: Array<{ endpoint: string; eventId: string; isDue: boolean }>
   outbox: OutboxState[]
-  /** Messages that the SMTP server accepted, in the order of its journal. */
-  accepted: Array<{ messageId: string }>
+  /** Messages that were accepted, in the order of the journal of the SMTP server and of the inbox at Graph. */
+  accepted: AcceptedMessage[]
   mailboxes: MailboxState[]
   /** Flags at the provider, by account and subject. */
   flags: Array<{ accountId: string; subject: string; isRead: boolean; isFlagged: boolean }>
@@ -42,6 +42,11 @@ export interface EndState {
   timesAhead: string[]
   /** Bounds of things that may take time. */
   bounds: Bounds
+}
+
+export interface AcceptedMessage {
+  messageId: string
+  by: 'the SMTP server' | 'Microsoft Graph'
 }
 
 export interface NeighbourSend {
@@ -111,7 +116,7 @@ export interface OutboxState {
 /** An account at two times: before the first fault, and at the end. */
 export interface MailboxState {
   accountId: string
-  /** The index, and what the mail server has, in the same words. */
+  /** The index, and what the provider has, in the same words. */
   index: string[]
   truth: string[]
   before: IndexState

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { seeded } from '../seeded.ts'
-import { LONG_WORLD_FAULTS, planFaults, PROCESS_FAULTS, STORE_FAULTS, WORLD_FAULTS } from './fault-plan.ts'
+import {
+  GRAPH_FAULTS,
+  LONG_WORLD_FAULTS,
+  planFaults,
+  PROCESS_FAULTS,
+  STORE_FAULTS,
+  WORLD_FAULTS,
+} from './fault-plan.ts'
 
 const LONG = { seconds: 1_800, processes: 3, hasStores: true, isShort: false }
 
@@ -12,7 +19,7 @@ test('the same seed plans the same faults, and another seed others', () => {
 test('a long plan has every kind of fault, does each to every process, and ends in time', () => {
   const faults = planFaults(seeded(1), LONG)
   expect(new Set(faults.map(({ kind }) => kind))).toEqual(
-    new Set([...PROCESS_FAULTS, ...WORLD_FAULTS, ...LONG_WORLD_FAULTS, ...STORE_FAULTS]),
+    new Set([...PROCESS_FAULTS, ...WORLD_FAULTS, ...LONG_WORLD_FAULTS, ...STORE_FAULTS, ...GRAPH_FAULTS]),
   )
   expect(new Set(faults.map(({ process }) => process))).toEqual(new Set([0, 1, 2, null]))
   for (const { atSeconds, seconds } of faults) {
@@ -23,12 +30,12 @@ test('a long plan has every kind of fault, does each to every process, and ends 
 
 test('a plan without stores has no faults of theirs', () => {
   const faults = planFaults(seeded(1), { ...LONG, hasStores: false })
-  expect(new Set(faults.map(({ track }) => track))).toEqual(new Set(['processes', 'world']))
+  expect(new Set(faults.map(({ track }) => track))).toEqual(new Set(['processes', 'world', 'graph']))
 })
 
 test('two faults of one track never overlap', () => {
   const tracks = Map.groupBy(planFaults(seeded(3), LONG), ({ track }) => track)
-  expect([...tracks.keys()].toSorted()).toEqual(['processes', 'stores', 'world'])
+  expect([...tracks.keys()].toSorted()).toEqual(['graph', 'processes', 'stores', 'world'])
   for (const track of tracks.values()) {
     track.slice(1).forEach(({ atSeconds }, index) => {
       const before = track[index]!

@@ -40,16 +40,34 @@ export const STORE_FAULTS = [
   's3_short',
   's3_cut',
 ] as const
+/** Faults of Microsoft Graph and of the sign-in there. */
+export const GRAPH_FAULTS = [
+  'graph_throttled',
+  'graph_throttled_until',
+  'graph_failing',
+  'graph_lost',
+  'graph_torn',
+  'graph_hanging',
+  'graph_slow',
+  'graph_token_refused',
+  'graph_links_expired',
+  'graph_changes_untold',
+  'graph_pushes_lost',
+  'graph_pushes_doubled',
+  'graph_subscriptions_removed',
+  'login_failing',
+] as const
 export const FAULT_KINDS = [
   ...PROCESS_FAULTS,
   ...WORLD_FAULTS,
   ...LONG_WORLD_FAULTS,
   ...STORE_FAULTS,
+  ...GRAPH_FAULTS,
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** Faults of different tracks overlap; those of one track come one after the other. */
-export type FaultTrack = 'processes' | 'world' | 'stores'
+export type FaultTrack = 'processes' | 'world' | 'stores' | 'graph'
 
 /** Something that will be done, and undone later. */
 export interface PlannedFault {
@@ -87,6 +105,7 @@ export function planFaults(random: Random, options: PlanOptions): PlannedFault[]
   const tracks = [
     planTrack(random, 'processes', options),
     planTrack(random, 'world', options),
+    planTrack(random, 'graph', options),
     ...(options.hasStores ? [planTrack(random, 'stores', options)] : []),
   ]
   return tracks.flat().toSorted((one, other) => one.atSeconds - other.atSeconds)
@@ -96,6 +115,7 @@ const KINDS: Record<FaultTrack, readonly FaultKind[]> = {
   processes: PROCESS_FAULTS,
   world: WORLD_FAULTS,
   stores: STORE_FAULTS,
+  graph: GRAPH_FAULTS,
 }
 
 function planTrack(parent: Random, track: FaultTrack, options: PlanOptions): PlannedFault[] {

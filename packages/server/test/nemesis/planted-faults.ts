@@ -12,7 +12,9 @@ import {
 import type { Invariant } from './violation.ts'
 
 /** One broken promise each, with its report. */
-export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => void, RegExp]> = [
+export type PlantedFault = [Invariant, string, (evidence: SampleEvidence) => void, RegExp]
+
+export const PLANTED: PlantedFault[] = [
   [
     'I1',
     'an event that a reader missed',
@@ -65,8 +67,8 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
   [
     'I3',
     'a send that was accepted twice',
-    ({ end }) => void end.accepted.push({ messageId: '<send-1>' }),
-    /accepted the send send-1 2 times/,
+    ({ end }) => void end.accepted.push({ messageId: '<send-1>', by: 'the SMTP server' }),
+    /the SMTP server accepted the send send-1 2 times/,
   ],
   [
     'I4',
@@ -96,18 +98,18 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
     'I4',
     'a sent message that no server accepted',
     ({ end }) => void end.accepted.shift(),
-    /send-1 is sent, and the server never accepted it/,
+    /send-1 is sent, and no provider accepted it/,
   ],
   [
     'I4',
     'a refused message that the server accepted',
     ({ end }) => void (end.outbox[1]!.reason = 'provider_rejected'),
-    /send-2 is failed \(provider_rejected\), and the server accepted it/,
+    /send-2 is failed \(provider_rejected\), and the SMTP server accepted it/,
   ],
   [
     'I4',
     'a message of nobody',
-    ({ end }) => void end.accepted.push({ messageId: '<stray>' }),
+    ({ end }) => void end.accepted.push({ messageId: '<stray>', by: 'the SMTP server' }),
     /accepted <stray>, which is not in the outbox/,
   ],
   [

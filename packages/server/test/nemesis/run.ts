@@ -33,6 +33,7 @@ export interface RunOptions {
   stores: StoresKind
   /** How long faults are done for; setting up and coming to rest take their own time. */
   seconds: number
+  /** Accounts of IMAP; some of Graph come on top. */
   accounts: number
   /** The folder of the history, the logs of all processes and the result. */
   folder: string
@@ -137,7 +138,14 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
     })
     await writeFile(join(folder, 'end.json'), JSON.stringify(end, null, 1))
     const violations = judge({ history: history.entries, end })
-    const result = { violations, unsettled, counts: countEntries(history) }
+    const { made, struck, throttled } = await bed.office.countCalls()
+    const counts = {
+      ...countEntries(history),
+      'calls to Microsoft Graph': made,
+      'calls to Graph that a fault struck': struck,
+      'calls that Graph refused for their pace': throttled,
+    }
+    const result = { violations, unsettled, counts }
     const locked = new Set(accounts.locked.map(({ user }) => user.user))
     // Whether an account is followed whose password changes is not only up to the processes.
     const followed = history.entries.filter(entry => entry.type !== 'session' || !locked.has(entry.user))

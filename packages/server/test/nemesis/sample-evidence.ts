@@ -20,6 +20,8 @@ export interface SampleEvidence extends Evidence {
 }
 
 const ACCOUNT = 'account-1'
+/** An account of Graph. */
+const GRAPH_ACCOUNT = 'account-3'
 
 export function sampleEvidence(): SampleEvidence {
   const feed = [
@@ -71,9 +73,14 @@ export function sampleEvidence(): SampleEvidence {
       outbox: [
         sampleSend('send-1', 'key-1', { status: 'sent' }),
         sampleSend('send-2', 'key-2', { status: 'failed', reason: 'outcome_unknown' }),
+        sampleSend('send-3', 'key-3', { status: 'sent' }),
       ],
-      accepted: [{ messageId: '<send-1>' }, { messageId: '<send-2>' }],
-      mailboxes: [sampleMailbox()],
+      accepted: [
+        { messageId: '<send-1>', by: 'the SMTP server' },
+        { messageId: '<send-2>', by: 'the SMTP server' },
+        { messageId: '<send-3>', by: 'Microsoft Graph' },
+      ],
+      mailboxes: [sampleMailbox(), sampleGraphMailbox()],
       flags: [{ accountId: ACCOUNT, subject: 'one', isRead: true, isFlagged: false }],
       owners: [
         owner({ instanceId: 'i1', owner: 'one', epoch: 1, writer: 'one' }),
@@ -210,5 +217,18 @@ function sampleMailbox(): MailboxState {
     before: state(sampleMessage('m1')),
     after: state(sampleMessage('m1', { isRead: true })),
     afterEventId: '1',
+  }
+}
+
+function sampleGraphMailbox(): MailboxState {
+  const { before } = sampleMailbox()
+  const lines = ['INBOX: one ']
+  return {
+    accountId: GRAPH_ACCOUNT,
+    index: lines,
+    truth: [...lines],
+    before,
+    after: { ...before, messages: new Map(before.messages) },
+    afterEventId: '7',
   }
 }

@@ -4,13 +4,12 @@ import { callerOf } from '../caller.ts'
 import { makeTaskDue } from '../make-task-due.ts'
 import { passTime } from '../notifications/open-webhooks.ts'
 import { hurry } from '../sending/killable-sending.ts'
-import { readChangingTruth } from '../servers/reference.ts'
 import { readMailboxes, readMessages } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
 import { describeIndex, describeTruth } from '../sync/rest.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Bed } from './bed.ts'
-import type { RunAccount } from './clients/client-run.ts'
+import type { ComparedAccount, RunAccount } from './clients/client-run.ts'
 import type { RunEndpoint } from './clients/edit-endpoints.ts'
 import { inBatchesOf } from './in-batches.ts'
 
@@ -24,12 +23,12 @@ const DELIVERY_SECONDS = 86_400
 export type Unsettled = string[]
 
 /**
- * Waits until nothing is left to do: mailboxes equal their servers, sends and deliveries have ended, and claims of dead
+ * Waits until nothing is left to do: mailboxes equal their providers, sends and deliveries have ended, and claims of dead
  * processes are gone. Returns what is still open after that time, which the checks then judge.
  */
 export async function settle(
   bed: Bed,
-  { accounts, endpoints }: { accounts: readonly RunAccount[]; endpoints: readonly RunEndpoint[] },
+  { accounts, endpoints }: { accounts: readonly ComparedAccount[]; endpoints: readonly RunEndpoint[] },
   secondsMax: number,
 ): Promise<Unsettled> {
   let open: Unsettled = ['everything']
@@ -110,17 +109,17 @@ async function findUnsettled(db: Db): Promise<Unsettled> {
   return open
 }
 
-async function findDiffering(bed: Bed, accounts: readonly RunAccount[]): Promise<Unsettled> {
+async function findDiffering(bed: Bed, accounts: readonly ComparedAccount[]): Promise<Unsettled> {
   const differing = await inBatchesOf(AT_ONCE, accounts, async account => {
     const { index, truth } = await compareAccount(bed, account)
-    return index.join('\n') === truth.join('\n') ? [] : [`${account.user.user} differs from its server`]
+    return index.join('\n') === truth.join('\n') ? [] : [`${account.user.user} differs from its provider`]
   })
   return differing.flat()
 }
 
-/** The index of an account and what its server has, in the same words. */
-export async function compareAccount(bed: Bed, { id, user }: RunAccount) {
-  const mailboxes = await readChangingTruth(bed.mail, user)
+/** The index of an account and what its provider has, in the same words. */
+export async function compareAccount(bed: Bed, { id, readTruth }: ComparedAccount) {
+  const mailboxes = await readTruth()
   const state = await readIndex(bed, id)
   return { truth: describeTruth(mailboxes), index: describeIndex(state), mailboxes, state }
 }

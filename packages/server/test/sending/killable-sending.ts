@@ -9,7 +9,7 @@ import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type CrashableOptions, type CrashableService, openCrashableService } from './crashable-service.ts'
-import { connectSender, GRACE } from './open-sending.ts'
+import { connectSender, GRACE, readEntry } from './open-sending.ts'
 import { requireListedStates } from './written-states.ts'
 
 /** The service that may be killed, with servers that outlive it. */
@@ -106,6 +106,35 @@ export async function hurry(db: Db): Promise<void> {
   await sql`
     update sending_account set due_at = clock_timestamp(), paused_until = null where due_at > clock_timestamp()
   `.execute(db)
+}
+
+/**
+ * Waits until nothing is left to do for entries of a provider that files copies by itself: each has failed, or is linked to
+ * its copy. Fails if an entry was in no listed state.
+ */
+export function waitForCopiesOrFailures(
+  { db, caller }: Pick<CrashableService, 'db' | 'caller'>,
+  entries: readonly OutboxEntry[],
+): Promise<OutboxEntry[]> {
+  const ids = entries.map(({ id }) => id)
+  return waitUntil('the end of all sends', async () => {
+    // The last look-up, which comes hours after the hand-over.
+    await sql`
+      update outbox set task_tries = 6, handed_over_at = clock_timestamp() - interval '10 minutes'
+      where task = 'look_up' and task_by is null and task_at > clock_timestamp()`.execute(db)
+    await hurry(db)
+    await requireListedStates(db)
+    const { rows } = await sql`
+      select from outbox where id = any(${ids}::uuid[]) and (task is not null or due_at is not null)`.execute(
+      db,
+    )
+    if (rows.length > 0) return null
+    const read: OutboxEntry[] = []
+    for (const entry of entries) read.push(await readEntry(caller(), entry))
+    const isOver = ({ status, messageId }: OutboxEntry) =>
+      status === 'failed' || (status === 'sent' && messageId !== null)
+    return read.every(isOver) ? read : null
+  })
 }
 
 /** In place of waiting for what is done after a hand-over. */

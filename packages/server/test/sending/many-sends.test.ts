@@ -6,9 +6,9 @@ import { startReceiver } from '../notifications/receiver.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, openSendingApp, type SendEventData } from './open-sending.ts'
 
-/** `npm run soak` sends 20,000. */
+/** `npm run soak` sends 20,000: 20 merges of as many entries as one may have. */
 const MERGES = Number(process.env['WAXWING_TEST_MERGES'] ?? 1)
-const ENTRIES = 1000
+const ENTRIES = MERGES > 1 ? 1000 : 400
 const ACCOUNTS = 4
 /** One recipient of this number is refused. */
 const REFUSED_EACH = 50

@@ -112,6 +112,10 @@ export function waitForEntry(
 export const waitForStatus = (caller: Caller, entry: OutboxEntry, status: OutboxEntry['status']) =>
   waitForEntry(caller, entry, `the send to be ${status}`, now => now.status === status)
 
+/** Waits until the message is sent, and linked to its copy. */
+export const waitForCopy = (caller: Caller, entry: OutboxEntry) =>
+  waitForEntry(caller, entry, 'the copy', ({ status, messageId }) => status === 'sent' && messageId !== null)
+
 /** Events of sends, oldest first. */
 export async function sendEvents(caller: Caller): Promise<Array<{ type: string; data: SendEventData }>> {
   const { events: all } = await readFeed(caller)

@@ -5,10 +5,12 @@ export interface CyrusSettings {
   tlsPort: number
   lmtpPort: number
   hasTls: boolean
+  /** The port of CalDAV and CardDAV; null without them. */
+  davPort: number | null
 }
 
 /** imapd.conf(5): every user has the special mailboxes from the first login on, and messages have EMAILID and THREADID. */
-export function imapdConfig({ folder, hasTls }: CyrusSettings): string {
+export function imapdConfig({ folder, hasTls, davPort }: CyrusSettings): string {
   const certificate = hasTls
     ? `tls_server_cert: ${folder}/server.crt\ntls_server_key: ${folder}/server.key`
     : ''
@@ -48,11 +50,18 @@ syslog_prefix: waxwing-test
 munge8bit: no
 failedloginpause: 0
 tcp_keepalive: no
-`
+${davPort === null ? '' : DAV}`
 }
 
-/** cyrus.conf(5): IMAP, LMTP and what they need, nothing else. */
-export function masterConfig({ folder, programs, port, tlsPort, lmtpPort, hasTls }: CyrusSettings): string {
+/** A user has an address book from the first login by IMAP on. */
+const DAV = `httpmodules: caldav carddav
+httpallowcompress: no
+caldav_realm: cyrus
+`
+
+/** cyrus.conf(5): IMAP, LMTP, DAV if it is wanted, and what they need, nothing else. */
+export function masterConfig(settings: CyrusSettings): string {
+  const { folder, programs, port, tlsPort, lmtpPort, hasTls, davPort } = settings
   const imapd = `${programs}/imapd -C ${folder}/imapd.conf -U 100`
   return `START {
   recover cmd="${programs}/ctl_cyrusdb -C ${folder}/imapd.conf -r"
@@ -61,6 +70,7 @@ export function masterConfig({ folder, programs, port, tlsPort, lmtpPort, hasTls
 SERVICES {
   imap cmd="${imapd}" listen="127.0.0.1:${port}" proto="tcp4" prefork=1
 ${hasTls ? `  imaps cmd="${imapd} -s" listen="127.0.0.1:${tlsPort}" proto="tcp4" prefork=0` : ''}
+${davPort === null ? '' : `  http cmd="${programs}/httpd -C ${folder}/imapd.conf -U 100" listen="127.0.0.1:${davPort}" proto="tcp4" prefork=1`}
   lmtp cmd="${programs}/lmtpd -C ${folder}/imapd.conf -a" listen="127.0.0.1:${lmtpPort}" proto="tcp4" prefork=0
 }
 EVENTS {

@@ -14,19 +14,41 @@ const run = promisify(execFile)
 
 const DOMAIN = 'cyrus.test'
 
+export interface CyrusServer extends MailServer, LmtpServer {
+  /** The port of CalDAV and CardDAV; null if it was started without. */
+  readonly davPort: number | null
+}
+
 /** Starts a Cyrus of its own on free loopback ports, as root (it drops to `mail`). Takes about 100 ms. */
-export async function startCyrus({ tls = false } = {}): Promise<MailServer & LmtpServer> {
+export function startCyrus({ tls = false } = {}): Promise<MailServer & LmtpServer> {
+  return start({ tls, dav: false })
+}
+
+/** The same with CalDAV and CardDAV. */
+export function startCyrusWithDav(): Promise<CyrusServer> {
+  return start({ tls: false, dav: true })
+}
+
+async function start({ tls, dav }: { tls: boolean; dav: boolean }): Promise<CyrusServer> {
   const { programs, env } = await requireCyrus()
   let ca: string | null = null
   const daemon = await startDaemon({
     name: 'cyrus',
-    portCount: 3,
-    async prepare(folder, [port = 0, tlsPort = 0, lmtpPort = 0]) {
+    portCount: 4,
+    async prepare(folder, [port = 0, tlsPort = 0, lmtpPort = 0, davPort = 0]) {
       await chmod(folder, 0o755)
       for (const name of ['conf', 'conf/socket', 'spool', 'run', 'run/proc', 'run/lock'])
         await mkdir(join(folder, name))
       if (tls) ca = await makeCertificates(folder)
-      const settings: CyrusSettings = { folder, programs, port, tlsPort, lmtpPort, hasTls: tls }
+      const settings: CyrusSettings = {
+        folder,
+        programs,
+        port,
+        tlsPort,
+        lmtpPort,
+        hasTls: tls,
+        davPort: dav ? davPort : null,
+      }
       await writeFile(join(folder, 'imapd.conf'), imapdConfig(settings))
       await writeFile(join(folder, 'cyrus.conf'), masterConfig(settings))
       await savePassword(folder, 'admin', 'secret of admin')
@@ -42,10 +64,11 @@ export async function startCyrus({ tls = false } = {}): Promise<MailServer & Lmt
     },
   })
   const { folder, ports } = daemon
-  const server: MailServer & LmtpServer = {
+  const server: CyrusServer = {
     kind: 'cyrus',
     domain: DOMAIN,
     lmtpPort: ports[2] ?? 0,
+    davPort: dav ? (ports[3] ?? 0) : null,
     host: '127.0.0.1',
     port: ports[0] ?? 0,
     tlsPort: tls ? (ports[1] ?? 0) : null,

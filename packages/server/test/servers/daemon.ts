@@ -68,6 +68,11 @@ export async function startDaemon(spec: DaemonSpec): Promise<Daemon> {
   throw failure
 }
 
+/** The command of a server that writes its log to its standard streams. */
+export function logging(log: string, command: string, args: readonly string[]) {
+  return { command: '/bin/sh', args: ['-c', 'exec "$@" >>"$0" 2>&1', log, command, ...args], log }
+}
+
 function endOf(server: ChildProcess) {
   return new Promise<Error>(resolve => {
     server.once('error', resolve)

@@ -1,6 +1,6 @@
 /**
- * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages, and the
- * tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
+ * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages and cards,
+ * and the tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
  * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
  */
 import { execFile } from 'node:child_process'
@@ -16,10 +16,11 @@ const POSTFIX = '/usr/sbin/postfix'
 export const POSTFIX_MASTER = '/usr/lib/postfix/sbin/master'
 const CHROMIUM = '/usr/bin/chromium'
 const REDIS = '/usr/bin/redis-server'
+const VOBJECT = '/usr/lib/python3/dist-packages/vobject/__init__.py'
 export const REDIS_CLI = '/usr/bin/redis-cli'
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const HAPROXY = '/usr/sbin/haproxy'
-/** Each command that the tests call, with its Debian package. */
+/** Each command that the tests call, or module of Python, with its Debian package. */
 const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
   [DOVECOT, 'dovecot-imapd'],
   ['/usr/lib/dovecot/lmtp', 'dovecot-lmtpd'],
@@ -29,9 +30,16 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   ['/usr/bin/openssl', 'openssl'],
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
   ['/usr/bin/python3', 'python3'],
+  [VOBJECT, 'python3-vobject'],
   [REDIS, 'redis-server'],
   [REDIS_CLI, 'redis-tools'],
   [HAPROXY, 'haproxy'],
+  ['/usr/bin/radicale', 'radicale'],
+  ['/usr/bin/xandikos', 'xandikos'],
+  ['/usr/bin/php', 'php-cli'],
+  ['/usr/share/php/Sabre/autoload.php', 'php-sabre-dav'],
+  // Of the PHP that Debian 12 has.
+  ['/etc/php/8.2/mods-available/pdo_sqlite.ini', 'php-sqlite3'],
   // Programs that check the files of deploy/.
   ['/usr/bin/promtool', 'prometheus'],
   ['/usr/bin/docker-compose', 'docker-compose'],
@@ -39,7 +47,8 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
 ]
 
 /** Cyrus runs as the user `mail`, who cannot enter root's home folder. */
-const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus'
+const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus-with-dav'
+const CYRUS_PACKAGES = ['cyrus-imapd', 'cyrus-caldav']
 const POLICY = '/usr/sbin/policy-rc.d'
 const REMEDY =
   'Run the tests as root on Debian 12, for instance by ' +
@@ -112,6 +121,12 @@ export function requireProgram(name: string): string {
   return path
 }
 
+/** The path of Python, which has vobject. Throws, with the remedy, if one of them is not there. */
+export function requireVobject(): string {
+  requireInstalled(VOBJECT, 'vobject')
+  return requireProgram('python3')
+}
+
 function requireInstalled(path: string, name: string) {
   if (existsSync(path)) return
   throw new Error(
@@ -124,7 +139,7 @@ export async function installServers(): Promise<void> {
   const missing = COMMANDS.filter(([path]) => !existsSync(path)).map(([, debianPackage]) => debianPackage)
   const needsCyrus = !existsSync(CYRUS_ROOT)
   if (missing.length > 0 || needsCyrus) {
-    const wanted = [...missing, ...(needsCyrus ? ['cyrus-imapd'] : [])].join(', ')
+    const wanted = [...missing, ...(needsCyrus ? CYRUS_PACKAGES : [])].join(', ')
     await requireDebianAndRoot(wanted)
     process.stderr.write(`Installing ${wanted} for the tests\n`)
     await apt('update', '-qq')
@@ -166,7 +181,7 @@ async function installPackages(packages: string[]) {
 
 /** Cyrus with those of its libraries that are not here, as apt would install them; and what makes fsync do nothing. */
 async function listCyrusPackages() {
-  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', 'cyrus-imapd')
+  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', ...CYRUS_PACKAGES)
   return [...stdout.matchAll(/^Inst (\S+)/gm)].map(match => match[1] ?? '').concat('libeatmydata1')
 }
 

@@ -85,15 +85,18 @@ class SinkSession {
   }
 
   async #readUntil(end: string): Promise<string> {
-    let searched = 0
+    const before: string[] = []
     for (;;) {
-      const at = this.#received.indexOf(end, searched)
+      const at = this.#received.indexOf(end)
       if (at >= 0) {
-        const line = this.#received.slice(0, at)
+        before.push(this.#received.slice(0, at))
         this.#received = this.#received.slice(at + end.length)
-        return line
+        return before.join('')
       }
-      searched = Math.max(0, this.#received.length - end.length)
+      // A search copies text that came in pieces, so only what the end may begin in is searched again.
+      const searched = Math.max(0, this.#received.length - end.length + 1)
+      before.push(this.#received.slice(0, searched))
+      this.#received = this.#received.slice(searched)
       if (this.#isEnded) throw new Over()
       await this.#more.promise
     }

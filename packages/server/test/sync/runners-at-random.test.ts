@@ -19,7 +19,7 @@ import { waitUntil } from '../wait-until.ts'
 import { seedsFor } from './disturbance.ts'
 import type { Answered, Asked } from './two-halves-process.ts'
 
-const SEEDS = seedsFor(3)
+const SEEDS = seedsFor(1)
 const ACCOUNTS = 2
 const ROUNDS = 2
 const ACTS = 2

@@ -1,13 +1,13 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { OAuthApp } from '@waxwing/contract/accounts/oauth-apps.ts'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { tablesWith } from '../database-text.ts'
 import { type GraphApp, openGraphApp } from '../graph/open-graph-app.ts'
-import { makeTaskDue } from '../make-task-due.ts'
 import { makeAppCertificate } from '../microsoft/app-certificate.ts'
+import { purgeDeleted } from '../purge-deleted.ts'
 import { readFeed, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { ageGrants } from './age-grants.ts'
 import { storedTokens } from './stored-tokens.ts'
 
 const EMAIL = 'canary@office.test'
@@ -26,16 +26,12 @@ const SCOPES = [
 const ASSERTION = Buffer.from('{"alg":"PS256","typ').toString('base64url').slice(0, 24)
 const MAC_BYTES = 32
 
-/** Makes the next call replace the access token, as if it had expired long after it was issued. */
+/** Makes the next call replace the access token. */
 async function refresh({ app, sandbox }: GraphApp): Promise<void> {
   const versionOf = async () =>
     Number((await app.db.selectFrom('oauth_grant').select('version').executeTakeFirstOrThrow()).version)
   const before = await versionOf()
-  const earlier = sql`interval '61 minutes'`
-  await sql`
-    update oauth_grant set issued_at = issued_at - ${earlier}, expires_at = expires_at - ${earlier},
-      refresh_at = refresh_at - ${earlier}
-  `.execute(app.db)
+  await ageGrants(app.db)
   await sandbox.addFault({ does: 'unauthorized', host: GRAPH, count: 1 })
   await waitUntil('a refresh', async () => (await versionOf()) > before)
 }
@@ -116,10 +112,6 @@ test('no key, secret, assertion, token or MAC of Microsoft is readable, from the
   await sandbox.addFault({ does: 'error', status: 503, host: GRAPH, method: 'DELETE', count: 1 })
   expect((await app.delete(`/v1/accounts/${id}?purge=true`)).status).toBe(200)
   await expectSecrecy('deleted')
-  await makeTaskDue(app.database.pool, 'purge_accounts')
-  await waitUntil('the purge', async () => {
-    const { body } = await app.get<{ items: unknown[] }>('/v1/changes?types=account.purged')
-    return body.items.length === 1
-  })
+  await purgeDeleted(app)
   await expectSecrecy('purged')
 })

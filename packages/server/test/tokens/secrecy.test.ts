@@ -3,22 +3,19 @@ import { expect, test } from 'vitest'
 import { tablesWith } from '../database-text.ts'
 import { SCOPES } from '../gmail/gmail-client.ts'
 import { type GmailApp, letter, openGmailApp } from '../gmail/open-gmail-app.ts'
-import { makeTaskDue } from '../make-task-due.ts'
+import { purgeDeleted } from '../purge-deleted.ts'
 import { readFeed, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { ageGrants } from './age-grants.ts'
 
 const EMAIL = 'canary@gmail.test'
 /** Beginning of every access token. */
 const ACCESS_TOKEN = 'ya29.'
 const MAIL = 'gmail.googleapis.com'
 
-/** Makes the next call replace the access token, as if it had expired long after it was issued. */
+/** Makes the next call replace the access token. */
 async function expireAccessToken({ app, sandbox }: GmailApp): Promise<void> {
-  const earlier = sql`interval '61 minutes'`
-  await sql`
-    update oauth_grant set issued_at = issued_at - ${earlier}, expires_at = expires_at - ${earlier},
-      refresh_at = refresh_at - ${earlier}
-  `.execute(app.db)
+  await ageGrants(app.db)
   await sandbox.addFault({ does: 'unauthorized', host: MAIL, count: 1 })
 }
 
@@ -89,10 +86,6 @@ test('no token is readable in tables, logs, the feed or the audit log, from conn
   })
   expect((await app.delete(`/v1/accounts/${id}?purge=true`)).status).toBe(200)
   await expectSecrecy('deleted')
-  await makeTaskDue(app.database.pool, 'purge_accounts')
-  await waitUntil('the purge', async () => {
-    const { body } = await app.get<{ items: unknown[] }>('/v1/changes?types=account.purged')
-    return body.items.length === 1
-  })
+  await purgeDeleted(app)
   await expectSecrecy('purged')
 })

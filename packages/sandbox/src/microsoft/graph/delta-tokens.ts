@@ -78,7 +78,7 @@ const startOf = ({ options, parameters }: Query, of: string, prefer: Preferences
 
 /**
  * The state that a link carries, or that of a query that begins. Refuses a link that is of another query, that was
- * changed, or has expired: on demand, or because so many newer ones were made that only those are kept.
+ * changed, or has expired: on demand, or because there are as many newer ones as are kept.
  */
 export function stateOf(
   { mailbox, graph, query, prefer }: Pick<MethodCall, 'mailbox' | 'graph' | 'query' | 'prefer'>,

@@ -90,8 +90,9 @@ function destinationIn({ mailbox, json }: MethodCall): Folder {
       'ErrorFolderNotFound',
       'The specified folder could not be found in the store.',
     )
-  if (folder.search || folder.parent === null)
-    throw badRequest('The move or copy operation failed.', 'ErrorMoveCopyFailed')
+  // Clients delete messages for good by moving them to where they can be recovered.
+  const isRoot = folder.parent === null && folder.wellKnownName !== 'recoverableitemsdeletions'
+  if (folder.search || isRoot) throw badRequest('The move or copy operation failed.', 'ErrorMoveCopyFailed')
   return folder
 }
 

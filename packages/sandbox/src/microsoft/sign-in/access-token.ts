@@ -33,7 +33,7 @@ async function signAccessToken(
   { user, client, tenant, scopes, roles }: NewAccessToken,
 ): Promise<string> {
   const issuedAt = Math.floor(ground.clock.now() / 1000)
-  const keys = await ground.keys.at(CLOUDS[tenant.cloud].loginHost)
+  const keys = ground.keys.at(CLOUDS[tenant.cloud].loginHost)
   return keys.sign({
     aud: GRAPH_ID,
     iss: `https://sts.windows.net/${tenant.id}/`,

@@ -21,7 +21,7 @@ export async function signIdToken(ground: MicrosoftGround, request: IdTokenReque
   const { loginHost } = cloudOf(user)
   const { id: tid } = ground.tenants.of(user)
   const issuedAt = Math.floor(ground.clock.now() / 1000)
-  const keys = await ground.keys.at(loginHost)
+  const keys = ground.keys.at(loginHost)
   return keys.sign({
     ver: '2.0',
     iss: issuerOf(loginHost, tid),

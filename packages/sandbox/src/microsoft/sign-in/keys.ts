@@ -3,22 +3,21 @@ import type { Cloud } from '../clouds.ts'
 
 /** The keys with which each sign-in signs its tokens. The two government clouds share theirs. */
 export interface CloudKeys {
-  at(loginHost: Cloud['loginHost']): Promise<SigningKeys>
+  at(loginHost: Cloud['loginHost']): SigningKeys
   /** Signs with new keys from now on; those before them stay published. */
   rotate(): Promise<void>
 }
 
-/** Keys are made when a sign-in is first used: most worlds use one of them. */
 export function openCloudKeys(): CloudKeys {
-  const keys = new Map<string, Promise<SigningKeys>>()
+  const keys = new Map<string, SigningKeys>()
   return {
     at(loginHost) {
-      const made = keys.get(loginHost) ?? openSigningKeys('login.sandbox.test')
-      keys.set(loginHost, made)
-      return made
+      const opened = keys.get(loginHost) ?? openSigningKeys('login.sandbox.test')
+      keys.set(loginHost, opened)
+      return opened
     },
     async rotate() {
-      for (const made of keys.values()) await (await made).rotate()
+      for (const opened of keys.values()) await opened.rotate()
     },
   }
 }

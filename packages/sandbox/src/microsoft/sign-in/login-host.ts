@@ -38,7 +38,7 @@ export function loginHost(ground: MicrosoftGround, host: string): HostApp {
     '/:tenant/discovery/v2.0/keys',
     inJson(async (context, endpoint) => {
       const issuer = issuerOf(host, endpoint.tenant?.id ?? '{tenantid}')
-      const published = (await ground.keys.at(host)).published()
+      const published = await ground.keys.at(host).published()
       return context.json({
         keys: published.map(({ jwk, pem }) => ({ ...jwk, x5c: [bodyOf(pem)], issuer })),
       })

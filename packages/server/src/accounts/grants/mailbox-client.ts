@@ -7,24 +7,48 @@ export interface MailboxClient {
   clientId: string
   /** The provider's id of the user whose grant it is: for a shared mailbox that of its delegate. */
   subject: string | null
-  /** Whether no older account, of whichever tenant, is the same mailbox opened by the same client. */
-  isFirst: boolean
+  /** The provider's id of the inbox of that user; null before the mailboxes of their account were listed. */
+  inboxId: string | null
 }
 
 /** Null if the account is gone, or not opened by OAuth. */
 export async function findMailboxClient(db: Db, accountId: string): Promise<MailboxClient | null> {
   const { rows } = await sql<MailboxClient>`
-    select client_id as "clientId", holder.subject, not exists (
-      select from account as other
-      join oauth_grant as other_grant
-        on other_grant.account_id = coalesce(other.delegate_account_id, other.id)
-      where other.subject = account.subject and other.deleted_at is null and other.id < account.id
-        and other.provider = account.provider and other.cloud is not distinct from account.cloud
-        and other_grant.client_id = oauth_grant.client_id
-    ) as "isFirst"
+    select client_id as "clientId", holder.subject, (
+      select provider_key from mailbox
+      where mailbox.account_id = holder.id and role = 'inbox' and not is_deleted
+      limit 1
+    ) as "inboxId"
     from account join account as holder on ${ofHolder}
     join oauth_grant on oauth_grant.account_id = holder.id
     where account.id = ${accountId} and account.deleted_at is null
   `.execute(db)
   return rows[0] ?? null
+}
+
+/**
+ * Whether no older account, of whichever tenant, is the same mailbox opened by the same client. A mailbox may be the account
+ * of its user and a shared mailbox. A shared mailbox recognises the account of the user by its address.
+ * @param sharedSubject the subject of shared mailboxes that are this mailbox; null if it is not known
+ */
+export async function isFirstOfMailbox(
+  db: Db,
+  accountId: string,
+  sharedSubject: string | null,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from account
+    join oauth_grant on oauth_grant.account_id = coalesce(account.delegate_account_id, account.id)
+    join account as other on (
+      other.subject = account.subject or other.subject = ${sharedSubject}
+      or account.auth_method = 'delegate' and other.auth_method = 'oauth' and lower(other.email) = lower(account.email)
+    )
+    join oauth_grant as other_grant
+      on other_grant.account_id = coalesce(other.delegate_account_id, other.id)
+    where account.id = ${accountId} and other.deleted_at is null and other.id < account.id
+      and other.provider = account.provider and other.cloud is not distinct from account.cloud
+      and other_grant.client_id = oauth_grant.client_id
+    limit 1
+  `.execute(db)
+  return rows.length === 0
 }

@@ -7,16 +7,18 @@ export interface HalfChange {
   /** These are reached in another way, such as by another secret. */
   reachedAnew?: readonly HalfKind[]
   problem?: HalfProblem
+  /** A login to the servers of these has just succeeded. */
+  proven?: readonly HalfKind[]
 }
 
 /** The kinds whose problems a change ends: all of them if the status changes. A login that succeeded ends those it was for. */
 export function endedProblems(
   before: AccountView,
   { status }: Partial<AccountRow>,
-  reached: Iterable<HalfKind>,
+  { reached, proven }: { reached: Iterable<HalfKind>; proven: Iterable<HalfKind> },
 ): ReadonlySet<HalfKind> {
-  if (status === undefined) return new Set()
-  return new Set(status === before.status ? reached : ALL_KINDS)
+  if (status !== undefined && status !== before.status) return new Set(ALL_KINDS)
+  return new Set(status === undefined ? proven : [...reached, ...proven])
 }
 
 /** The account as a change leaves it. */

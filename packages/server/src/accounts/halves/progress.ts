@@ -28,3 +28,11 @@ export async function recordInitialized(unit: UnitOfWork, accountId: string, kin
     update account_half set initialized_at = clock_timestamp() where account_id = ${accountId} and kind = ${kind}
   `.execute(unit.sql)
 }
+
+/** Records that a half ended and begins again, if ever. Its account must be held by `holdAccount`. */
+export async function recordEnded(unit: UnitOfWork, accountId: string, kind: HalfKind): Promise<void> {
+  await sql`
+    with shown as (update account set updated_at = clock_timestamp() where id = ${accountId})
+    update account_half set initialized_at = null where account_id = ${accountId} and kind = ${kind}
+  `.execute(unit.sql)
+}

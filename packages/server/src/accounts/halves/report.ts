@@ -14,7 +14,8 @@ export interface RuntimeReported {
 }
 
 /**
- * Stores what the follower of an owned half is doing. A half that is known to differ from its provider is not `live`.
+ * Stores what the follower of an owned half is doing. A half that is known to differ from its provider is not `live`, and
+ * one that is `stopped` since it is switched off is not behind.
  * @returns the state that was stored; null if the half is no longer owned
  */
 export async function recordRuntime(
@@ -28,7 +29,7 @@ export async function recordRuntime(
       runtime_state = case when ${state} = 'live' and differs_since is not null then 'syncing' else ${state} end,
       runtime_detail = ${detail}, runtime_instance = ${owned.instanceId}, runtime_updated_at = clock_timestamp(),
       behind_since = case
-        when ${state} = 'live' and differs_since is null then null
+        when ${state} = 'stopped' or (${state} = 'live' and differs_since is null) then null
         else coalesce(behind_since, clock_timestamp())
       end,
       failing_since = case

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import { mayOpenShared } from '../../providers/shared-scopes.ts'
+import type { Cloud, OAuthProvider } from '../../providers/sign-in.ts'
 import { announceConnected } from '../announce-connected.ts'
 import { ALL_KINDS } from '../halves/kind.ts'
 import { recordReachChanged } from '../halves/reach.ts'
@@ -51,13 +53,26 @@ export async function recordFollowing(
 }
 
 async function readState(unit: UnitOfWork, delegateId: string): Promise<DelegateState> {
-  const { rows } = await sql<DelegateState>`
+  const { rows } = await sql<
+    Omit<DelegateState, 'hasScopes'> & {
+      provider: OAuthProvider | null
+      cloud: Cloud | null
+      scopes: string[] | null
+    }
+  >`
     select deleted_at is not null as "isDeleted", status = 'reauth_required' as "needsGrant",
-      oauth_grant.account_id is not null and refused_at is null as "isGranted"
+      oauth_grant.account_id is not null and refused_at is null as "isGranted",
+      oauth_grant.provider, account.cloud, scopes
     from account left join oauth_grant on oauth_grant.account_id = account.id
     where account.id = ${delegateId}
   `.execute(unit.sql)
-  return rows[0] ?? { isDeleted: true, isGranted: false, needsGrant: true }
+  const [row] = rows
+  if (!row) return { isDeleted: true, isGranted: false, needsGrant: true, hasScopes: false }
+  const { provider, cloud, scopes, ...state } = row
+  return {
+    ...state,
+    hasScopes: provider !== null && scopes !== null && mayOpenShared({ provider, cloud }, scopes),
+  }
 }
 
 function findViews(unit: UnitOfWork, ids: readonly string[]): Promise<Map<string, AccountView>> {

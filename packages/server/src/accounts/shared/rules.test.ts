@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { type DelegateReason, delegateReason, planFollowing } from './rules.ts'
 
 describe('delegateReason', () => {
-  const good = { isDeleted: false, isGranted: true, needsGrant: false }
+  const good = { isDeleted: false, isGranted: true, needsGrant: false, hasScopes: true }
   test.each([
     ['a delegate with a grant', {}, null],
     ['a delegate whose grant was refused', { isGranted: false }, 'delegate_reauth_required'],
+    ['a delegate whose grant is for its own mailbox', { hasScopes: false }, 'delegate_reauth_required'],
     ['a delegate that needs more scopes', { needsGrant: true }, 'delegate_reauth_required'],
     ['a deleted delegate', { isDeleted: true, isGranted: false }, 'delegate_deleted'],
   ])('of %s', (_, state, reason) => {

@@ -9,12 +9,15 @@ export interface DelegateState {
   /** Whether it has a grant that the provider has not refused. */
   isGranted: boolean
   needsGrant: boolean
+  /** Whether the grant has the scopes for mailboxes of others. */
+  hasScopes: boolean
 }
 
 /** Why the shared mailboxes of a delegate cannot be opened; null if they can. A pause of the delegate is no reason. */
-export function delegateReason({ isDeleted, isGranted, needsGrant }: DelegateState): DelegateReason | null {
-  if (isDeleted) return 'delegate_deleted'
-  return isGranted && !needsGrant ? null : 'delegate_reauth_required'
+export function delegateReason(state: DelegateState): DelegateReason | null {
+  if (state.isDeleted) return 'delegate_deleted'
+  const { isGranted, needsGrant, hasScopes } = state
+  return isGranted && hasScopes && !needsGrant ? null : 'delegate_reauth_required'
 }
 
 /** Ids of the shared mailboxes of a delegate whose status changes. */

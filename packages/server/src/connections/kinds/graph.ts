@@ -1,9 +1,9 @@
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
-import { findMailboxClient } from '../../accounts/grants/mailbox-client.ts'
+import { findMailboxClient, isFirstOfMailbox } from '../../accounts/grants/mailbox-client.ts'
 import type { Db } from '../../database/pool.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import { graphAccount, type SharedMailboxOptions } from '../../providers/graph/account.ts'
+import { findGraphInbox, graphAccount, type SharedMailboxOptions } from '../../providers/graph/account.ts'
 import type { GraphObserver } from '../../providers/graph/observed.ts'
 import { graphDeleteSubscription } from '../../providers/graph/delete-subscription.ts'
 import { CALLS_WINDOW, GraphGovernor } from '../../providers/graph/governor.ts'
@@ -11,7 +11,7 @@ import { SlotsOfMailboxes } from '../../providers/graph/slots-of-mailboxes.ts'
 import { type SendPace, SENDS_WINDOW, sendPaceOf } from '../../providers/graph/send-pace.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
 import { CLOUDS } from '../../providers/microsoft/clouds.ts'
-import { inboxIdOf, mailboxIdOf } from '../../providers/microsoft/subject.ts'
+import { inboxIdOf, mailboxIdOf, sharedSubjectOf } from '../../providers/microsoft/subject.ts'
 import type { TokensOf } from '../access-tokens.ts'
 import type { ConnectionPermit } from '../connections.ts'
 import { type PlanOptions, planSubscription } from './graph-push/plan.ts'
@@ -135,26 +135,30 @@ function graphConnector(
       const client = await findMailboxClient(db, account.id)
       if (!client) throw new ProviderFailure('account_deleted', 'The account was deleted.')
       const { mailboxId, shared } = mailboxOf(account, client.subject)
-      const mailboxNameOf = (opened: string) => `${cloud.cloud} ${opened.toLowerCase()}`
-      const nameOf = (opened: string) => `${client.clientId} ${mailboxNameOf(opened)}`
+      const ofClient = (name: string) => `${client.clientId} ${cloud.cloud} ${name}`
+      const quotaOf = (name: string) => governor.quotaOf(ofClient(name), slots.of(ofClient(name)))
+      const opening = { calls, tokens, observer, cloud, mailboxId, signal, ...(now && { now }) }
+      const inboxId = shared?.inboxId ?? client.inboxId ?? (await findGraphInbox({ ...opening, quotaOf }))
+      const name = inboxId ?? mailboxId
+      // A mailbox has one name for everyone who opens it, so that all share its quota and slots.
+      const names = new Map([
+        ...(shared && client.inboxId !== null ? [[shared.delegateId, client.inboxId] as const] : []),
+        [mailboxId, name] as const,
+      ])
       const connected = graphAccount({
-        calls,
-        tokens,
-        quotaOf: opened => governor.quotaOf(nameOf(opened), slots.of(nameOf(opened))),
-        sendPace: paceOf(mailboxNameOf(mailboxId)),
-        observer,
-        cloud,
-        mailboxId,
+        ...opening,
+        quotaOf: opened => quotaOf(names.get(opened) ?? opened.toLowerCase()),
+        sendPace: paceOf(`${cloud.cloud} ${name}`),
         shared,
-        signal,
         subscriptionPlan: planSubscription({ db, ...subscribing }, account),
         takesSources: bodyStorage === 'full',
         ...(pollSeconds !== undefined && { pollSeconds }),
-        ...(now && { now }),
       })
-      // Of several accounts that are the same mailbox, one alone has the slot of its follower.
-      if (reachedFor === 'calls' || !client.isFirst) return connected
-      const followed = slots.follow(nameOf(mailboxId))
+      if (reachedFor === 'calls') return connected
+      // Several accounts may be the same mailbox. Only the follower of the oldest one has a slot without borrowing it.
+      const sharedSubject = inboxId === null ? null : sharedSubjectOf(inboxId)
+      if (!(await isFirstOfMailbox(db, account.id, sharedSubject))) return connected
+      const followed = slots.follow(ofClient(name))
       return {
         ...connected,
         async [Symbol.asyncDispose]() {

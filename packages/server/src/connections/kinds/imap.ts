@@ -10,10 +10,12 @@ import { ProviderFailure, restate } from '../../providers/failure.ts'
 import { imapAccount } from '../../providers/imap/mail.ts'
 import { NotifyTrust } from '../../providers/imap/notify-trust.ts'
 import { Suspicions } from '../../providers/imap/suspicions.ts'
+import { LoginSchemes } from '../../providers/dav/login.ts'
 import { smtpAccount } from '../../providers/smtp/sending.ts'
 import { resolveServer } from '../../providers/resolve-server.ts'
 import type { MailServer } from '../../providers/mail-server.ts'
 import type { HostBudget } from '../host-budget.ts'
+import { contactsWay } from './dav.ts'
 import type { Kind, Way } from './kind.ts'
 
 export interface ImapOptions {
@@ -24,6 +26,8 @@ export interface ImapOptions {
   budget: HostBudget
   /** Bounds those to each SMTP server. */
   smtpBudget: HostBudget
+  /** Bounds those to each DAV server. */
+  davBudget: HostBudget
   /** The name that EHLO sends to SMTP servers. */
   clientName: string
   settings: {
@@ -47,18 +51,20 @@ export interface ImapPace {
   now?: () => number
 }
 
-/** Accounts that are read by IMAP and send by SMTP, with a password. */
+/** Accounts that are read by IMAP and send by SMTP, with a password, and may have contacts by CardDAV. */
 export function imapKind(options: ImapOptions): Kind {
   return {
-    endpoints: { mail: 'imap' },
+    endpoints: { mail: 'imap', contacts: 'carddav' },
     waysTo() {
       // A message that killed the last connection must not kill each.
       const remembered = {
         suspicions: new Suspicions(),
         notifyTrust: new NotifyTrust(options.pace?.passFactorMax),
       }
+      const schemes = new LoginSchemes()
       return {
-        read(account) {
+        read(account, half) {
+          if (half === 'contacts') return contactsWay(options, account, schemes)
           const server = account.imap?.imap
           if (!server)
             throw new ProviderFailure(

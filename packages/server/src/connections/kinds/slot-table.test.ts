@@ -1,4 +1,5 @@
 /** @module-tag postgres-16 */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../../test/open-database.ts'
@@ -40,7 +41,7 @@ async function openProcesses() {
         using _slot = await slots.enter(urgency)
         underWay += 1
         mostUnderWay = Math.max(mostUnderWay, underWay)
-        await new Promise(resolve => setTimeout(resolve, milliseconds))
+        await sleep(milliseconds)
         underWay -= 1
       },
       endLease: () =>

@@ -7,7 +7,10 @@ import type { BorrowedSlot, SlotReturn, SlotTable } from '../../providers/graph/
 
 /** A process that asks for a slot in vain is the next that gets it, if it asks again within this time. */
 const IN_LINE_SECONDS = 1
-/** A longer wait is shared in parts. A time that is farther ahead was written before the clock was set back. */
+/**
+ * The longest time for which a refusal holds up other processes; after it, they are refused themselves. A time that is
+ * farther ahead was written before the clock was set back.
+ */
 const HELD_UP_SECONDS_MAX = 3_600
 const RETURNS_AT_ONCE = 500
 

@@ -26,6 +26,7 @@ import { announceSettingsHandler } from './settings/inherit.ts'
 import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
 import { spreadGrants } from '../../accounts/grants/spread.ts'
+import { spreadHalves } from '../../accounts/halves/spread-halves.ts'
 import { followDelegateHandler } from './shared-mailboxes/follow-delegate-job.ts'
 import { sharedMailboxOperations } from './shared-mailboxes/operations.ts'
 import { ACCOUNT_TIMES } from './stored-times.ts'
@@ -87,6 +88,11 @@ export async function openAccounts(resources: Resources) {
         name: 'spread_grants',
         schedule: everyMinutes(1),
         run: signal => spreadGrants(db, accountId => waker.wake(accountId), signal),
+      },
+      {
+        name: 'spread_halves',
+        schedule: everyMinutes(10),
+        run: signal => spreadHalves(db, accountId => waker.wake(accountId), signal),
       },
       {
         name: 'sweep_connect_sessions',

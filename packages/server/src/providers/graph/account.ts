@@ -15,7 +15,7 @@ import { graphSearch } from './search.ts'
 import type { SendPace } from './send-pace.ts'
 import { emptySeenState } from './seen-state.ts'
 import { sharedMailboxApi } from './shared-mailbox.ts'
-import { graphSharing } from './sharing.ts'
+import { findInbox, graphSharing } from './sharing.ts'
 import { openSubscribing } from './subscribing.ts'
 import { POLLED, type SubscriptionPlan } from './subscription.ts'
 
@@ -54,27 +54,33 @@ export interface SharedMailboxOptions {
   delegateId: string
 }
 
+type Opening = Pick<
+  GraphAccountOptions,
+  'calls' | 'tokens' | 'quotaOf' | 'cloud' | 'mailboxId' | 'observer' | 'signal' | 'now'
+>
+
+/** Opens mailboxes by their ids or addresses. */
+function openerOf({ calls, tokens, quotaOf, cloud, observer, now = Date.now }: Opening) {
+  return (mailboxId: string): GraphApi => {
+    const quota = observer ? observedQuota(quotaOf(mailboxId), observer) : quotaOf(mailboxId)
+    const opened = openGraphApi({ calls, tokens, quota, cloud, mailboxId, now })
+    return observer ? observedApi(opened, observer) : opened
+  }
+}
+
+/** Finds the id of the inbox of a user. Null if they have no mailbox, or may not open it. Throws `ProviderFailure`. */
+export async function findGraphInbox(opening: Opening): Promise<string | null> {
+  const { mailboxId, signal } = opening
+  return (await findInbox(openerOf(opening)(mailboxId), { signal })).id
+}
+
 /** A mailbox of Microsoft Graph. It holds no connection of its own, so any number of callers may use it side by side. */
 export function graphAccount(
   options: GraphAccountOptions,
 ): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending'> {
-  const {
-    calls,
-    tokens,
-    quotaOf,
-    cloud,
-    mailboxId,
-    shared = null,
-    signal,
-    observer,
-    now = Date.now,
-  } = options
+  const { tokens, mailboxId, shared = null, signal } = options
   const closing = new AbortController()
-  const openMailbox = (id: string): GraphApi => {
-    const quota = observer ? observedQuota(quotaOf(id), observer) : quotaOf(id)
-    const opened = openGraphApi({ calls, tokens, quota, cloud, mailboxId: id, now })
-    return observer ? observedApi(opened, observer) : opened
-  }
+  const openMailbox = openerOf(options)
   const own = openMailbox(mailboxId)
   const api = shared ? sharedMailboxApi(own, shared.inboxId) : own
   const { subscriptionPlan: plan = null } = options

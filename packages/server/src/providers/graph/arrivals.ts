@@ -1,6 +1,13 @@
 import type { ArrivedStep, Cursor, FollowOptions, SourceStep } from '../mail.ts'
 import { arrivedStep } from './changes.ts'
-import { FIRST_POSITION, type FolderCursor, isFirst, reachesBack, readCursor } from './cursor.ts'
+import {
+  FIRST_POSITION,
+  type FolderCursor,
+  type FolderListing,
+  isFirst,
+  reachesBack,
+  readCursor,
+} from './cursor.ts'
 import { fetchMessages } from './fetch.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { listWhole, type WholePage } from './list-whole.ts'
@@ -95,17 +102,12 @@ async function* listOlder(
   }: { cursor: FolderCursor; options: FollowOptions; listedMax: number | null },
 ): AsyncGenerator<SourceStep, void, void> {
   let cursor = begun
+  // The page after the one that is being recorded.
+  let ahead: Promise<WholePage> | null = null
   for (let pages = 0; cursor.listing !== null && pages < PAGES_MAX; pages += 1) {
     const { listing } = cursor
-    const from = options.since?.getTime() ?? null
-    const since = listing.since === null ? from : Math.max(listing.since, from ?? listing.since)
-    const page: WholePage = await listWhole(
-      connection,
-      source,
-      { since, position: listing, pageSize: LISTED_PER_PAGE, isCounted: listing.until === null },
-      options,
-      'background',
-    )
+    const since = listedSinceOf(listing, options)
+    const page: WholePage = await (ahead ?? listOlderPage(connection, source, listing, options))
     const listed = listing.listed + page.count
     const total = listing.total ?? page.total
     // The messages of the last second are read once more with the next page.
@@ -118,9 +120,29 @@ async function* listOlder(
       listedSince: next === null && listing.isWidened ? since : cursor.listedSince,
       stage: cursor.stage === 'newest' && (next === null || isEnough) ? 'due' : cursor.stage,
     }
+    ahead = next === null || isEnough ? null : listOlderPage(connection, source, next, options)
+    // A failure is thrown when its page is wanted, which it may never be.
+    ahead?.catch(() => {})
     yield arrived(connection, listing.isWidened ? 'widened' : 'missing', page, cursor)
     if (isEnough) return
   }
+}
+
+function listOlderPage(
+  connection: GraphConnection,
+  source: string,
+  listing: FolderListing,
+  options: FollowOptions,
+): Promise<WholePage> {
+  const since = listedSinceOf(listing, options)
+  const query = { since, position: listing, pageSize: LISTED_PER_PAGE, isCounted: listing.until === null }
+  return listWhole(connection, source, query, options, 'background')
+}
+
+/** Milliseconds since 1970 from which a listing is wanted; null for all messages. */
+function listedSinceOf(listing: FolderListing, options: FollowOptions): number | null {
+  const from = options.since?.getTime() ?? null
+  return listing.since === null ? from : Math.max(listing.since, from ?? listing.since)
 }
 
 function arrived(

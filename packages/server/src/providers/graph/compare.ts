@@ -101,8 +101,8 @@ async function readPage(
 }
 
 /**
- * A link to the changes from now on, which only a walk through the folder gives. Null for a folder of so many pages that
- * it would be asked for in vain in each pass: its changes are known from the end of the walk, which goes on over passes.
+ * A link to the changes from now on, which only a walk through the folder gives. Null for a folder with
+ * too many pages for one pass: its changes are known from the end of the walk, which continues over several passes.
  */
 async function linkOf(
   connection: GraphConnection,

@@ -52,6 +52,8 @@ const schema = z.object({
 
 /** The state of following a folder. */
 export type FolderCursor = z.infer<typeof schema>
+/** The older messages of a folder that are still to be listed. */
+export type FolderListing = NonNullable<FolderCursor['listing']>
 
 /** The facts of a folder by which a change is noticed. */
 export interface FolderState {

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { CLOUDS } from '../microsoft/clouds.ts'
 import type { GraphApi, GraphRequest } from './api.ts'
-import { askFolders } from './folders.ts'
+import { ProviderFailure } from '../failure.ts'
+import { askFolders, sightOf } from './folders.ts'
+import type { GraphConnection } from './graph-connection.ts'
+import { emptySeenState } from './seen-state.ts'
 
 const folder = (id: string) => ({ id, displayName: id, childFolderCount: 0 })
 
@@ -36,4 +39,29 @@ test('follows no more pages once it has more folders than are kept', async () =>
   )
   expect((await askFolders(api, {})).length).toBe(18_000)
   expect(calls.count).toBe(1)
+})
+
+test('believes that the folder of a message is gone once it was not found for a while', async () => {
+  let now = 0
+  let isThere = false
+  const api: Partial<GraphApi> = {
+    now: () => now,
+    ask: async ({ schema }) => {
+      if (!isThere) throw new ProviderFailure('not_found', 'There is no such folder.')
+      return { status: 200, value: schema.parse({ ...folder('new'), parentFolderId: 'top' }) }
+    },
+  }
+  const seen = { ...emptySeenState(), hasLooked: true, roots: new Set(['top']) }
+  const connection = { api, seen } as unknown as GraphConnection
+  const look = () => sightOf(connection, 'new', {})
+  expect(await look()).toBe('unknown')
+  now = 9_000
+  expect(await look()).toBe('unknown')
+  isThere = true
+  expect(await look()).toBe('visible')
+  isThere = false
+  now = 20_000
+  expect(await look()).toBe('unknown')
+  now = 30_000
+  expect(await look()).toBe('hidden')
 })

@@ -144,17 +144,24 @@ export function toMailboxes(
   return { mailboxes, leftOut: folders.length - mailboxes.length }
 }
 
+/** A folder is believed to be gone if it was not found twice, and so much time lies between: a new one may come late. */
+const UNFOUND_MS_MIN = 10_000
+
 /**
- * Whether a folder that the last list lacks is none of the user's, such as the one of messages that can still be
- * recovered. A message in it is as good as deleted. A folder that was made since then is one of the user's.
+ * Whether a message in a folder is one of the user's. `hidden`: the folder is none of the user's, such as the one of
+ * messages that can still be recovered, so the message is as good as deleted. `unknown`: the folder was not found, although
+ * the message was.
  */
-export async function isHidden(
+export type FolderSight = 'visible' | 'hidden' | 'unknown'
+
+/** Asks for a folder that the last list lacks. A folder that was made since then is one of the user's. */
+export async function sightOf(
   { api, seen }: GraphConnection,
   folderId: string,
   options: AskOptions,
-): Promise<boolean> {
-  if (!seen.hasLooked || seen.folders.has(folderId)) return false
-  if (seen.hidden.has(folderId)) return true
+): Promise<FolderSight> {
+  if (!seen.hasLooked || seen.folders.has(folderId)) return 'visible'
+  if (seen.hidden.has(folderId)) return 'hidden'
   let id = folderId
   for (let depth = 0; depth < DEPTH_MAX && !seen.folders.has(id); depth += 1) {
     let folder
@@ -162,19 +169,38 @@ export async function isHidden(
       folder = (await api.ask(requestOfFolder(id), options)).value
     } catch (error) {
       if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
-      // It is gone itself, with the messages in it.
-      return hide(seen.hidden, folderId)
+      return sightOfUnfound(seen.unfound, folderId, api.now())
     }
+    seen.unfound.delete(folderId)
     if (!isOfUser(folder)) return hide(seen.hidden, folderId)
     const parent = folder.parentFolderId
-    if (!parent || seen.roots.has(parent)) return false
+    if (!parent || seen.roots.has(parent)) return 'visible'
     id = parent
   }
-  return !seen.folders.has(id)
+  return seen.folders.has(id) ? 'visible' : 'hidden'
 }
 
-function hide(hidden: Set<string>, folderId: string): true {
+/** As `sightOf`, for messages that are asked for again if they are as good as deleted. */
+export async function isHidden(
+  connection: GraphConnection,
+  folderId: string,
+  options: AskOptions,
+): Promise<boolean> {
+  return (await sightOf(connection, folderId, options)) !== 'visible'
+}
+
+function sightOfUnfound(unfound: Map<string, number>, folderId: string, now: number): FolderSight {
+  const since = unfound.get(folderId)
+  if (since !== undefined && now - since >= UNFOUND_MS_MIN) return 'hidden'
+  if (since === undefined || since > now) {
+    if (unfound.size >= HIDDEN_MAX) unfound.clear()
+    unfound.set(folderId, now)
+  }
+  return 'unknown'
+}
+
+function hide(hidden: Set<string>, folderId: string): 'hidden' {
   if (hidden.size >= HIDDEN_MAX) hidden.clear()
   hidden.add(folderId)
-  return true
+  return 'hidden'
 }

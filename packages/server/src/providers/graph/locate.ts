@@ -2,7 +2,7 @@ import { isOfPart } from '../http/ask-twice.ts'
 import type { Located, MessageKey } from '../mail.ts'
 import { type AskOptions, BATCH_PARTS_MAX, type GraphRequest, segment } from './api.ts'
 import { askTwice } from './ask-twice.ts'
-import { isHidden } from './folders.ts'
+import { sightOf } from './folders.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { flagsOf, STATE_FIELDS } from './message.ts'
 import { type MessageState, stateSchema } from './resources.ts'
@@ -27,8 +27,12 @@ export async function locateMessages(
           key,
           reason: failure?.message ?? 'Microsoft Graph answered with another message',
         })
-      else if (await isHidden(connection, folderId, options)) located.gone.push(key)
-      else located.found.set(key, { flags: flagsOf(value), mailboxKeys: [folderId] })
+      else {
+        const sight = await sightOf(connection, folderId, options)
+        if (sight === 'visible') located.found.set(key, { flags: flagsOf(value), mailboxKeys: [folderId] })
+        else if (sight === 'hidden') located.gone.push(key)
+        else located.unreadable.push({ key, reason: 'Microsoft Graph did not find its folder' })
+      }
     }
   }
   return located

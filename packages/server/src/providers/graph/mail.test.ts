@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { arrangeGraph } from '../../../test/graph/arrange-graph.ts'
 import { type GraphServer, startGraph } from '../../../test/graph/graph-server.ts'
-import { letter } from '../conformance/arrangement.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
+import { letter, never } from '../conformance/arrangement.ts'
 import { describeChanging } from '../conformance/changing.ts'
 import { describeContent } from '../conformance/content.ts'
 import { describeFolders } from '../conformance/folders.ts'
@@ -163,6 +164,60 @@ test('looks at a quiet mailbox in two calls, and one more for each folder with c
         .at(-1),
     ),
   ).toEqual(['messages', 'mailFolders', 'childFolders', 'childFolders'])
+})
+
+test('lists the folders of a polled mailbox at every second look', async () => {
+  await using arranged = await arrangeGraph(server)
+  for (const path of ['One', 'One/Child']) await arranged.world.createMailbox(path)
+  await using account = await arranged.connect()
+  await account.mail.listMailboxes()
+  server.calls.length = 0
+  const ended = new AbortController()
+  const watching = account.mail.watch(arranged.inbox, 60, ended.signal)
+  await waitUntil('four looks', async () => server.calls.length >= 8)
+  ended.abort()
+  await watching
+  const look = ['messages', 'mailFolders', 'childFolders']
+  const names = server.calls.slice(0, 8).map(({ path }) => path.replace(/\?.*/, '').split('/').at(-1))
+  expect(names).toEqual(['messages', ...look, 'messages', ...look])
+})
+
+test('lists the folders of a polled mailbox at once if something was modified', async () => {
+  await using arranged = await arrangeGraph(server)
+  await using account = await arranged.connect()
+  await account.mail.listMailboxes()
+  await fill(arranged, 1)
+  server.calls.length = 0
+  expect(await account.mail.watch(arranged.inbox, 60, never)).toMatchObject({ arrived: true })
+  expect(server.calls.map(({ path }) => path.replace(/\?.*/, '').split('/').at(-1))).toEqual([
+    'messages',
+    'mailFolders',
+  ])
+})
+
+test('sees a deletion that follows an arrival which was read without a look', async () => {
+  await using arranged = await arrangeGraph(server)
+  await using account = await arranged.connect()
+  const { mail } = account
+  await fill(arranged, 5)
+  const index = openIndex(arranged.inbox)
+  await index.follow(mail)
+  // Graph gives times in whole seconds.
+  const secondNow = () => Math.floor(Date.now() / 1_000)
+  const filled = secondNow()
+  await waitUntil('the next second', async () => secondNow() > filled)
+  const [arrived] = await fill(arranged, 1)
+  expect(await mail.listNoticed!()).toEqual([arranged.inbox])
+  await index.compare(mail)
+  expect(index.messages.has(arrived!)).toBe(true)
+  await arranged.world.expunge('INBOX', [arrived!])
+  const mailboxes = await mail.listMailboxes()
+  const inbox = mailboxes.find(({ key }) => key === arranged.inbox)!
+  expect(mail.hasChanged(inbox, index.cursor)).toBe(true)
+  await index.compare(mail)
+  expect(index.messages.has(arrived!)).toBe(false)
+  const quiet = (await mail.listMailboxes()).find(({ key }) => key === arranged.inbox)!
+  expect(mail.hasChanged(quiet, index.cursor)).toBe(false)
 })
 
 test('makes no call while Graph has told it to pause', async () => {

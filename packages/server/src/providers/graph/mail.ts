@@ -7,7 +7,7 @@ import { type FolderState, isComplete, narrowCursor, readCursor } from './cursor
 import type { GraphConnection } from './graph-connection.ts'
 import { listPage } from './list-page.ts'
 import { locateMessages } from './locate.ts'
-import { askRecent, isModified, isSameState, look, newestOf } from './quiet-look.ts'
+import { askRecent, isModified, isSameState, look, lookAgain, newestOf } from './quiet-look.ts'
 
 /** A whole pass brings nothing that the looks of `watch` do not show, but links that are due. */
 const PASS_FACTOR = 10
@@ -61,8 +61,9 @@ export function graphMail(connection: GraphConnection, pollSeconds: number): Mai
     differencesMax: DIFFERENCES_MAX,
     async watch(source, seconds, signal) {
       await subscribing.keep(signal)
-      const interval = subscribing.isPushed ? pollSeconds * PUSHED_POLL_FACTOR : pollSeconds
-      return watch(connection, source, { seconds, pollSeconds: interval, signal })
+      const { isPushed } = subscribing
+      const interval = isPushed ? pollSeconds * PUSHED_POLL_FACTOR : pollSeconds
+      return watch(connection, source, { seconds, pollSeconds: interval, isPushed, signal })
     },
     listNoticed: () => listNoticed(connection),
     get isPushed() {
@@ -95,6 +96,7 @@ function hasChanged(
 interface Watching {
   seconds: number
   pollSeconds: number
+  isPushed: boolean
   signal: AbortSignal
 }
 
@@ -102,7 +104,7 @@ interface Watching {
 async function watch(
   connection: GraphConnection,
   source: string,
-  { seconds, pollSeconds, signal }: Watching,
+  { seconds, pollSeconds, isPushed, signal }: Watching,
 ): Promise<Notice> {
   const until = performance.now() + seconds * 1_000
   for (;;) {
@@ -111,7 +113,9 @@ async function watch(
     const pause = isLast ? left : untilLook(performance.now(), pollSeconds * 1_000)
     await sleep(Math.max(0, pause), undefined, { signal }).catch(() => {})
     if (isLast || signal.aborted) return NOTHING
-    await look(connection, { signal: connection.signal })
+    const ask = { signal: connection.signal }
+    // A mailbox with a subscription is looked at seldom, so each look is at all of it.
+    await (isPushed ? look(connection, ask) : lookAgain(connection, ask))
     const notice = noticeOf(connection, source)
     if (signal.aborted) return NOTHING
     if (notice !== null) return notice
@@ -141,7 +145,7 @@ function changeOf(before: FolderState, state: FolderState): Notice {
 
 /** The folders with newer modifications than were asked for; null if there are none, as after a deletion. */
 async function listNoticed(connection: GraphConnection): Promise<readonly string[] | null> {
-  const { api, seen, signal, subscribing } = connection
+  const { seen, signal, subscribing } = connection
   if ((await subscribing.noted()) === 'pass') return null
   const recent = await askRecent(connection, { signal })
   const sources = [...newestOf(recent)].flatMap(([id, newest]) => {
@@ -151,11 +155,10 @@ async function listNoticed(connection: GraphConnection): Promise<readonly string
   if (sources.length === 0) return null
   const ids = new Set(sources)
   seen.recent = recent.filter(({ folderId }) => seen.folders.has(folderId))
-  // Without a delta, a count from before the arrivals would look as if something had left the folder.
-  const counts = api.cloud.has.messageDelta ? {} : { total: null }
   for (const [id, newest] of newestOf(recent)) {
     const state = seen.folders.get(id)
-    if (state && ids.has(id)) seen.folders.set(id, { ...state, ...counts, ...newest })
+    // The count is from before the arrivals. If it were kept, a deletion after one would lead to the same count.
+    if (state && ids.has(id)) seen.folders.set(id, { ...state, total: null, ...newest })
   }
   return sources
 }

@@ -3,6 +3,7 @@ import { summarize } from '../../kit/mime/summary.ts'
 import { cleanLine, collapseText, cutText } from '../../kit/mime/text.ts'
 import { readDraftMark } from '../draft-mark.ts'
 import type { RemoteAddress, RemoteFlags, RemoteMessage } from '../mail.ts'
+import { FILES_PROPERTY, isIncomplete } from './incomplete.ts'
 import type { GraphMessage, MessageState, Recipient } from './resources.ts'
 
 const SNIPPET_LENGTH_MAX = 200
@@ -17,6 +18,7 @@ const PROPERTIES = {
   references: 'String 0x1039',
   inReplyTo: 'String 0x1042',
   draftMark: 'String {00020386-0000-0000-C000-000000000046} Name X-Waxwing-Draft',
+  files: FILES_PROPERTY,
 } as const
 
 /** The parts of a message that may change while its key stays. */
@@ -61,6 +63,7 @@ export function toRemoteMessage(message: GraphMessage): RemoteMessage {
     importance: importance === 'high' || importance === 'low' ? importance : 'normal',
     draftMark: readDraftMark(summary.draftMark),
     draftKey: null,
+    ...(isIncomplete(message) && { isIncomplete: true as const }),
     ...(revision !== undefined && { content: { revision, digest: null } }),
     // A report of Exchange's own is known only by its class.
     mayBeReport: summary.mayBeReport || /^report\b/i.test(propertyOf(message, PROPERTIES.class) ?? ''),

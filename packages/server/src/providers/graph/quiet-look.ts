@@ -9,6 +9,11 @@ import type { RecentMessage } from './seen-state.ts'
 
 /** The newest modifications that a look reads. If there were more since the last look, any folder may have changed. */
 const RECENT = 50
+/**
+ * The folders of a polled mailbox are listed at every second look. So a deletion, or a folder that came or went, shows at
+ * the second look after it at the latest.
+ */
+const LOOKS_PER_LIST = 2
 const MARK_LENGTH = 12
 /** Roles are asked for again after this time: a user can choose another folder for one. */
 const ROLES_MS_MAX = 6 * 3_600_000
@@ -18,14 +23,16 @@ type Newest = Pick<RecentMessage, 'modifiedAt'> & Pick<FolderState, 'mark'>
 /**
  * Looks at the whole mailbox: counts of all folders, and the messages that were modified last. Two calls, and one more
  * for each folder that has children. The roles are asked for if there are new folders, and from time to time.
+ * @param asked the messages that were modified last, if they were asked for
  */
 export async function look(
   connection: GraphConnection,
   options: AskOptions,
+  asked?: readonly RecentMessage[],
 ): Promise<{ mailboxes: RemoteMailbox[]; leftOut: number }> {
   const { api, seen } = connection
   // In this order, so that a folder which is made in between is in the list.
-  const recent = await askRecent(connection, options)
+  const recent = asked ?? (await askRecent(connection, options))
   const folders = await askFolders(api, options)
   // A new folder may have a role: Exchange makes some folders only when they are used.
   const hasNew = folders.some(({ id }) => !seen.folders.has(id))
@@ -34,9 +41,9 @@ export async function look(
   const roles = seen.roles === null || isDue ? await askRoles(api, options) : seen.roles
   const ids = new Set(folders.map(({ id }) => id))
   const newest = newestOf(recent)
-  const oldest = recent.at(-1)?.modifiedAt ?? null
-  const isCut = recent.length >= RECENT && seen.newestAt !== null && oldest !== null && oldest > seen.newestAt
-  const unlisted: Newest | null = isCut ? { modifiedAt: oldest, mark: null } : null
+  const unlisted: Newest | null = isCut(connection, recent)
+    ? { modifiedAt: recent.at(-1)!.modifiedAt, mark: null }
+    : null
   const states = new Map(
     folders.map(({ id, totalItemCount = null, unreadItemCount = null }): [string, FolderState] => {
       const { modifiedAt = null, mark = null } = seen.folders.get(id) ?? {}
@@ -62,9 +69,33 @@ export async function look(
     ),
   )
   seen.hasLooked = true
+  seen.looksSinceList = 0
   for (const known of [seen.compared, seen.askedAt])
     for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
   return toMailboxes(folders, roles, id => ({ ...states.get(id) }))
+}
+
+/**
+ * Looks at a polled mailbox: at its newest modifications, which is one call. At every second look, or if something was
+ * modified, it looks at all of the mailbox.
+ */
+export async function lookAgain(connection: GraphConnection, options: AskOptions): Promise<void> {
+  const { seen } = connection
+  const recent = await askRecent(connection, options)
+  seen.looksSinceList += 1
+  const isQuiet =
+    !isCut(connection, recent) &&
+    [...newestOf(recent)].every(([id, newest]) => {
+      const before = seen.folders.get(id)
+      return !before || !isModified(before, newest)
+    })
+  if (!isQuiet || seen.looksSinceList >= LOOKS_PER_LIST) await look(connection, options, recent)
+}
+
+/** Whether there may be more modifications since the last look than were read. */
+function isCut({ seen }: GraphConnection, recent: readonly RecentMessage[]): boolean {
+  const oldest = recent.at(-1)?.modifiedAt ?? null
+  return recent.length >= RECENT && seen.newestAt !== null && oldest !== null && oldest > seen.newestAt
 }
 
 /** The messages that were modified last, newest first: one call. */

@@ -19,12 +19,16 @@ export interface SeenState {
   folders: Map<string, FolderState>
   /** Whether there was a look yet. */
   hasLooked: boolean
+  /** Looks since the folders were last listed. */
+  looksSinceList: number
   /** Whether folders came or went since they were last listed for the index. */
   hasOtherFolders: boolean
   /** The parents of the folders at the top. */
   roots: Set<string>
   /** Folders that are known to be none of the user's. */
   hidden: Set<string>
+  /** Folders of messages that were not found, with the time since when, in milliseconds since 1970. */
+  unfound: Map<string, number>
   /** The newest modification in the mailbox at the last look; null if there was none. */
   newestAt: number | null
   /** The messages that were modified last. */
@@ -41,9 +45,11 @@ export function emptySeenState(): SeenState {
     rolesAskedAt: 0,
     folders: new Map(),
     hasLooked: false,
+    looksSinceList: 0,
     hasOtherFolders: false,
     roots: new Set(),
     hidden: new Set(),
+    unfound: new Map(),
     newestAt: null,
     recent: [],
     compared: new Map(),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ProviderFailure } from '../failure.ts'
 import type { Urgency } from './api.ts'
 import { type MailboxSlots, OwnSlots, type SlotNumber } from './slots.ts'
@@ -14,10 +15,10 @@ const KEEP_MS = 250
 const KEEP_ALONE_MS = 30_000
 /** A slot that is always in use is offered to the other processes as often as this. */
 const OFFER_MS = 1_000
-/** While others have the slots, they are asked for again after this time, then after twice as long. */
+/** While other processes have the slots, this one asks again after this time, then after twice as long. */
 const FIRST_WAIT_MS = 40
 const WAIT_MS_MAX = 300
-/** A slot whose return fails for longer has come back with the lease: without the database, that has lapsed. */
+/** If a return fails more often, the slot has come back with the lease, which lapses without the database. */
 const RETURN_TRIES_MAX = 15
 const RETRY_MS = 1_000
 /** Calls that were under way together are refused together. */
@@ -130,7 +131,13 @@ export class SharedSlots implements MailboxSlots {
         this.#followers -= 1
         if (this.#followers > 0) return
         if (this.#own.remove(FOLLOWER)) this.#hasFollowerSlot = false
-        else await atMost(FOLLOWER_LEAVES_MS, (this.#followerLeft ??= Promise.withResolvers()).promise)
+        else {
+          this.#followerLeft ??= Promise.withResolvers()
+          await Promise.race([
+            this.#followerLeft.promise,
+            sleep(FOLLOWER_LEAVES_MS, undefined, { ref: false }),
+          ])
+        }
       },
     }
   }
@@ -189,7 +196,7 @@ export class SharedSlots implements MailboxSlots {
       if (await this.#take(slots)) waitMs = FIRST_WAIT_MS
       else {
         // Processes that wait do not always ask at the same time.
-        await pause(waitMs * (0.5 + Math.random()))
+        await sleep(waitMs * (0.5 + Math.random()), undefined, { ref: false })
         waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)
       }
     this.#isBorrowing = false
@@ -260,19 +267,11 @@ export class SharedSlots implements MailboxSlots {
         this.#own.add(slot)
         return this.#awaitIdle(slot, borrowed)
       } catch {
-        await pause(RETRY_MS)
+        await sleep(RETRY_MS, undefined, { ref: false })
       }
     this.#forget(slot)
     if (this.#own.isWanted(slot)) this.#borrowSoon()
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, milliseconds).unref())
-}
-
-async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
-  await Promise.race([work, pause(milliseconds)])
 }
 
 function heldUp(seconds: number): ProviderFailure {

@@ -33,7 +33,7 @@ export function graphSharing(openMailbox: (address: string) => GraphApi): Sharin
   return {
     async find(address, signal) {
       const { id } = await findInbox(openMailbox(address), { urgency: 'interactive', signal })
-      return id === null ? null : { subject: sharedSubjectOf(id) }
+      return id === null ? null : { subject: sharedSubjectOf(id), inboxKey: id }
     },
   }
 }

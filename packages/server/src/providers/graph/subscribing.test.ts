@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../kit/secret.ts'
+import { within } from '../../kit/within.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { StoredSubscription } from '../kept-subscription.ts'
-import type { GraphApi, GraphRequest } from './api.ts'
+import type { AskOptions, GraphApi, GraphRequest } from './api.ts'
 import { openSubscribing } from './subscribing.ts'
 import type { SubscriptionPlan } from './subscription.ts'
 
@@ -24,11 +25,14 @@ function arrange() {
     answers: [] as Answer[],
     renewals: 0,
     refusal: null as ProviderFailure | null,
+    /** Holds up answers, but not what was asked for. */
+    held: null as Promise<void> | null,
   }
-  const askRoot = async <T>({ method, path, json, schema }: GraphRequest<T>) => {
+  const askRoot = async <T>({ method, path, json, schema }: GraphRequest<T>, { signal }: AskOptions = {}) => {
     world.requests.push({ method: method!, path, json: json as Record<string, unknown> })
     if (method === 'DELETE') return { status: 204, value: schema.parse(undefined) }
     const expirationDateTime = new Date(world.now + DAY).toISOString()
+    if (world.held) await within(signal ?? NEVER, world.held)
     const answer = world.answers.shift() ?? { id: `s${world.requests.length}`, expirationDateTime }
     if (answer instanceof ProviderFailure) throw answer
     return { status: method === 'POST' ? 201 : 200, value: schema.parse(answer) }
@@ -71,7 +75,7 @@ function arrange() {
 let arranged: ReturnType<typeof arrange>
 beforeEach(() => void (arranged = arrange()))
 
-test('makes a subscription to the messages of the user, for the longest life but for the clocks', async () => {
+test('makes a subscription to the messages of the user, for nearly the longest life, since clocks differ', async () => {
   const { world, subscribing } = arranged
   expect(subscribing.isPushed).toBe(false)
   await subscribing.keep(NEVER)
@@ -108,6 +112,24 @@ test('deletes the one that it made while the account was paused or deleted', asy
     ['POST', 'subscriptions'],
     ['DELETE', 'subscriptions/s1'],
   ])
+})
+
+test('keeps the one that was being made when a look ended, and makes no other', async () => {
+  const { world, subscribing, methods } = arranged
+  const answered = Promise.withResolvers<void>()
+  world.held = answered.promise
+  const look = new AbortController()
+  const kept = subscribing.keep(look.signal)
+  while (world.requests.length === 0) await Promise.resolve()
+  look.abort()
+  await kept
+  expect(subscribing.isPushed).toBe(false)
+  const keptAgain = subscribing.keep(NEVER)
+  answered.resolve()
+  await keptAgain
+  expect(methods()).toEqual(['POST'])
+  expect(world.stored).toMatchObject({ id: 's1' })
+  expect(subscribing.isPushed).toBe(true)
 })
 
 test('asks nothing while it is not due, renews at half of what was granted, and keeps the nonce', async () => {

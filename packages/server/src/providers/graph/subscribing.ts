@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AccessTokens } from '../access-tokens.ts'
+import { within } from '../../kit/within.ts'
 import { isOfAccount, ProviderFailure } from '../failure.ts'
 import type { KeptSubscription, StoredSubscription } from '../kept-subscription.ts'
 import { isRefusal, pushTrouble } from '../push-trouble.ts'
@@ -37,6 +38,8 @@ export function openSubscribing(
   let subscription: StoredSubscription | null = null
   /** The stored subscription, if its notifications go to a former address of the service. */
   let former: StoredSubscription | null = null
+  /** A subscription that is being made, also if the look that began it has ended: Microsoft may have it already. */
+  let making: Promise<void> | null = null
   const trouble = pushTrouble('Microsoft refuses to send notifications', () => api.now())
   const isCurrent = () => subscription !== null && subscription.expiresAt.getTime() > api.now()
 
@@ -64,25 +67,29 @@ export function openSubscribing(
 
   const wanted = () => ({ expirationDateTime: new Date(api.now() + LIFE_MS_MAX - CLOCK_MS).toISOString() })
 
-  async function make(signal: AbortSignal): Promise<void> {
+  function make(): Promise<void> {
+    making ??= makeNew().finally(() => {
+      making = null
+    })
+    return making
+  }
+
+  async function makeNew(): Promise<void> {
     const { nonce, clientState } = plan.newState()
-    const { value } = await api.askRoot(
-      {
-        method: 'POST',
-        path: 'subscriptions',
-        json: {
-          changeType: 'created,updated,deleted',
-          notificationUrl: plan.notificationUrl,
-          lifecycleNotificationUrl: plan.lifecycleUrl,
-          resource: `users/${mailboxId}/messages`,
-          clientState,
-          ...wanted(),
-        },
-        schema: subscriptionSchema,
-        accepts: [201],
+    const { value } = await api.askRoot({
+      method: 'POST',
+      path: 'subscriptions',
+      json: {
+        changeType: 'created,updated,deleted',
+        notificationUrl: plan.notificationUrl,
+        lifecycleNotificationUrl: plan.lifecycleUrl,
+        resource: `users/${mailboxId}/messages`,
+        clientState,
+        ...wanted(),
       },
-      { signal },
-    )
+      schema: subscriptionSchema,
+      accepts: [201],
+    })
     const { id } = value
     const isKept = await store({ id, nonce, ...livesUntil(value.expirationDateTime) })
     if (!isKept) await remove(id)
@@ -156,7 +163,7 @@ export function openSubscribing(
         await takeEvent()
         if (!isDue()) return
         const isRenewed = subscription !== null && isCurrent() && (await renew(subscription, signal))
-        if (!isRenewed) await make(signal)
+        if (!isRenewed) await within(signal, make())
         trouble.end()
       } catch (error) {
         if (!signal.aborted) trouble.note(error)

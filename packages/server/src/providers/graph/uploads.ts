@@ -48,14 +48,15 @@ export type MadeDraft = z.infer<typeof draftSchema>
  * Makes a draft of a message, with all its files.
  * @param folderId null: in the folder for drafts
  * @param onMade called with its id as soon as it is there, before files are attached
+ * @param onAttached called with its id once it has all of them
  */
 export async function makeDraft(
   api: GraphApi,
   folderId: string | null,
   upload: Upload,
-  options: AskOptions & { onMade?: (id: string) => void } = {},
+  options: AskOptions & { onMade?: (id: string) => void; onAttached?: (id: string) => Promise<void> } = {},
 ): Promise<MadeDraft> {
-  const { onMade, ...asking } = options
+  const { onMade, onAttached, ...asking } = options
   await using content = await takeApart(api, upload)
   const draft = await postMime(api, folderId, { ...upload, ...content.rest }, asking)
   onMade?.(draft.id)
@@ -64,6 +65,7 @@ export async function makeDraft(
       asking.signal?.throwIfAborted()
       await attach(api, draft.id, part, asking)
     }
+    if (content.parts.length > 0) await onAttached?.(draft.id)
   } catch (error) {
     throw isMissing(error) ? restate(error, { kind: 'unavailable' }) : error
   }
@@ -244,7 +246,7 @@ function lostUpload(): ProviderFailure {
   return new ProviderFailure('unavailable', 'Microsoft Graph lost the upload of an attachment.')
 }
 
-/** The content in ranges of the same length, but for the last. */
+/** The content in ranges, which have the same length except the last one. */
 async function* rangesOf({ byteLength, open }: OutgoingPart): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = []
   let heldBytes = 0

@@ -80,7 +80,7 @@ async function readWalk(
     link: cursor.link ?? link,
     walkedAt: connection.api.now(),
   }
-  // Of an empty folder nothing is left to be listed.
+  // An empty folder has nothing left to list.
   const isListed = isEmpty && cursor.listing !== null && isFirst(cursor.listing)
   return { items, next: isListed ? { ...next, listing: null } : next }
 }

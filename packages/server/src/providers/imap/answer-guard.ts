@@ -5,7 +5,7 @@ import type { ImapResponse, ImapStreamItem } from 'imapflow/lib/handler/types.js
 import { ProviderFailure } from '../failure.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { cutAnswer } from './answer-line.ts'
-import { EventLoopShare } from './event-loop-share.ts'
+import { EventLoopShare } from '../../kit/event-loop-share.ts'
 import { type ExpectedAnswers, LINE_BYTES } from './expected-answers.ts'
 import { FetchReader } from './fetch-reader.ts'
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../../seeded.ts'
 import type { TestUser } from '../../servers/mail-server.ts'
+import type { TrueMailbox, TrueMessage } from '../../servers/reference.ts'
 import type { Bed } from '../bed.ts'
 import type { History } from '../history.ts'
 import type { ApiClient } from './api-client.ts'
@@ -10,6 +11,19 @@ export interface RunAccount {
   id: string
   user: TestUser
 }
+
+/** An account that is compared with its provider in the end. */
+export interface ComparedAccount extends RunAccount {
+  /** All that the provider has, read past the service. */
+  readTruth(): Promise<TrueMailboxes>
+}
+
+/** Mailboxes as their provider has them, with the flags of messages in the words of IMAP. */
+export type TrueMailboxes = ReadonlyArray<
+  Pick<TrueMailbox, 'path' | 'unseenCount'> & {
+    messages: ReadonlyArray<Pick<TrueMessage, 'subject' | 'flags'>>
+  }
+>
 
 /** Context of one client until the signal ends the run. */
 export interface ClientRun {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { letterTo } from '../accounts.ts'
+import { letterTo } from '../letters.ts'
 import { type ClientRun, keepDoing, type RunAccount, type RunClient } from './client-run.ts'
 
 const PAUSE_MILLISECONDS = [200, 1_500] as const

@@ -12,6 +12,7 @@ import { deleteAccounts } from './delete-accounts.ts'
 import { editEndpoints, type RunEndpoint } from './edit-endpoints.ts'
 import { readBodies } from './read-bodies.ts'
 import { FEED_READERS, type Position, readFeedForever } from './read-feed.ts'
+import { renewGrants } from './renew-grants.ts'
 import { sendMail } from './send-mail.ts'
 import { spendWindows } from './spend-windows.ts'
 import { useOtherProgram } from './use-other-program.ts'
@@ -65,6 +66,7 @@ export function startClients(options: Options): Clients {
     changeMail(open('changer 1', even ?? [])),
     changeMail(open('changer 2', odd ?? [])),
     ...accounts.locked.map((account, nth) => changePasswords(open(`locksmith ${nth + 1}`, [account]))),
+    renewGrants(open('grantor', accounts.granted)),
     readBodies(open('reader of bodies', accounts.changed)),
     editEndpoints(open('editor', []), edited),
     deleteAccounts(open('leaver', [], leaving.key), leaving.leavers),

@@ -4,6 +4,9 @@ import { type ClientRun, keepDoing } from './client-run.ts'
 const PAUSE_MILLISECONDS = [100, 900] as const
 
 /** Changes mailboxes past the service, as the mail programs of their owners do. */
-export async function useOtherProgram(run: ClientRun, clients: readonly OtherClient[]): Promise<void> {
+export async function useOtherProgram(
+  run: ClientRun,
+  clients: ReadonlyArray<Pick<OtherClient, 'act'>>,
+): Promise<void> {
   await keepDoing(run, PAUSE_MILLISECONDS, () => run.random.pick(clients).act())
 }

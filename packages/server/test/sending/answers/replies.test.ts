@@ -4,6 +4,7 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AnswersApp, dataOf, deliverAndLook, openAnswers } from './open-answers.ts'
+import { replyLetter } from './reply-letter.ts'
 
 let opened: AnswersApp
 beforeAll(async () => {
@@ -21,24 +22,9 @@ interface ReplyOptions {
   fields?: readonly string[]
 }
 
-/** A reply to a send. The subject names its author, so that it can be found. */
-function reply(
-  entry: OutboxEntry,
-  { from, text, subject = `Re: ${from}`, fields = [] }: ReplyOptions,
-): string {
-  return [
-    `From: Somebody <${from}>`,
-    `To: ${opened.email}`,
-    `Subject: ${subject}`,
-    `Message-ID: <${subject.length}.${Math.random()}@example.org>`,
-    `In-Reply-To: ${entry.internetMessageId}`,
-    ...fields,
-    'Content-Type: text/plain; charset=utf-8',
-    '',
-    text,
-    '',
-  ].join('\r\n')
-}
+/** A reply to a send. */
+const reply = ({ internetMessageId }: OutboxEntry, options: ReplyOptions): string =>
+  replyLetter({ ...options, to: opened.email, inReplyTo: internetMessageId })
 
 async function readMessage(subject: string): Promise<Message> {
   const { body } = await opened.app.get<{ items: MessageSummary[] }>(

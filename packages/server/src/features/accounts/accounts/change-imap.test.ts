@@ -35,7 +35,8 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
       await app.patch(path, { smtpPassword: 'wrong' }),
       await app.patch(path, { imap: { host: '127.0.0.1', port: 993 }, password: user.password }),
       await app.patch(path, { smtp: { host: 'localhost', port: 587, security: 'none' } }),
-      await app.patch(path, { dav: { user: 'x' } }),
+      await app.patch(path, { dav: { contactsUrl: 'https://dav.example.com/' } }),
+      await app.patch(path, { dav: { contactsUrl: null, calendarUrl: null } }),
     ]
 
     expect(answers.map(({ body }) => body['code'])).toEqual([
@@ -44,7 +45,8 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
       'login_failed',
       'server_not_allowed',
       'plaintext_not_allowed',
-      'provider_unsupported',
+      'password_required',
+      'invalid_input',
     ])
     expect((await app.get(`/v1/accounts/${account.id}`)).body).toEqual(account)
     expect(await secretsOf(app, account.id)).toEqual(before)

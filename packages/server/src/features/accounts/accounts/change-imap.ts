@@ -9,7 +9,8 @@ import { refuse } from '../../../calls/refuse.ts'
 import { recordSendingSecretChanged } from '../../../accounts/halves/reach.ts'
 import type { AccountRow, AccountView, ImapServers } from '../../../accounts/row.ts'
 import { announceConnected } from '../../../accounts/announce-connected.ts'
-import { refuseDav } from './connect-imap.ts'
+import { type DavPlan, type DavSettings, planDav, requireKnownDomain, withFoundHalves } from './dav-plan.ts'
+import { requireDav } from './dav-servers.ts'
 import { requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from '../../../accounts/present.ts'
 import { completeServer } from './rules.ts'
@@ -23,6 +24,8 @@ interface ImapPlan {
   /** The password to log in with, or null if nothing about the server changes. */
   imapPassword: Secret | null
   smtpPassword: Secret | null
+  /** The DAV servers to log in to, and the password for that; null if nothing about them changes. */
+  dav: { plan: DavPlan; password: Secret } | null
 }
 
 /** Changes servers and passwords after logging in with them. Nothing changes unless every login succeeds. */
@@ -39,6 +42,7 @@ export async function changeImapAccount(
 /** A change whose logins succeeded, and the state of the account for which it was planned. */
 export interface CheckedChange {
   accountId: string
+  email: string
   current: ImapServers
   stamp: string | null
   plan: ImapPlan
@@ -60,14 +64,19 @@ export async function checkImapChange(
       const account = (await findAccount(moment, tenantId, accountId)) ?? refuse('account_not_found')
       const current = requireImap(account, input)
       const stamp = await findSecretsStamp(moment, accountId)
-      return { accountId, current, stamp, plan: await planChange(moment, signIn, account, current, input) }
+      const plan = await planChange(moment, signIn, account, current, input)
+      return { accountId, email: account.email, current, stamp, plan }
     })
-  const { servers, imapPassword, smtpPassword } = change.plan
+  const { plan, email } = change
+  const { servers, imapPassword, smtpPassword, dav } = plan
   await requireLogin(context, signIn, {
     imap: imapPassword && { server: servers.imap, password: imapPassword },
     smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
   })
-  return change
+  if (!dav) return change
+  const login = { email, imapHost: servers.imap.host, password: dav.password }
+  const found = await requireDav(signIn, dav.plan, login)
+  return { ...change, plan: { ...plan, servers: { ...servers, dav: found } } }
 }
 
 /** Stores a change, unless another one was stored while we logged in. */
@@ -91,7 +100,6 @@ function requireImap({ imap }: AccountRow, input: ImapSettingsInput): ImapServer
     if (input.password !== undefined || input.smtpPassword) refuse('password_unsupported')
     if (input.imap || input.smtp !== undefined) refuse('oauth_servers_fixed')
   }
-  if (input.dav) refuseDav()
   return imap
 }
 
@@ -108,8 +116,60 @@ async function planChange(
       ? current.smtp
       : input.smtp && completeServer(input.smtp, current.smtp?.user ?? imap.user)
   requireEncryption(signIn, input.imap && imap, input.smtp && smtp)
-  const servers = { ...current, imap, smtp, appendSent: input.appendSent ?? current.appendSent }
-  return { servers, ...(await planLogins(db, signIn, account, { current, servers, input })) }
+  const appendSent = input.appendSent ?? current.appendSent
+  const dav = input.dav === null ? null : current.dav
+  const servers = { ...current, imap, smtp, appendSent, dav }
+  const change = { current, servers, input }
+  const logins = await planLogins(db, signIn, account, change)
+  const davLogin = await planDavLogin(db, signIn, account, change)
+  return {
+    servers,
+    ...logins,
+    secrets: { ...logins.secrets, ...davSecret(current.dav, input.dav, davLogin) },
+    dav: davLogin,
+  }
+}
+
+/** The secret of DAV that changes, if one does. */
+function davSecret(
+  current: DavSettings | null,
+  input: ImapSettingsInput['dav'],
+  login: ImapPlan['dav'],
+): ImapPlan['secrets'] {
+  const isLeft = input === null || login?.plan.auth === 'imap_password'
+  if (isLeft) return current?.auth === 'password' ? { dav_password: null } : {}
+  return login?.plan.password ? { dav_password: login.plan.password } : {}
+}
+
+/**
+ * Decides whether the DAV servers are logged in to, and with which password: they are when their settings change, and when
+ * the password of IMAP changes that is theirs as well.
+ */
+async function planDavLogin(
+  db: Db,
+  { accountKeys, allowPlaintext }: SignIn,
+  account: AccountRow,
+  { current, servers, input }: { current: ImapServers; servers: ImapServers; input: ImapSettingsInput },
+): Promise<ImapPlan['dav']> {
+  const isShared = current.dav?.auth === 'imap_password'
+  if (input.dav === null || (!input.dav && !(isShared && input.password !== undefined))) return null
+  const plan = planDav(input.dav ?? {}, {
+    current: current.dav,
+    imapUser: servers.imap.user,
+    isOauth: current.auth === 'oauth',
+    allowPlaintext,
+  })
+  const sent = plan.auth === 'password' ? plan.password : input.password && new Secret(input.password)
+  if (sent) return { plan, password: sent }
+  const mailHosts = [current.imap.host, current.smtp?.host]
+  const { calendarUrl, contactsUrl, auth } = current.dav ?? {}
+  requireKnownDomain(plan, [
+    ...(plan.auth === 'imap_password' ? mailHosts : []),
+    ...(auth === plan.auth ? [calendarUrl, contactsUrl] : []),
+  ])
+  const name = plan.auth === 'password' ? 'dav_password' : 'imap_password'
+  const password = await accountKeys.findSecret(db, account, name)
+  return { plan, password: password ?? refuse('password_not_stored') }
 }
 
 /** Decides which servers are logged in to with which password, and which secrets change if that succeeds. */
@@ -118,7 +178,7 @@ async function planLogins(
   { accountKeys }: SignIn,
   account: AccountRow,
   change: { current: ImapServers; servers: ImapServers; input: ImapSettingsInput },
-): Promise<Omit<ImapPlan, 'servers'>> {
+): Promise<Omit<ImapPlan, 'servers' | 'dav'>> {
   const { current, input } = change
   const { imap, smtp } = change.servers
   const stored = (name: SecretName) => accountKeys.findSecret(db, account, name)
@@ -191,11 +251,18 @@ async function storeChange(
   const isNewGrant = plan.secrets.imap_password !== undefined
   const isBroken = account.status === 'reauth_required' || account.status === 'disabled'
   const isProven = account.status === 'active' && plan.imapPassword !== null
+  const before = account.imap?.dav ?? null
+  const { dav } = plan.servers
   const change: AccountChange = {
     imap: plan.servers,
+    settings_override: withFoundHalves(account.settings_override, before, dav),
     ...((isProven || (isNewGrant && isBroken)) && { status: 'active', status_reason: null }),
   }
-  const after = await updateAccount(unit, account, change, { reachedAnew: isNewGrant ? ['mail'] : [] })
+  const davHalves = plan.dav ? (['calendar', 'contacts'] as const) : []
+  const after = await updateAccount(unit, account, change, {
+    reachedAnew: [...(isNewGrant ? (['mail'] as const) : []), ...davHalves],
+    proven: davHalves,
+  })
   if (plan.secrets.smtp_password !== undefined && !isNewGrant)
     await recordSendingSecretChanged(unit, account.id)
   if (isNewGrant) announceConnected(unit, after, { reauthorized: true })

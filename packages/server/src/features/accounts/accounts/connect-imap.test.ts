@@ -104,7 +104,31 @@ describe('POST /v1/imap-accounts', () => {
   test.each<[string, Record<string, unknown>, number, string, Partial<SmtpSinkOptions>?]>([
     ['a wrong password', { password: 'wrong' }, 400, 'login_failed'],
     ['a wrong password of the SMTP server', { smtpPassword: 'wrong' }, 400, 'login_failed'],
-    ['calendars', { dav: { calendarUrl: 'https://dav.example.com/' } }, 400, 'provider_unsupported'],
+    [
+      'calendars of a server that is down',
+      { dav: { calendarUrl: 'https://localhost:9/' } },
+      502,
+      'provider_unavailable',
+    ],
+    [
+      'contacts of a private server',
+      { dav: { contactsUrl: 'https://10.0.0.1/' } },
+      400,
+      'server_not_allowed',
+    ],
+    [
+      'contacts without TLS',
+      { dav: { contactsUrl: 'http://dav.example.com/' } },
+      400,
+      'plaintext_not_allowed',
+    ],
+    ['neither half', { dav: { contactsUrl: null, calendarUrl: null } }, 400, 'invalid_input'],
+    [
+      'contacts that it leaves out',
+      { dav: { contactsUrl: null }, settings: { contactsEnabled: true } },
+      400,
+      'provider_unsupported',
+    ],
     ['calendars in the settings', { settings: { calendarEnabled: true } }, 400, 'provider_unsupported'],
     ['shared mailboxes', { settings: { sharedMailboxesEnabled: true } }, 400, 'provider_unsupported'],
     ['a honeypot alone', { settings: { trackingHoneypot: true } }, 400, 'honeypot_needs_click_tracking'],

@@ -21,15 +21,20 @@ export interface NewSettings {
   bearer: SettingsBearer
 }
 
-/** Plans the settings of a new account. Refuses settings that it cannot have, or that the plan forbids. */
+/**
+ * Plans the settings of a new account. Refuses settings that it cannot have, or that the plan forbids.
+ * @param stored the `bodyStorage` of the account, if it may be one that exists
+ */
 export async function planNewSettings(
   db: Db,
   tenantId: string,
   provider: AccountKind,
   settings: AccountSettingsInput | undefined,
+  stored?: TenantSettings['bodyStorage'],
 ): Promise<NewSettings> {
   const tenant = await findTenantSettings(db, tenantId)
-  await requireBodyStorage(db, tenantId, { before: tenant.bodyStorage, after: settings?.bodyStorage })
+  const before = stored ?? tenant.bodyStorage
+  await requireBodyStorage(db, tenantId, { before, after: settings?.bodyStorage })
   await requireSharedModule(db, tenantId, settings)
   const none = { provider, imap: null, settings_override: {} }
   const override = planSettings(tenant, none, settings ? { settings } : {})

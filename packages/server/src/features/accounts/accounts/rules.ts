@@ -7,7 +7,7 @@ import type {
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import { abilitiesOf, signInAbilitiesOf } from '../../../providers/abilities.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
-import { type SettingsBearer, inheritedSettings, hasCalendars } from '../../../accounts/settings.ts'
+import { type SettingsBearer, inheritedSettings, offersHalf } from '../../../accounts/settings.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { MailServer } from '../../../providers/mail-server.ts'
 import type { Identity, OAuthProvider } from '../../../providers/sign-in.ts'
@@ -23,12 +23,13 @@ export function planSettings(
   change: { settings?: AccountSettingsInput; resetSettings?: readonly (keyof AccountSettings)[] },
 ): AccountSettingsOverride {
   const { sharedMailboxesEnabled, ...settings } = change.settings ?? {}
-  const unsupported = Object.entries(settings).find(
-    ([name, value]) => value === true && DAV_SETTINGS.has(name),
+  const unsupported = DAV_SETTINGS.find(
+    ([name, kind]) => settings[name] === true && !offersHalf(account, kind),
   )
-  if (unsupported && !hasCalendars(account)) {
+  if (unsupported) {
+    const [name, kind] = unsupported
     refuse('provider_unsupported', undefined, {
-      message: `An IMAP account has no calendars or contacts here. Leave ${unsupported[0]} out.`,
+      message: `The account has no ${kind === 'calendar' ? 'calendars' : 'contacts'}, which an IMAP account has only by its DAV settings. Leave ${name} out.`,
     })
   }
   if (sharedMailboxesEnabled && !abilitiesOf(account.provider).hasSharedMailboxes) {
@@ -70,7 +71,10 @@ export function isRenewable(
   return isBroken && (externalRef === null || externalRef === external_ref)
 }
 
-const DAV_SETTINGS = new Set(['calendarEnabled', 'contactsEnabled'])
+const DAV_SETTINGS = [
+  ['calendarEnabled', 'calendar'],
+  ['contactsEnabled', 'contacts'],
+] as const
 
 /** A honeypot is a link that only machines follow, so it needs link tracking. */
 export function requireClicksForHoneypot(settings: {

@@ -17,6 +17,12 @@ export interface ImapFields {
   smtpPassword: string
   /** Whether the mailbox has no SMTP server: `on` or empty, as a box sends it. */
   readOnly: string
+  /** Whether calendars and contacts are connected as well; as `readOnly`. */
+  dav: string
+  calendarUrl: string
+  contactsUrl: string
+  davUser: string
+  davPassword: string
 }
 type ServerKind = 'imap' | 'smtp'
 export type FieldErrors = Partial<Record<keyof ImapFields, string>>
@@ -34,6 +40,11 @@ export const EMPTY_FIELDS: ImapFields = {
   smtpUser: '',
   smtpPassword: '',
   readOnly: '',
+  dav: '',
+  calendarUrl: '',
+  contactsUrl: '',
+  davUser: '',
+  davPassword: '',
 }
 
 /** Reads the form. Passwords are taken as they are, everything else without spaces around it. */
@@ -49,10 +60,13 @@ export function readImapFields(form: URLSearchParams): ImapFields {
 }
 
 /** The fields of an address whose servers were found. */
-export function fieldsOf(email: string, found: Pick<FoundServers, 'imap' | 'smtp'> | null): ImapFields {
+export function fieldsOf(
+  email: string,
+  found: Pick<FoundServers, 'imap' | 'smtp' | 'dav'> | null,
+): ImapFields {
   const fields = { ...EMPTY_FIELDS, email }
   if (!found) return fields
-  const { imap, smtp } = found
+  const { imap, smtp, dav } = found
   return {
     ...fields,
     imapHost: imap.host,
@@ -64,6 +78,9 @@ export function fieldsOf(email: string, found: Pick<FoundServers, 'imap' | 'smtp
     smtpSecurity: smtp?.security ?? '',
     smtpUser: smtp?.user ?? '',
     readOnly: smtp ? '' : 'on',
+    dav: dav ? 'on' : '',
+    calendarUrl: dav?.calendarUrl ?? '',
+    contactsUrl: dav?.contactsUrl ?? '',
   }
 }
 
@@ -73,7 +90,7 @@ export type CheckedFields =
 
 /**
  * Makes the input of the operation. An IMAP server without a host is left out: it is found by the address. An SMTP server
- * without one is the IMAP server, with its login name.
+ * without one is the IMAP server, with its login name. Calendars and contacts without any URL are looked for.
  */
 export function checkImapFields(fields: ImapFields): CheckedFields {
   const server = (kind: ServerKind) => {
@@ -95,9 +112,19 @@ export function checkImapFields(fields: ImapFields): CheckedFields {
     ...(fields.smtpPassword !== '' && { smtpPassword: fields.smtpPassword }),
     ...(imap && { imap }),
     ...(smtp !== undefined && { smtp }),
+    ...(fields.dav !== '' && { dav: davOf(fields) }),
   })
   if (parsed.success) return { outcome: 'valid', input: parsed.data }
   return { outcome: 'invalid', errors: errorsOf(parsed.error, fields) }
+}
+
+function davOf({ calendarUrl, contactsUrl, davUser, davPassword }: ImapFields) {
+  const isNamed = calendarUrl !== '' || contactsUrl !== ''
+  return {
+    ...(isNamed && { calendarUrl: calendarUrl || null, contactsUrl: contactsUrl || null }),
+    ...(davUser !== '' && { user: davUser }),
+    ...(davPassword !== '' && { password: davPassword }),
+  }
 }
 
 /** The port of a server that is named without one. */
@@ -113,6 +140,10 @@ const WRONG: Readonly<Record<string, readonly [field: keyof ImapFields, text: st
   smtpPassword: ['smtpPassword', 'Enter a password of at most 1,024 characters.'],
   ...ofServer('imap', 'imap.example.com'),
   ...ofServer('smtp', 'smtp.example.com'),
+  'dav.calendarUrl': ['calendarUrl', 'Enter an address of at most 2,000 characters.'],
+  'dav.contactsUrl': ['contactsUrl', 'Enter an address of at most 2,000 characters.'],
+  'dav.user': ['davUser', 'Enter a login name of at most 320 characters.'],
+  'dav.password': ['davPassword', 'Enter a password of at most 1,024 characters.'],
 }
 
 function ofServer(kind: ServerKind, example: string): typeof WRONG {

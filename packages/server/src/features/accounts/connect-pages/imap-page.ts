@@ -27,8 +27,9 @@ export function imapPage(flow: ShownFlow, page: ImapPage): string {
     title: hasErrors ? `Error: ${heading}` : heading,
     content: html`${message(page)}
       <p>
-        ${tenantOf(flow)} will be able to read, change and send your email. The password is kept encrypted,
-        and is used only to log in to your mail server.
+        ${tenantOf(flow)} will be able to read, change and send your email, and to read and change contacts
+        and calendars if you connect them. The password is kept encrypted, and is used only to log in to your
+        servers.
       </p>
       <form method="post" novalidate>
         ${actionField('connect')}
@@ -69,8 +70,15 @@ function message({ message: shown }: ImapPage): Html | null {
 const SERVER_FIELDS = {
   imap: ['imapHost', 'imapPort', 'imapSecurity', 'imapUser'],
   smtp: ['smtpHost', 'smtpPort', 'smtpSecurity', 'smtpUser', 'smtpPassword'],
+  dav: ['contactsUrl', 'calendarUrl', 'davUser', 'davPassword'],
 } as const satisfies Record<string, readonly (keyof ImapFields)[]>
-const IN_ORDER = ['email', 'password', ...SERVER_FIELDS.imap, ...SERVER_FIELDS.smtp] as const
+const IN_ORDER = [
+  'email',
+  'password',
+  ...SERVER_FIELDS.imap,
+  ...SERVER_FIELDS.smtp,
+  ...SERVER_FIELDS.dav,
+] as const
 
 /** The error of a field. The first field of the page with an error has the focus. */
 function wrongAt(name: keyof ImapFields, { errors, message: shown }: ImapPage) {
@@ -89,8 +97,9 @@ function passwordHint(imapHost: string): Html | null {
 
 function servers(page: ImapPage): Html {
   const { fields, errors, isOpen } = page
-  const isWrong = (kind: 'imap' | 'smtp') => SERVER_FIELDS[kind].some(name => errors[name] !== undefined)
-  const isShown = isOpen || isWrong('imap') || isWrong('smtp')
+  const isWrong = (kind: keyof typeof SERVER_FIELDS) =>
+    SERVER_FIELDS[kind].some(name => errors[name] !== undefined)
+  const isShown = isOpen || isWrong('imap') || isWrong('smtp') || isWrong('dav')
   return html`<details${isShown && html` open`}>
 <summary>Server settings</summary>
 <fieldset>
@@ -114,7 +123,57 @@ ${textField({
 })}
 </fieldset>
 </details>
+<details class="inner"${isWrong('dav') && html` open`}>
+<summary>Contacts and calendars: ${davInWords(fields)}</summary>
+<fieldset>
+<legend class="unseen">Contacts and calendars</legend>
+<label class="choice"><input type="checkbox" name="dav"${fields.dav !== '' && html` checked`}> Connect contacts and
+calendars</label>
+${davFields(page)}
+</fieldset>
+</details>
 </details>`
+}
+
+function davInWords({ dav, contactsUrl, calendarUrl }: ImapFields): string {
+  if (dav === '') return 'not used'
+  return URL.parse(contactsUrl || calendarUrl)?.hostname ?? 'looked for by your address'
+}
+
+function davFields(page: ImapPage): Html {
+  const { fields } = page
+  return html`${textField({
+    name: 'contactsUrl',
+    label: 'Address of contacts (CardDAV)',
+    value: fields.contactsUrl,
+    hint: 'Leave both addresses empty to have them looked for.',
+    ...wrongAt('contactsUrl', page),
+    placeholder: 'https://dav.example.com/',
+    inputmode: 'url',
+  })}
+  ${textField({
+    name: 'calendarUrl',
+    label: 'Address of calendars (CalDAV)',
+    value: fields.calendarUrl,
+    ...wrongAt('calendarUrl', page),
+    placeholder: 'https://dav.example.com/',
+    inputmode: 'url',
+  })}
+  ${textField({
+    name: 'davUser',
+    label: 'Login name for contacts and calendars',
+    value: fields.davUser,
+    hint: 'Leave empty if it is the same as for incoming mail.',
+    ...wrongAt('davUser', page),
+  })}
+  ${textField({
+    name: 'davPassword',
+    label: 'Password for contacts and calendars',
+    value: '',
+    hint: 'Leave empty if it is the same.',
+    ...wrongAt('davPassword', page),
+    type: 'password',
+  })}`
 }
 
 function smtpInWords({ readOnly, smtpHost }: ImapFields): string {

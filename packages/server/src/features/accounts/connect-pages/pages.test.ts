@@ -63,13 +63,27 @@ describe('the form of an IMAP mailbox', () => {
     imap: { host: 'imap.example.org', port: 993, security: 'tls', user: 'ada' },
     smtp: { host: 'smtp.example.org', port: 587, security: 'starttls', user: 'ada' },
   } as const
-  const filled: ImapFields = { ...fieldsOf('ada@example.org', servers), password: ' secret ' }
+  const dav = { source: 'srv', calendarUrl: null, contactsUrl: 'https://dav.example.org/' } as const
+  const filled: ImapFields = {
+    ...fieldsOf('ada@example.org', { ...servers, dav: null }),
+    password: ' secret ',
+  }
 
   test('becomes the input of an account, with the password unchanged', () => {
     expect(checkImapFields(filled)).toMatchObject({
       outcome: 'valid',
       input: { email: 'ada@example.org', password: ' secret ', ...servers },
     })
+  })
+
+  test('has the contacts that were found unless their box is cleared, and a login of their own', () => {
+    const found = { ...fieldsOf('ada@example.org', { ...servers, dav }), password: 'x' }
+    const { contactsUrl, calendarUrl } = dav
+    expect(checkImapFields(found)).toMatchObject({ input: { dav: { contactsUrl, calendarUrl } } })
+    const own = { ...found, davUser: 'ada', davPassword: ' y ' }
+    expect(checkImapFields(own)).toMatchObject({ input: { dav: { user: 'ada', password: ' y ' } } })
+    expect(checkImapFields({ ...found, contactsUrl: '' })).toMatchObject({ input: { dav: {} } })
+    expect(checkImapFields({ ...found, dav: '' })).not.toHaveProperty('input.dav')
   })
 
   test('leaves out empty fields, so that they are searched for', () => {
@@ -111,6 +125,9 @@ describe('the form of an IMAP mailbox', () => {
     [{ imapPort: '993.5', smtpPort: '65536' }, ['imapPort', 'smtpPort']],
     [{ imapUser: 'x'.repeat(321) }, ['imapUser']],
     [{ imapSecurity: 'ssl' }, ['imapSecurity']],
+    [{ dav: 'on', contactsUrl: 'x'.repeat(2001) }, ['contactsUrl']],
+    [{ dav: 'on', davUser: 'x'.repeat(321) }, ['davUser']],
+    [{ dav: 'on', davPassword: 'x'.repeat(1025) }, ['davPassword']],
     [{ smtpPassword: 'x'.repeat(1025) }, ['smtpPassword']],
     [{ email: '', password: '', imapHost: ' ' }, ['email', 'password', 'imapHost']],
   ])('shows the errors of %j beside their fields', (change, wrong) => {

@@ -17,7 +17,14 @@ const TEXTS: Partial<Readonly<Record<Reason, RefusalText>>> = {
     text: 'The servers of this address were not found. Enter the name of the server.',
     field: 'imapHost',
   },
-  plaintext_not_allowed: { text: 'Choose TLS or STARTTLS.', field: null },
+  plaintext_not_allowed: {
+    text: 'Choose TLS or STARTTLS, and addresses that begin with https.',
+    field: null,
+  },
+  invalid_input: {
+    text: 'An address of contacts or calendars begins with https:// and has no login.',
+    field: 'contactsUrl',
+  },
   provider_unsupported: {
     text: 'The server cannot be used with these settings. Check its name, port and encryption.',
     field: null,

@@ -10,7 +10,7 @@ import { seedsFor } from '../../../../test/sync/disturbance.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { FlowEnd } from './flow-parts.ts'
 
-const SEEDS = seedsFor(12)
+const SEEDS = seedsFor(4)
 const at = useFlows()
 
 /** A sign-in that has come as far as the provider's answer. */

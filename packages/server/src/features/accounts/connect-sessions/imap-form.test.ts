@@ -143,7 +143,18 @@ describe('the form for an IMAP mailbox', () => {
   })
 
   test.each<[string, Record<string, unknown>, number, string]>([
-    ['calendars', { dav: { calendarUrl: 'https://dav.example.com/' } }, 400, 'provider_unsupported'],
+    [
+      'neither calendars nor contacts',
+      { dav: { calendarUrl: null, contactsUrl: null } },
+      400,
+      'invalid_input',
+    ],
+    [
+      'contacts without TLS',
+      { dav: { contactsUrl: 'http://dav.example.com/' } },
+      400,
+      'plaintext_not_allowed',
+    ],
     [
       'no encryption',
       { imap: { host: 'localhost', port: 143, security: 'none' } },

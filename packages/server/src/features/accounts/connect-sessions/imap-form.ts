@@ -7,7 +7,7 @@ import { Refusal, refuse } from '../../../calls/refuse.ts'
 import { findTenantPlan } from '../../tenancy/plans/store.ts'
 import type { AccountRow, AccountView } from '../../../accounts/row.ts'
 import { checkImapChange, recordImapChange } from '../accounts/change-imap.ts'
-import { logInToMailbox, recordImapAccount, refuseDav } from '../accounts/connect-imap.ts'
+import { logInToMailbox, planNewDav, recordImapAccount } from '../accounts/connect-imap.ts'
 import { completeServers, requireEncryption } from '../accounts/imap-servers.ts'
 import { isRenewable } from '../accounts/rules.ts'
 import { findAccount, findAccountIdByEmail } from '../../../accounts/store.ts'
@@ -61,7 +61,7 @@ async function connect(flow: FormFlow): Promise<FormAnswer> {
   const { parts, session, input, call } = flow
   const { db, mail } = parts
   const { tenantId, externalRef } = session
-  if (input.dav) refuseDav()
+  const dav = planNewDav(mail, input)
   requireEncryption(mail, input.imap, input.smtp)
   const broken = await findBroken(flow)
   try {
@@ -74,7 +74,9 @@ async function connect(flow: FormFlow): Promise<FormAnswer> {
   if (broken) return renew(flow, broken)
   if (!input.imap || input.smtp === undefined) await countSearch(session.id, call.step)
   const servers = await completeServers(mail, input)
-  const mailbox = await logIn(flow, counted => logInToMailbox(logging(flow), counted, servers, input))
+  const mailbox = await logIn(flow, counted =>
+    logInToMailbox(logging(flow), counted, servers, { ...input, dav }),
+  )
   return record(flow, async unit => {
     const { email, displayName = null } = input
     const override = await affordableSettings(unit.sql, tenantId, settingsOfImap(session.settings))
@@ -142,6 +144,7 @@ function countingCheck({ mail: { servers }, logins }: FlowParts, client: string)
   return {
     imap: (server, password) => servers.imap(server, password, onAsked),
     smtp: (server, password) => servers.smtp(server, password, onAsked),
+    dav: (server, password) => servers.dav(server, password, onAsked),
   }
 }
 

@@ -122,6 +122,10 @@ export function statusOf(ending: Ending): number {
 
 /** The settings of a new account that IMAP can have: calendars and contacts would need DAV. */
 export function settingsOfImap(settings: AccountSettingsOverride): AccountSettingsOverride {
-  const { calendarEnabled: _, contactsEnabled: __, ...rest } = settings
-  return rest
+  const { calendarEnabled, contactsEnabled, ...rest } = settings
+  return {
+    ...rest,
+    ...(calendarEnabled === false && { calendarEnabled }),
+    ...(contactsEnabled === false && { contactsEnabled }),
+  }
 }

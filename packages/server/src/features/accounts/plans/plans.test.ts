@@ -56,7 +56,11 @@ async function countWaiting(db: Db): Promise<number> {
 /** Every server lets everybody in. */
 const SIGN_IN: SignIn = {
   accountKeys: accountKeys(environmentKeyRing(randomBytes(32).toString('base64'))),
-  servers: { imap: () => Promise.resolve(), smtp: () => Promise.resolve() },
+  servers: {
+    imap: () => Promise.resolve(),
+    smtp: () => Promise.resolve(),
+    dav: () => Promise.resolve({ calendarUrl: null, contactsUrl: null }),
+  },
   serverSearch: { find: () => Promise.resolve(null) },
   allowPlaintext: false,
 }

@@ -1,4 +1,5 @@
 import { implement } from '@orpc/server'
+import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import {
   type SharedMailboxInput,
   sharedMailboxes as contract,
@@ -7,18 +8,22 @@ import { presentAccount } from '../../../accounts/present.ts'
 import { reachedAs } from '../../../accounts/reach.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
+import { inheritedSettings } from '../../../accounts/settings.ts'
+import { findAccountIdBySubject, findAccountView } from '../../../accounts/store.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
+import type { Db } from '../../../database/pool.ts'
 import type { SharedMailbox } from '../../../providers/sharing.ts'
 import type { SignIns } from '../../../providers/sign-in.ts'
 import { isReachable, requireAccountView } from '../accounts/access.ts'
-import { planNewSettings } from '../accounts/new-account.ts'
+import { planNewSettings, refuseExisting } from '../accounts/new-account.ts'
 import { requirePaid } from '../plans/limits.ts'
 import type { RequireStorage } from '../settings/body-storage.ts'
 import { requireDelegate } from './access.ts'
 import { recordShared } from './add.ts'
+import { findAccountIdByInbox } from './signed-in.ts'
 
 const on = implement(contract).$context<RequestContext>()
 
@@ -42,28 +47,40 @@ export function sharedMailboxOperations({
     add: on.add.handler(async ({ input: { params, body }, context }) => {
       const delegate = await requireAccountView(context, params.accountId)
       await requireDelegate(context.db, signIns, delegate)
-      await requirePaid(context.db, context.tenantId)
+      const { db, tenantId } = context
+      await requirePaid(db, tenantId)
       // No grant allows calendars and contacts of shared mailboxes.
       if (body.settings?.calendarEnabled || body.settings?.contactsEnabled) refuse('scope_missing')
-      const { tenant } = await planNewSettings(context.db, context.tenantId, delegate.provider, body.settings)
+      const found = await requireShared(connections, delegate, body)
+      const signedInId = await findAccountIdByInbox(db, { tenantId, provider: delegate.provider }, found)
+      const isSeen = (accountId: string) => isReachable(context.credential, accountId)
+      if (signedInId !== null) refuseExisting(isSeen(signedInId) ? signedInId : null)
+      const stored = await findBodyStorage(db, tenantId, found)
+      const { tenant } = await planNewSettings(db, tenantId, delegate.provider, body.settings, stored)
       await requireStorage({
-        before: tenant.bodyStorage,
+        before: stored ?? tenant.bodyStorage,
         after: body.settings?.bodyStorage,
         field: 'settings.bodyStorage',
       })
-      const found = await requireShared(connections, delegate, body)
       return context.change(async unit => {
         context.target({ delegateAccountId: delegate.id })
-        const services = {
-          accountKeys,
-          signIns,
-          isReachable: (accountId: string) => isReachable(context.credential, accountId),
-        }
+        const services = { accountKeys, signIns, isReachable: isSeen }
         const opened = { ...found, delegateId: delegate.id }
         return presentAccount(await recordShared(unit, services, opened, body))
       })
     }),
   }
+}
+
+/** The `bodyStorage` of the account that the mailbox has already: if it stays as it is, nothing more is stored. */
+async function findBodyStorage(
+  db: Db,
+  tenantId: string,
+  { subject }: SharedMailbox,
+): Promise<AccountSettings['bodyStorage'] | undefined> {
+  const id = await findAccountIdBySubject(db, tenantId, subject)
+  const account = id === null ? null : await findAccountView(db, tenantId, id)
+  return account ? inheritedSettings(account.tenant_settings, account).bodyStorage : undefined
 }
 
 /** Refuses unless the user of the delegate can open the mailbox. */

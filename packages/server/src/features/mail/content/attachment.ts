@@ -14,7 +14,7 @@ import { type ReadContext, readMessage } from './body.ts'
 import { openCopy } from './record-copy.ts'
 import { isStorable, openAtProvider } from './source.ts'
 import type { FullRow } from '../messages/store.ts'
-import { openStored, resume } from './stored-source.ts'
+import { openStored } from './stored-source.ts'
 
 /** A part number as in IMAP. */
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
@@ -46,7 +46,7 @@ export async function openAttachment(
   const stored = await openKept(context, account, message)
   const content =
     stored === 'none' || stored === 'unreadable'
-      ? await readRange(context, account, message, attachment)
+      ? readRange(context, account, message, attachment)
       : slice(stored, attachment.start, attachment.end)
   return toDownload(attachment, content)
 }
@@ -57,29 +57,22 @@ async function openKept(context: ReadContext, account: AccountView, message: Ful
   return isStorable(account, message) ? openStored(context, account, message.id) : 'none'
 }
 
-/**
- * Reads the encoded content of a part from the provider's source of the message. When it returns, the first piece is
- * there.
- */
-async function readRange(
+/** Reads the encoded content of a part from the provider's source of the message. */
+async function* readRange(
   context: ReadContext,
   account: AccountView,
   message: FullRow,
   { start, end }: ParsedAttachment,
-): Promise<AsyncGenerator<Buffer>> {
+): AsyncGenerator<Buffer> {
   const read = await openAtProvider(context, account, message)
-  async function* content() {
-    let offset = start
-    if (start === end) return
-    for await (const bytes of read({ part: null, isHeader: false, offset, end, size: null })) {
-      offset += bytes.length
-      yield bytes
-    }
-    // Content that ends too early must not look complete.
-    if (offset < end) refuse('provider_unavailable')
+  if (start === end) return
+  let offset = start
+  for await (const bytes of read({ part: null, isHeader: false, offset, end, size: null })) {
+    offset += bytes.length
+    yield bytes
   }
-  const pieces = content()
-  return resume(await pieces.next(), pieces)
+  // Content that ends too early must not look complete.
+  if (offset < end) refuse('provider_unavailable')
 }
 
 async function openRemotePart(
@@ -108,10 +101,16 @@ async function openRemotePart(
     openLeaf(id, traits, { parent: null, isFirst: false, isInAlternative: false, isAfterText: false }, 0),
     0,
   )
-  const content = openPart(id, false, PART_BYTES_MAX)
-  const first = await content.next()
-  if (first.done && own.length === 0) refuse('provider_not_found')
-  return toDownload(attachment, resume(first, content))
+  // Nothing is opened before the content is read: a caller that is refused meanwhile would never close it.
+  async function* content() {
+    let isEmpty = true
+    for await (const bytes of openPart(id, false, PART_BYTES_MAX)) {
+      isEmpty = false
+      yield bytes
+    }
+    if (isEmpty && own.length === 0) refuse('provider_not_found')
+  }
+  return toDownload(attachment, content())
 }
 
 function toDownload(

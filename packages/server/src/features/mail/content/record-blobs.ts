@@ -12,6 +12,7 @@ import type { AccountRow } from '../../../accounts/row.ts'
 import { storageRoom } from '../../tenancy/plans/store.ts'
 import { recordContents } from '../messages/record-contents.ts'
 import { recordBodies, recordSnippets } from '../search/record.ts'
+import { giveRoom, takeRoom } from './stored-bytes.ts'
 import { beginOwnerWalk, listUnwantedOwners, type OwnerWalk } from './unwanted-owners.ts'
 
 const BATCH_ROWS = 200
@@ -150,20 +151,6 @@ export async function bindBlob(db: Db, row: BlobRow, messageId: string, bytes: n
 
 class NotBound extends Error {}
 
-async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
-    with allowed as (
-      select plan.storage_bytes as bytes from tenant left join plan on plan.id = tenant.plan_id
-      where tenant.id = ${tenantId}
-    )
-    insert into tenant_storage as used (tenant_id, bytes)
-    select ${tenantId}, ${bytes} from allowed where coalesce(${bytes} <= allowed.bytes, true)
-    on conflict (tenant_id) do update set bytes = used.bytes + excluded.bytes
-    where coalesce(used.bytes + excluded.bytes <= (select bytes from allowed), true)
-  `.execute(tx)
-  return numAffectedRows > 0n
-}
-
 /** Corrects the size of a message whose server sends more than it announced, so that it is not stored in vain again. */
 export async function recordSize(db: Db, messageId: string, bytes: number): Promise<true> {
   await sql`update message set size = ${bytes} where id = ${messageId} and size < ${bytes}`.execute(db)
@@ -195,23 +182,6 @@ export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<voi
     `.execute(tx)
     await giveRoom(tx, gone)
   })
-}
-
-/** A separate statement, so that it sees the counts of the transactions that held these rows. */
-async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'bytes'>[]): Promise<void> {
-  await sql`
-    with freed as (
-      select tenant_id, sum(bytes) as bytes
-      from json_to_recordset(${JSON.stringify(gone)}::json) as gone (tenant_id uuid, bytes bigint)
-      group by tenant_id having sum(bytes) > 0
-    ), held as (
-      -- Always in this order, to avoid deadlocks.
-      select tenant_id from tenant_storage where tenant_id in (select tenant_id from freed)
-      order by tenant_id for update
-    )
-    update tenant_storage as used set bytes = used.bytes - freed.bytes
-    from freed join held using (tenant_id) where used.tenant_id = freed.tenant_id
-  `.execute(tx)
 }
 
 /** Removes stored content without a message, and the content of accounts whose `bodyStorage` became `none`. */

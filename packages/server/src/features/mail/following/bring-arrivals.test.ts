@@ -5,7 +5,7 @@ import { LogServer, logMail } from '../../../../test/memory-log.ts'
 import { MemoryServer, memoryMail } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import type { MailProvider } from '../../../providers/mail.ts'
-import { Doubts } from './doubts.ts'
+import { Doubts } from '../../../sync/doubts.ts'
 
 const MESSAGES = 300
 const SECOND_LOOK_MS = 21_000

@@ -101,13 +101,13 @@ function overAnnounced(feed: readonly FeedEvent[], made: ReadonlyMap<string, num
 
 const WORLDS = { numberedFolders, labelledHistory, loggedFolders }
 /** Enough for a run with others and one without them. The soak tries hundreds. */
-const SEEDS_DEFAULT = 3
+const SEEDS_DEFAULT = 2
 const SEEDS = Array.from(
   { length: Number(process.env['WAXWING_TEST_PASSES'] ?? SEEDS_DEFAULT) },
   (_, index) => index + 1,
 )
-  // On PostgreSQL 16 the runs are for their SQL alone.
-  .slice(0, process.env['WAXWING_TEST_PG'] === '16' ? 2 : undefined)
+  // On PostgreSQL 16 a run is for its SQL alone, and that of the second seed has others.
+  .filter(seed => process.env['WAXWING_TEST_PG'] !== '16' || seed === 2)
 
 describe('runPass', () => {
   const attacks = Object.keys(WORLDS).flatMap(name =>

@@ -10,7 +10,7 @@ import {
 import { MemoryServer, memoryMail } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import type { RemoteMailbox } from '../../../providers/mail.ts'
-import { Doubts } from './doubts.ts'
+import { Doubts } from '../../../sync/doubts.ts'
 
 type Tear = (list: RemoteMailbox[]) => RemoteMailbox[]
 

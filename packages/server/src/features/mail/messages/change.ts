@@ -10,6 +10,7 @@ import { noteOther, refuseFailed } from '../at-provider.ts'
 import { knownOf, listMessageLocations } from './location.ts'
 import type { MessageAsRead } from './record-changed-flags.ts'
 import type { SummaryRow } from './present.ts'
+import { settleRemoved } from './settle-removed.ts'
 import { type CarriedOut, recordCarriedOut } from './record-carried-out.ts'
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
@@ -157,6 +158,8 @@ async function changeSet(
     throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
   const gone: string[] = []
   const work = async (provider: ChangingProvider) => {
+    const ids = [...set.byKey.values()].map(({ id }) => id)
+    if (change.kind === 'removal') await settleRemoved(changing.db, account.id, provider, ids)
     for await (const { carriedOut, notFound } of carryOut(provider, set, change)) {
       if (carriedOut.messages.length > 0) {
         changing.carriedOut.push(carriedOut)

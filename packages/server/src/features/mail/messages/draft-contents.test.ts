@@ -2,12 +2,13 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { ownAccount, passUntilCaughtUp } from '../../../../test/memory-account.ts'
 import { type LoggedMessage, LogServer, logMail } from '../../../../test/memory-log.ts'
+import { remoteMessage } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import type { Connections } from '../../../connections/connections.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { DraftMark } from '../../../providers/draft-mark.ts'
 import type { ChangingProvider, SettledDraft } from '../../../providers/changing.ts'
-import type { MailProvider, RemoteMessage, SourceStep } from '../../../providers/mail.ts'
+import type { MailProvider, MessageKey, RemoteMessage, SourceStep } from '../../../providers/mail.ts'
 import { settleDraftHandler } from './settle-draft-job.ts'
 
 /* Drafts of a provider with lasting ids and without names for drafts, where new content is another message. */
@@ -16,6 +17,7 @@ interface DraftTraits {
   internetMessageId: string
   draftMark?: DraftMark
   isDraft?: boolean
+  isIncomplete?: true
 }
 
 /** An account with one message, in whose folder for drafts this and other clients write. */
@@ -26,6 +28,7 @@ async function openDrafts() {
   const inbox = server.create('Inbox', 'inbox')
   const drafts = server.create('Drafts', 'drafts')
   const sent = server.create('Sent', 'sent')
+  const trash = server.create('Trash', 'trash')
   server.deliver([inbox.key], 'hello', new Date(1.7e12))
   const traits = new Map<string, DraftTraits>()
   const owned = await ownAccount(db)
@@ -44,10 +47,20 @@ async function openDrafts() {
     server,
     drafts,
     sent,
+    trash,
     traits,
     accountId,
     sync,
     write,
+    locationOf: ({ id: key }: LoggedMessage) => ({
+      source: drafts.key,
+      key,
+      isValidUnder: () => true,
+      firstCursor: null,
+    }),
+    /** A draft as the provider has it. */
+    read: (message: LoggedMessage) =>
+      remoteMessage({ ...message, key: message.id, mailboxKeys: [...message.mailboxes] }),
     async index() {
       const { rows } = await sql<{ id: string; subject: string; version: number }>`
         select id, subject, content_version as version from message where account_id = ${accountId} and subject <> 'hello'
@@ -68,12 +81,15 @@ async function openDrafts() {
       return rows.length
     },
     /** Runs the first of the jobs that settle drafts, with an answer of the provider. */
-    async settle(answer: () => SettledDraft) {
+    async settle(answer: () => SettledDraft, readDraft?: (key: MessageKey) => RemoteMessage | null) {
       const { rows } = await sql<{ payload: unknown; tenantId: string }>`
         select payload, tenant_id as "tenantId" from job where kind = 'settle_draft' order by id limit 1
       `.execute(db)
       const [{ payload, tenantId }] = rows as [(typeof rows)[0]]
-      const changing = { settleDraft: async () => answer() } as Partial<ChangingProvider> as ChangingProvider
+      const changing = {
+        settleDraft: async () => answer(),
+        ...(readDraft && { readDraft: async (key: MessageKey) => readDraft(key) }),
+      } as Partial<ChangingProvider> as ChangingProvider
       const connections = {
         use: (_account: unknown, _capability: unknown, work: (provider: ChangingProvider) => unknown) =>
           work(changing),
@@ -194,7 +210,7 @@ describe('a draft whose content becomes another message', () => {
     await of.hold(before!.id, 0)
     await of.sync()
     expect(await of.index()).toEqual([])
-    const location = { source: of.drafts.key, key: first.id, isValidUnder: () => true, firstCursor: null }
+    const location = of.locationOf(first)
     await of.settle(() => ({ kept: { location, generation: 1 }, removed: [] }))
     await of.sync()
     await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(of.db)
@@ -222,6 +238,83 @@ describe('a draft whose content becomes another message', () => {
     `.execute(of.db)
     await of.sync()
     expect(await of.index()).toEqual([])
+  })
+
+  test('keeps its id if it was moved after its content was replaced, or before that was seen', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    await of.hold(before!.id, 60)
+    of.server.place(first, [of.trash.key])
+    await of.sync()
+    const second = of.write('second', ours(2))
+    await of.sync()
+    const after = { id: before!.id, subject: 'second', version: before!.version + 1 }
+    expect(await of.index()).toEqual([after])
+    of.server.place(second, [of.trash.key])
+    await of.sync()
+    of.server.place(first, [of.drafts.key])
+    await of.sync()
+    expect(await of.index()).toEqual([after])
+    expect(await of.jobs()).toBe(1)
+  })
+
+  test('shares its index with former contents that stay when it is settled', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    of.write('second', ours(2))
+    await of.sync()
+    const left = of.locationOf(first)
+    await of.settle(
+      () => ({ kept: null, removed: [], left: [left] }),
+      () => of.read(first),
+    )
+    await of.sync()
+    of.server.touch(first)
+    await of.sync()
+    expect(await of.index()).toMatchObject([{ id: before!.id, subject: 'second' }, { subject: 'first' }])
+  })
+
+  test('has its former content again if the new one goes', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    const second = of.write('second', ours(2))
+    second.receivedAt = new Date()
+    await of.sync()
+    of.server.delete(second)
+    await of.sync()
+    const location = of.locationOf(first)
+    await of.settle(
+      () => ({ kept: { location, generation: 1 }, removed: [] }),
+      key => (key === first.id ? of.read(first) : null),
+    )
+    await of.sync()
+    expect(await of.index()).toMatchObject([{ id: before!.id, subject: 'first' }])
+    expect((await of.events()).filter(type => type === 'message.created')).toHaveLength(1)
+  })
+
+  test('is not replaced by content that lacks files, and replaces such content', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', { ...ours(1), isIncomplete: true })
+    await of.sync()
+    const [before] = await of.index()
+    of.write('complete', ours(1))
+    of.server.delete(first)
+    await of.sync()
+    expect(await of.index()).toMatchObject([{ id: before!.id, subject: 'complete' }])
+    const second = of.write('second', { ...ours(2), isIncomplete: true })
+    await of.sync()
+    expect(await of.index()).toMatchObject([{ id: before!.id, subject: 'complete' }])
+    expect(await of.jobs()).toBe(2)
+    of.traits.set(second.id, ours(2))
+    of.server.touch(second)
+    await of.sync()
+    expect(await of.index()).toMatchObject([{ id: before!.id, subject: 'second' }])
   })
 
   test('is deleted once nobody changes it any more', async () => {

@@ -79,7 +79,8 @@ export function toRow(
     importance: message.importance,
     size: message.size,
     draft_id: message.draftMark?.draftId ?? null,
-    draft_generation: message.draftMark?.generation ?? null,
+    // Any complete content replaces one that lacks files.
+    draft_generation: message.isIncomplete ? 0 : (message.draftMark?.generation ?? null),
     draft_key: message.draftKey,
     draft_revision: message.content?.revision ?? null,
     draft_digest: message.content?.digest ?? null,

@@ -149,7 +149,7 @@ export interface DraftsThere {
 }
 
 /** A provider may not find a message yet that was made less than this before. */
-const UNFOUND_SECONDS = 60
+export const UNFOUND_SECONDS = 60
 
 /**
  * Deletes messages that the provider has deleted, and announces them as last indexed. A draft that has another content

@@ -73,8 +73,8 @@ export async function takeKeyedContents(
 
 /**
  * Arrivals that are contents of drafts of ours, by the mark that we gave them. A later content replaces the one that
- * the index has. An earlier one was left behind when a replacement was interrupted: it is not indexed. In both cases a
- * job removes the remains of the old one.
+ * the index has. An earlier one was left behind when a replacement was interrupted: it is not indexed, and neither is one
+ * that lacks files, which are being attached to it, or never were. In each case a job removes what is left over.
  */
 export async function takeMarkedContents(
   unit: UnitOfWork,
@@ -88,22 +88,21 @@ export async function takeMarkedContents(
   const others = new Set(arrivals)
   const latest = new Map<HeldMessage, AnyArrival>()
   const unsettled = new Map<string, SettleDraft>()
+  const changes = await findChanges(unit, held)
   for (const arrival of marked) {
-    const { message, mailboxes } = arrival
+    const { message } = arrival
     const { draftId, generation } = message.draftMark!
-    const rows = held.filter(
-      one =>
-        one.draft_id === draftId &&
-        one.draft_key === null &&
-        mailboxes.some(({ id }) => one.mailbox_ids.includes(id)),
-    )
+    const { rows, isElsewhere } = rowsOf(arrival, held, changes)
     const [row] = rows.toSorted(byGeneration)
     // A copy that another client made of it is a message of its own.
-    if (!row || rows.some(one => one.draft_generation === generation)) continue
-    others.delete(arrival)
+    const isCopy = !message.isIncomplete && rows.some(one => one.draft_generation === generation)
+    if (!row || isCopy) continue
     const best = latest.get(row)?.message.draftMark?.generation ?? row.draft_generation ?? 0
-    if (generation > best) latest.set(row, arrival)
-    const settling = settlingOf(account, arrival)
+    const isBest = generation > best && !message.isIncomplete
+    if (isElsewhere && !isBest && !changes.get(row.id)!.isSettling) continue
+    others.delete(arrival)
+    if (isBest) latest.set(row, arrival)
+    const settling = isElsewhere && !isBest ? null : settlingOf(account, arrival)
     if (settling) unsettled.set(draftId, settling)
   }
   const replaced = [...latest].map(([row, arrival]) => ({ row, arrival }))
@@ -117,6 +116,48 @@ export async function takeMarkedContents(
   )
   await enqueue(unit, settleDraftJob, [...unsettled.values()])
   return { rewritings: replaced.map(pair => replacing(account, pair)), others: [...others] }
+}
+
+/**
+ * The messages that an arrival may be a content of. A draft under a lasting id may have been moved since its content was
+ * replaced. Elsewhere, a message with its mark is one of its contents only if the draft had a change that made such one.
+ */
+function rowsOf(
+  { message: { key, draftMark }, mailboxes }: AnyArrival,
+  held: readonly HeldMessage[],
+  changes: ReadonlyMap<string, DraftChanges>,
+): { rows: HeldMessage[]; isElsewhere: boolean } {
+  const drafts = held.filter(one => one.draft_id === draftMark?.draftId && one.draft_key === null)
+  const there = drafts.filter(one => mailboxes.some(({ id }) => one.mailbox_ids.includes(id)))
+  if (there.length > 0 || typeof key !== 'string') return { rows: there, isElsewhere: false }
+  const rows = drafts.filter(({ id }) => (changes.get(id)?.generation ?? 0) >= (draftMark?.generation ?? 0))
+  return { rows, isElsewhere: true }
+}
+
+interface DraftChanges {
+  /** Generation of the latest change by the interface. */
+  generation: number
+  /** Whether a job is about to settle its contents. */
+  isSettling: boolean
+}
+
+/** The changes of drafts by the interface, by message. */
+async function findChanges(
+  unit: UnitOfWork,
+  drafts: readonly HeldMessage[],
+): Promise<Map<string, DraftChanges>> {
+  const ids = drafts.filter(({ remote_id: key }) => key !== null).map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<DraftChanges & { id: string }>`
+    select message_id as id, change.generation, exists (
+      select from job
+      where job.tenant_id = ${unit.tenantId} and kind = ${settleDraftJob.name} and payload ->> 'draftId' = draft_id
+        and payload ->> 'accountId' = account_id::text
+    ) as "isSettling"
+    from draft_change as change join message on message.id = message_id
+    where message_id = any(${ids}::uuid[])
+  `.execute(unit.sql)
+  return new Map(rows.map(row => [row.id, row]))
 }
 
 /** The draft first, then copies of its former contents: copies have at most its generation, and were made after it. */

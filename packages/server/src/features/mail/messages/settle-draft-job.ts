@@ -4,12 +4,11 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
-import type { FormerLocation } from './record-new-locations.ts'
 import { reachedAs } from '../../../accounts/reach.ts'
 import { findAccountView } from '../../../accounts/store.ts'
-import { keyColumns, listDraftCopies } from './location.ts'
-import { recordChangedKeys } from './record-changed-keys.ts'
+import { listDraftCopies } from './location.ts'
 import { settleDraftJob } from './record-new-contents.ts'
+import { readSettled, recordSettled } from './settled-contents.ts'
 
 /** Runs `settleDraftJob`. The messages that it removes are in no index. */
 export function settleDraftHandler({ db, connections }: { db: Db; connections: Connections }): JobHandler {
@@ -23,17 +22,19 @@ export function settleDraftHandler({ db, connections }: { db: Db; connections: C
     const [mailbox] = rows
     if (!mailbox) return
     if (await isBeingWritten(db, accountId, draft.draftId)) throw new Error('The draft is being changed')
+    const of = { tenantId, accountId, mailboxId, draftId: draft.draftId }
     try {
-      const { kept } = await connections.use(
+      const found = await connections.use(
         reachedAs(account),
         'changing',
         async provider => {
           const copies = await listDraftCopies(db, accountId, { draftId: draft.draftId, exceptId: null })
-          return provider.settleDraft({ mailboxKey: mailbox.key, ...draft, copies })
+          const settled = await provider.settleDraft({ mailboxKey: mailbox.key, ...draft, copies })
+          return readSettled(db, of, settled, key => provider.readDraft?.(key) ?? Promise.resolve(null))
         },
         { isRepeatable: true, signal },
       )
-      if (kept) await bringBack(db, { tenantId, accountId }, kept.location)
+      if (found) await inTransaction(db, tenantId, unit => recordSettled(unit, accountId, found))
     } catch (error) {
       // With its mailbox the draft is gone, too.
       if (!(error instanceof ProviderFailure && error.kind === 'not_found')) throw error
@@ -53,19 +54,4 @@ async function isBeingWritten(db: Db, accountId: string, draftId: string): Promi
     limit 1
   `.execute(db)
   return rows.length > 0
-}
-
-/** Has content looked at that the index lacks, since it took a later one for it that went again. */
-async function bringBack(
-  db: Db,
-  { tenantId, accountId }: { tenantId: string; accountId: string },
-  { source, key }: FormerLocation,
-): Promise<void> {
-  const { remote_id: remoteId } = keyColumns(key)
-  if (remoteId === null) return
-  const { rows } = await sql`
-    select from message where account_id = ${accountId} and remote_id = ${remoteId}
-  `.execute(db)
-  if (rows.length > 0) return
-  await inTransaction(db, tenantId, unit => recordChangedKeys(unit, accountId, [{ source, key }]))
 }

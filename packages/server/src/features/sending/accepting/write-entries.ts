@@ -60,7 +60,7 @@ export type NewEntry = PlannedEntry & { outboxId: string }
 export class WrittenEntries {
   readonly sends: Array<WrittenSend & { index: number }> = []
   readonly #tails = new Map<string, WrittenTail>()
-  /** The longest message without its end that the provider takes, in bytes, by the kind of the end. */
+  /** The bytes before the end of the longest message that the provider took, by the kind of the end. */
   readonly #fitting = new Map<string, number>()
   readonly #merge: Merge
   readonly #target: ContentTarget

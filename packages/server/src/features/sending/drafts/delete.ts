@@ -4,9 +4,10 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { FoundDraft } from './access.ts'
 import { findContents, refuseChanged, requireOwnMailbox } from './current.ts'
-import { knownDraft } from './look.ts'
+import { knownDraft, mayBeUnfound } from './look.ts'
 import { untilNotOvertaken } from './overtaken.ts'
 import { changeDrafts } from './provider.ts'
 import { beginDraftChange, endDraftChange } from './record-change.ts'
@@ -32,6 +33,7 @@ async function deleteOnce(
     const { found, itself } = await findContents(context, services, { account, draft }, former)
     const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
     const isChanged = former !== null && isFindable && !itself
+    if (isChanged && found.length === 0 && mayBeUnfound(draft, former)) refuse('provider_unavailable')
     if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
     // Without If-Match, another client's newer content goes, too. A message with a generation of its own is a copy of
     // the draft.

@@ -1,6 +1,7 @@
 import type { ChangingProvider, FoundMessage, KnownDraft } from '../../../providers/changing.ts'
 import type { Location } from '../../../providers/content.ts'
 import type { RemoteMessage } from '../../../providers/mail.ts'
+import { UNFOUND_SECONDS } from '../../mail/messages/record-missing.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
 
 /** A draft as its provider has it. */
@@ -33,6 +34,20 @@ export async function lookAtDraft(
   if (!edited) return { found: others, itself: null, edited: null }
   const read = { ...itself, revision: edited.content?.revision ?? itself.revision }
   return { found: found.map(message => (message === itself ? read : message)), itself: read, edited }
+}
+
+/**
+ * Whether a draft that the provider does not find may be there: where a draft is another message after each change, it may
+ * not be found just after it was written.
+ */
+export function mayBeUnfound(
+  { draft_id: draftId, draft_key: draftKey, received_at: writtenAt }: FullRow,
+  former: Location,
+): boolean {
+  const agoMs = Math.abs(Date.now() - writtenAt.getTime())
+  return (
+    draftId !== null && draftKey === null && typeof former.key === 'string' && agoMs < UNFOUND_SECONDS * 1_000
+  )
 }
 
 export function isAt({ location }: FoundMessage, { source, key, cursor }: Location): boolean {

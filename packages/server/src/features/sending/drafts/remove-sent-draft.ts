@@ -10,7 +10,7 @@ import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
 import { recordEdited } from '../../mail/messages/record-edited.ts'
 import { findMessage, type FullRow } from '../../mail/messages/store.ts'
-import { knownDraft, lookAtDraft } from './look.ts'
+import { knownDraft, lookAtDraft, mayBeUnfound } from './look.ts'
 import { removeSentDraftJob } from './record-sent-draft.ts'
 
 interface RemovalServices {
@@ -43,12 +43,14 @@ export function removeSentDraftHandler(services: RemovalServices): JobHandler {
       const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
       if (!isFindable) await remove(null)
       else {
-        const { itself, edited } = await connections.use(
+        const { found, itself, edited } = await connections.use(
           reachedAs(account),
           'changing',
           provider => lookAtDraft(provider, known, draft, []),
           { isRepeatable: true, signal },
         )
+        if (found.length === 0 && mayBeUnfound(draft, former))
+          throw new Error('The provider does not find the draft yet')
         // Another client has saved it again: the sync sees its present content.
         if (!itself) return wakeSync(accountId)
         if (edited) {

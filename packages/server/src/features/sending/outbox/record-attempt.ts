@@ -93,7 +93,7 @@ function ofClaims(attempts: readonly Claim[]): RawBuilder<unknown> {
 
 /** Whether an entry is still claimed as `given`, by a process that may hold it. */
 function isStillClaimed(attempts: readonly Claim[]): RawBuilder<boolean> {
-  // The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
+  // The ids are given once more: with the join alone, PostgreSQL expects many rows, and reads the whole of a small table.
   return sql<boolean>`outbox.id = any(${attempts.map(({ id }) => id)}::uuid[])
     and outbox.id = given.id and outbox.claim = given.claim and ${isClaimed('given.claimed_by')}`
 }

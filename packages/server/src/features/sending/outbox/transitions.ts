@@ -212,8 +212,8 @@ export const leavingUnknown = (error: SendError): Transition => ({
 // A restore of the database
 
 /**
- * Due entries are looked up and not sent. A claim stays: a process that survived may still bring its outcome. In the
- * history that is lost, they may have been prepared.
+ * Due entries are looked up and not sent. A claim stays: a process that survived may still bring its outcome. Copies
+ * may have been prepared in the time that the restore has lost.
  */
 export const holding = (isDue: RawBuilder<boolean>): Transition => ({
   set: sql`status = 'sending', phase = 'unknown', claim = coalesce(outbox.claim, gen_random_uuid()), claimed_by = null,

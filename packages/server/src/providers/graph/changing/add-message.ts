@@ -2,9 +2,10 @@ import type { AddedMessage, NewMessage } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { GraphApi } from '../api.ts'
 import { requestOfFolder } from '../folders.ts'
+import { completeDraft, incompleteUntilDone } from '../incomplete.ts'
 import { type MadeDraft, makeDraft } from '../uploads.ts'
 import type { Effect } from './effect.ts'
-import { locationOf } from './messages.ts'
+import { locationOf, pathOf } from './messages.ts'
 import { removeForGood } from './move.ts'
 
 /**
@@ -30,7 +31,10 @@ export async function addMessage(
   }
 }
 
-/** Makes a draft in a folder. A draft whose files could not be attached is removed again. */
+/**
+ * Makes a draft in a folder, which is incomplete until it has all its files. A draft whose files could not be attached is
+ * removed again.
+ */
 export async function addToFolder(
   api: GraphApi,
   effect: Effect,
@@ -41,11 +45,12 @@ export async function addToFolder(
   const made: string[] = []
   try {
     return await effect.run(() =>
-      makeDraft(api, mailboxKey, message, {
+      makeDraft(api, mailboxKey, incompleteUntilDone(message), {
         onMade(id) {
           made.push(id)
           effect.done()
         },
+        onAttached: id => completeDraft(api, pathOf(id)),
       }),
     )
   } catch (error) {

@@ -8,16 +8,16 @@ import type {
   NewDraft,
   SettledDraft,
 } from '../../changing.ts'
-import { GRAPH_MIME_BYTES_MAX } from '../../content-limits.ts'
 import { DRAFT_FIELD, readDraftMark } from '../../draft-mark.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { GraphApi } from '../api.ts'
 import { readDraft } from '../draft-content.ts'
+import { isIncomplete } from '../incomplete.ts'
 import { messageSchema } from '../resources.ts'
 import { addToFolder } from './add-message.ts'
 import type { Effect } from './effect.ts'
 import { findByMessageId, HEADER_QUERY, headerOf, messagesWithId, toFound, unlessGone } from './find.ts'
-import { locationOf, pathOf, readingState } from './messages.ts'
+import { locationOf, pathOf } from './messages.ts'
 import { removeForGood } from './move.ts'
 import { type FoundRevisions, requireUnchanged, revisionsOf } from './remove-drafts.ts'
 
@@ -26,10 +26,14 @@ import { type FoundRevisions, requireUnchanged, revisionsOf } from './remove-dra
  * made, and the former one is removed.
  */
 
+/** The files of a draft are attached within this time. A later change is one of another client. */
+const WRITING_MS_MAX = 300_000
+
 interface Generation {
   key: string
   folderId: string
   generation: number
+  isIncomplete: boolean
   revision: string | null
   /** Milliseconds since 1970. */
   createdAt: number
@@ -43,7 +47,8 @@ export async function addDraft(
   draft: NewDraft,
   mayExist: boolean,
 ): Promise<AddedMessage> {
-  const found = mayExist ? await findGenerations(api, draft) : []
+  // It may have been moved since an earlier try made it.
+  const found = mayExist ? await generationsOf(api, { ...namedBy(draft), mailboxKey: null }) : []
   return write(api, effect, draft, found)
 }
 
@@ -54,11 +59,12 @@ export async function replaceDraft(
   draft: DraftReplacement,
 ): Promise<DraftOutcome> {
   const { mailboxKey, mark, former, others } = draft
-  const before = withoutCopies(await findGenerations(api, draft), draft)
+  const before = withoutCopies(await generationsOf(api, namedBy(draft)), draft)
   if (before.some(({ generation }) => generation > mark.generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
+  const kept = completeOf(before) ?? before[0]
   const older = before.filter(
-    one => one.generation < mark.generation && !isEditedSince(one, before[0] ?? one),
+    one => one.generation < mark.generation && (!kept || one === kept || isSuperseded(one, kept)),
   )
   const replaced = new Map([
     ...older.map(({ key, revision }) => [key, revision] as const),
@@ -67,11 +73,9 @@ export async function replaceDraft(
   const requireSame = () => requireReplaceable(api, mailboxKey, replaced, former)
   await requireSame()
   const added = await write(api, effect, draft, before)
-  if (added.message === null) {
-    const isFormerThere = former !== null && (await isThere(api, String(former.key)))
-    if (!isFormerThere) return { type: 'lost' }
-    throw new ProviderFailure('unavailable', 'Exchange claims to have taken the draft, but does not have it.')
-  }
+  // That proves no loss: Exchange may not find a message yet that was just made.
+  if (added.message === null)
+    throw new ProviderFailure('unavailable', 'Exchange claims to have taken the draft, but does not find it.')
   const key = String(added.location?.key)
   replaced.delete(key)
   try {
@@ -144,27 +148,34 @@ export async function settleDraft(
   effect: Effect,
   draft: DraftSettling,
 ): Promise<SettledDraft> {
-  const found = await generationsOf(api, draft)
-  const [kept] = found
+  const { mailboxKey } = draft
+  // Another client may have moved the draft since its content was replaced.
+  const found = await generationsOf(api, { ...draft, mailboxKey: null })
+  const kept = completeOf(found)
   if (!kept) return { kept: null, removed: [] }
-  const older = withoutCopies(
-    found.filter(one => one.generation < kept.generation && !isEditedSince(one, kept)),
+  const others = withoutCopies(
+    found.filter(one => one !== kept && (one.isIncomplete || one.generation < kept.generation)),
     draft,
   )
-  const revisions = new Map(older.map(({ key, revision }) => [key, revision]))
-  const { there: removed, unfound } = await requireUnchanged(api, draft.mailboxKey, revisions)
+  const isLeftOver = (one: Generation) => one.folderId === mailboxKey && isSuperseded(one, kept)
+  const revisions = new Map(others.filter(isLeftOver).map(({ key, revision }) => [key, revision]))
+  const { there: removed, unfound } = await requireUnchanged(api, mailboxKey, revisions)
   if (removed.length > 0) {
     const { failure } = await removeForGood(api, effect, removed)
     if (failure) throw failure
   }
   if (unfound.length > 0)
     throw new ProviderFailure('unavailable', 'Exchange lists a content of the draft, and does not find it.')
-  return { kept: { location: locationOf(kept.folderId, kept.key), generation: kept.generation }, removed }
+  const locationOfKept = locationOf(kept.folderId, kept.key)
+  const left = others
+    .filter(({ key }) => !removed.includes(key))
+    .map(({ folderId, key }) => locationOf(folderId, key))
+  return { kept: { location: locationOfKept, generation: kept.generation }, removed, left }
 }
 
 /**
- * Writes a draft. A draft that an earlier try has made is kept, unless files were to be attached to it: these may be
- * missing. Then it is removed once the new one is there.
+ * Writes a draft. A draft that an earlier try has made is kept if it is complete, and otherwise removed once the new one
+ * is there.
  * @param found messages of the draft, by earlier tries among others
  */
 async function write(
@@ -174,7 +185,7 @@ async function write(
   found: readonly Generation[],
 ): Promise<AddedMessage> {
   const same = found.filter(({ generation }) => generation === mark.generation)
-  const [kept] = message.byteLength > GRAPH_MIME_BYTES_MAX ? [] : same
+  const kept = completeOf(same)
   const { id: key, parentFolderId } = kept
     ? { id: kept.key, parentFolderId: kept.folderId }
     : await addToFolder(api, effect, mailboxKey, message)
@@ -194,30 +205,31 @@ async function write(
   }
 }
 
-async function isThere(api: GraphApi, key: string): Promise<boolean> {
-  return (await unlessGone(api.ask(readingState(key)))) !== null
+type Named = Pick<DraftSettling, 'internetMessageId' | 'draftId'> & { mailboxKey: string | null }
+
+function namedBy({ mailboxKey, message: { internetMessageId }, mark: { draftId } }: NewDraft): Named {
+  return { mailboxKey, internetMessageId, draftId }
 }
 
-function findGenerations(api: GraphApi, { mailboxKey, message, mark }: NewDraft): Promise<Generation[]> {
-  const { internetMessageId } = message
-  return generationsOf(api, { mailboxKey, internetMessageId, draftId: mark.draftId })
-}
-
-/** The messages of a draft, highest generation first. */
+/**
+ * The messages of a draft, highest generation first.
+ * @param named without a mailbox: wherever they are
+ */
 async function generationsOf(
   api: GraphApi,
-  { mailboxKey, internetMessageId, draftId }: Omit<DraftSettling, 'copies'>,
+  { mailboxKey, internetMessageId, draftId }: Named,
 ): Promise<Generation[]> {
   const found = await messagesWithId(api, mailboxKey, internetMessageId)
   return found
     .flatMap(message => {
       const mark = readDraftMark(headerOf(message, DRAFT_FIELD))
-      if (mark?.draftId !== draftId) return []
+      if (mark?.draftId !== draftId || message.isDraft === false) return []
       const createdAt = message.createdDateTime ?? 0
       return {
         key: message.id,
-        folderId: message.parentFolderId ?? mailboxKey,
+        folderId: message.parentFolderId ?? mailboxKey ?? '',
         generation: mark.generation,
+        isIncomplete: isIncomplete(message),
         revision: message['@odata.etag'] ?? null,
         createdAt,
         modifiedAt: message.lastModifiedDateTime ?? createdAt,
@@ -226,9 +238,18 @@ async function generationsOf(
     .toSorted((a, b) => b.generation - a.generation)
 }
 
-/** Whether another client has changed an earlier content since a later one was made: it may have words of its own. */
-function isEditedSince(earlier: Generation, later: Generation): boolean {
-  return earlier.generation < later.generation && earlier.modifiedAt > later.createdAt
+/** The highest generation that has all its files. */
+function completeOf(found: readonly Generation[]): Generation | undefined {
+  return found.find(one => !one.isIncomplete)
+}
+
+/**
+ * Whether a content is an earlier one than the kept one, or was never completed. It stays if another client has changed it
+ * since: it may have words of its own.
+ */
+function isSuperseded(one: Generation, kept: Generation): boolean {
+  if (one.generation < kept.generation) return one.modifiedAt <= kept.createdAt
+  return one.isIncomplete && one !== kept && one.modifiedAt <= one.createdAt + WRITING_MS_MAX
 }
 
 function withoutCopies(

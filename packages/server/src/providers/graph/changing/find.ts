@@ -9,7 +9,7 @@ import { locationOf } from './messages.ts'
 const FOUND_BYTES_MAX = 16 * 1024 * 1024
 const HEADER_FIELDS = `${STATE_FIELDS},createdDateTime,internetMessageId,internetMessageHeaders`
 /** Our own fields as Exchange keeps them as properties, also of messages whose header it does not show. */
-const OWN_FIELDS = ['X-Waxwing-Draft', 'X-Waxwing-Outbox']
+const OWN_FIELDS = ['X-Waxwing-Draft', 'X-Waxwing-Outbox', 'X-Waxwing-Files']
 const PUBLIC_NAMES = '{00020386-0000-0000-C000-000000000046}'
 
 export const headersSchema = pageSchema(messageSchema)

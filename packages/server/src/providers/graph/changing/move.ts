@@ -3,6 +3,7 @@ import type { GraphApi, GraphRequest } from '../api.ts'
 import { requestOfFolder } from '../folders.ts'
 import { ignoredSchema } from '../resources.ts'
 import { changingInBatches, type Effect } from './effect.ts'
+import { unlessGone } from './find.ts'
 import {
   batchesOf,
   CHANGED_BYTES_MAX,
@@ -75,24 +76,49 @@ export function removeMessages(api: GraphApi, at: MessageSet): AsyncGenerator<Re
   })
 }
 
+/** Where Exchange keeps messages that were removed from the deleted items. No client shows that folder. */
+const RECOVERABLE = 'recoverableitemsdeletions'
+
+/** The id of that folder; null if the mailbox has none. */
+export async function findRecoverable(api: GraphApi): Promise<string | null> {
+  return (await unlessGone(api.ask(requestOfFolder(RECOVERABLE))))?.value.id ?? null
+}
+
 /**
- * Removes messages so that they are in no folder. Where a cloud cannot do that at once, a message that is deleted goes to
- * the deleted items first, and is removed by deleting it there.
+ * Removes messages so that they are in no folder that their user sees. Without `permanentDelete` they are moved to where a
+ * deletion from the deleted items would bring them: in one step, since a message in the deleted items can be taken for one
+ * that its user has put there.
  */
 export async function removeForGood(api: GraphApi, effect: Effect, keys: readonly string[]) {
-  const isAtOnce = api.cloud.has.permanentDelete
-  const { done, gone, failures } = sortOut(
-    keys,
-    await effect.askEach(keys.map(isAtOnce ? permanentlyDeleting : deleting)),
-  )
-  const removed = done.map(({ key }) => key)
-  if (!isAtOnce && removed.length > 0) {
-    const again = sortOut(removed, await effect.askEach(removed.map(deleting)))
-    failures.push(...again.failures)
-    const failed = new Set(again.failures.map(({ key }) => key))
-    return { removed: removed.filter(key => !failed.has(key)), gone, failure: failures[0]?.failure ?? null }
-  }
-  return { removed, gone, failure: failures[0]?.failure ?? null }
+  if (api.cloud.has.permanentDelete)
+    return toRemoved(sortOut(keys, await effect.askEach(keys.map(permanentlyDeleting))))
+  const moved = sortOut(keys, await effect.askAll(keys.map(key => moving(key, RECOVERABLE))))
+  // The answer to a move says only that something is not there: it may be the folder.
+  const refused = [...moved.gone, ...moved.failures.filter(isRefusal).map(({ key }) => key)]
+  if (refused.length === 0) return toRemoved(moved)
+  const twice = await deleteTwice(effect, refused)
+  const failures = [...moved.failures.filter(failed => !isRefusal(failed)), ...twice.failures]
+  return toRemoved({ done: [...moved.done, ...twice.done], gone: twice.gone, failures })
+}
+
+type SortedOut = ReturnType<typeof sortOut<unknown>>
+
+function toRemoved({ done, gone, failures }: SortedOut) {
+  return { removed: done.map(({ key }) => key), gone, failure: failures[0]?.failure ?? null }
+}
+
+function isRefusal({ failure }: SortedOut['failures'][number]): boolean {
+  return failure.kind === 'rejected' || failure.kind === 'forbidden'
+}
+
+/** Deletes messages to the deleted items, and there. */
+async function deleteTwice(effect: Effect, keys: readonly string[]): Promise<SortedOut> {
+  const once = sortOut(keys, await effect.askEach(keys.map(deleting)))
+  const deleted = once.done.map(({ key }) => key)
+  const again = sortOut(deleted, await effect.askEach(deleted.map(deleting)))
+  const failures = [...once.failures, ...again.failures]
+  const failed = new Set(again.failures.map(({ key }) => key))
+  return { done: once.done.filter(({ key }) => !failed.has(key)), gone: once.gone, failures }
 }
 
 function permanentlyDeleting(key: string): GraphRequest<unknown> {

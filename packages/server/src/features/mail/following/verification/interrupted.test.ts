@@ -8,7 +8,7 @@ import { openInbox, request, summary, verify, verifyOnce } from '../../../../../
 import { ProviderFailure } from '../../../../providers/failure.ts'
 import type { MailProvider } from '../../../../providers/mail.ts'
 import { type BulkPermit, BulkPermits, BulkRequest } from '../../../../sync/bulk-permits.ts'
-import type { Pause } from '../pause.ts'
+import type { Pause } from '../../../../sync/pause.ts'
 import { Verification } from './verification.ts'
 
 /** Permits for which an account waits only briefly. */

@@ -19,6 +19,7 @@ import { LogServer, logMail } from '../../../../../test/memory-log.ts'
 import { memoryMail } from '../../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../../test/open-database.ts'
 import { type Random, seeded } from '../../../../../test/seeded.ts'
+import { seedsFor } from '../../../../../test/sync/disturbance.ts'
 import { openInbox, request, summary, verify } from '../../../../../test/verify-mail.ts'
 import type { Db } from '../../../../database/pool.ts'
 import { countStates } from '../../../integrity/comparisons/store.ts'
@@ -26,7 +27,8 @@ import type { MailProvider } from '../../../../providers/mail.ts'
 import { Verification } from './verification.ts'
 
 const WORLDS = { numberedFolders, labelledHistory, loggedFolders }
-const SEEDS = [1, 2, 3]
+/** The soak tries more. */
+const SEEDS = seedsFor(1)
 
 /** Loses some messages of the index and falsifies others, as no code of the service would. */
 async function damage(db: Db, random: Random): Promise<{ lost: string[]; falsified: string[] }> {

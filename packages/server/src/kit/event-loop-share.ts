@@ -1,8 +1,8 @@
-/** Time in one turn of the event loop for the answers of all mail servers together. */
+/** Time in one turn of the event loop for all that is read by way of one share. */
 const SLICE_MS = 2
 
 /**
- * Shares the time that a process spends on reading from mail servers. In each turn of the event loop one connection
+ * Shares the time that a process spends on reading from servers. In each turn of the event loop one connection
  * works for at most one slice; the others wait in order, and everything else runs in between.
  */
 export class EventLoopShare {

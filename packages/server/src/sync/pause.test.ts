@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ProviderFailure } from '../../../providers/failure.ts'
+import { ProviderFailure } from '../providers/failure.ts'
 import { findPause } from './pause.ts'
 
 const failed = (...given: ConstructorParameters<typeof ProviderFailure>) => new ProviderFailure(...given)

@@ -4,8 +4,8 @@ export const SECOND_LOOK_SECONDS = 20
 
 /**
  * Losses of which the server may be mistaken, for instance because its storage is away for a moment: more than a hundred
- * messages that are also more than half of all, and mailboxes that its list lacks though it answers to their names. They
- * are believed if the server still claims them 20 seconds later. Lives as long as the account is owned.
+ * messages that are also more than half of all, and mailboxes and address books that its list lacks. They are
+ * believed if the server still claims them 20 seconds later. Lives as long as the account is owned.
  */
 export class Doubts {
   readonly #since = new Map<string, number>()

@@ -1,5 +1,4 @@
-import { ProviderFailure } from '../../../providers/failure.ts'
-import type { Session } from './session.ts'
+import { ProviderFailure } from '../providers/failure.ts'
 
 /** A provider that asks for a longer pause has failed. */
 const ASKED_SECONDS_MAX = 120
@@ -13,8 +12,11 @@ export interface Pause {
   reason: string
 }
 
-/** The pause that an error asks for; null if it is a failure. */
-export function findPause(error: unknown, { isOneAtATime }: Pick<Session, 'isOneAtATime'>): Pause | null {
+/**
+ * The pause that an error asks for; null if it is a failure.
+ * @param isOneAtATime whether others may wait for the connection
+ */
+export function findPause(error: unknown, { isOneAtATime }: { isOneAtATime: boolean }): Pause | null {
   if (!(error instanceof ProviderFailure) || error.kind !== 'throttled') return null
   const { retryAfterSeconds, isBusy, message } = error
   if (isBusy)

@@ -1,0 +1,35 @@
+import type { ContactsProvider } from '../../providers/contacts.ts'
+
+/** The right to use a server, which others may have to wait for. */
+export interface Permits {
+  acquire(signal: AbortSignal): Promise<Disposable>
+  /** Ends each wait. */
+  signal: AbortSignal
+}
+
+/** Contacts of which each use takes a permit, and gives it back at its end. */
+export function permittedContacts(
+  contacts: ContactsProvider,
+  { acquire, signal }: Permits,
+): ContactsProvider {
+  async function once<T>(use: () => Promise<T>): Promise<T> {
+    using _permit = await acquire(signal)
+    return await use()
+  }
+  async function* throughout<T>(use: () => AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
+    using _permit = await acquire(signal)
+    yield* use()
+  }
+  return {
+    hasFolders: contacts.hasFolders,
+    listFolders: ended => once(() => contacts.listFolders(ended)),
+    findChanged: (folders, ended) => once(() => contacts.findChanged(folders, ended)),
+    follow: from => throughout(() => contacts.follow(from)),
+    list: (folder, ended) => throughout(() => contacts.list(folder, ended)),
+    read: (keys, ended) => once(() => contacts.read(keys, ended)),
+    create: contact => once(() => contacts.create(contact)),
+    change: (key, change) => once(() => contacts.change(key, change)),
+    remove: key => once(() => contacts.remove(key)),
+    readPhoto: (key, ended) => once(() => contacts.readPhoto(key, ended)),
+  }
+}

@@ -1,0 +1,81 @@
+import type { RemoteContact } from '../../../providers/contacts.ts'
+import { recordContacts } from '../contacts/record.ts'
+import { listingMarked, listMarks, type MarkedKey, settleMarks } from '../contacts/record-marks.ts'
+import { markGone } from '../contacts/record-missing.ts'
+import { placedFolders } from '../contacts/record-written.ts'
+import type { IndexedFolder } from '../folders/store.ts'
+import { listDue, quarantine, releaseFromQuarantine } from './quarantine.ts'
+import { findMovedFrom, READ_AT_ONCE } from './record-step.ts'
+import { type Session, underFence } from './session.ts'
+
+/** If the interface changes contacts more often during a pass, the rest is left to a later pass. */
+const ROUNDS_MAX = 20
+
+/**
+ * Asks the provider about contacts that the interface changed, and records its answer. Contacts that were changed
+ * again meanwhile are left for the next time.
+ */
+export async function lookAtMarked(session: Session, folders: readonly IndexedFolder[]): Promise<void> {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const marked = await listMarks(session.db, session.owned.id, READ_AT_ONCE)
+    if (marked.length === 0) return
+    await lookAt(session, folders, marked)
+  }
+}
+
+async function lookAt(
+  session: Session,
+  folders: readonly IndexedFolder[],
+  marked: readonly MarkedKey[],
+): Promise<void> {
+  const { owned, provider, signal } = session
+  const { contacts, unreadable } = await provider.read(
+    marked.map(({ key }) => key),
+    signal,
+  )
+  session.progressed()
+  const goneKeys = await findMovedFrom(session, contacts)
+  await underFence(session, [], async (unit, account) => {
+    const settled = await settleMarks(unit, owned.id, marked)
+    const there = contacts.filter(contact => keysOf(contact).some(key => settled.has(key)))
+    await recordContacts(unit, account, there, { folders: placedFolders(folders), goneKeys })
+    await releaseFromQuarantine(unit, owned.id, [...settled])
+    // In a folder that the index has; that of the contact is not known.
+    const [folder] = folders
+    const unread = unreadable.filter(({ key }) => settled.has(key))
+    if (folder) await quarantine(unit, owned.id, folder.id, unread)
+    const answered = new Set([...contacts.flatMap(keysOf), ...unreadable.map(({ key }) => key)])
+    const gone = [...settled].filter(key => !answered.has(key))
+    await markGone(unit, owned.id, gone)
+  })
+}
+
+function keysOf({ key, formerKeys = [] }: RemoteContact): string[] {
+  return [key, ...formerKeys]
+}
+
+/** Reads contacts again that could not be read, and that are due. */
+export async function retryQuarantined(session: Session, folders: readonly IndexedFolder[]): Promise<void> {
+  const { db, owned, provider, signal } = session
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const due = await listDue(db, owned.id, READ_AT_ONCE)
+    if (due.length === 0) return
+    const keys = due.map(({ key }) => key)
+    const { contacts, unreadable } = await provider.read(keys, signal)
+    session.progressed()
+    const folderOf = new Map(due.map(({ key, folderId }) => [key, folderId]))
+    await underFence(session, [listingMarked(owned.id, keys)], async (unit, account, [marked]) => {
+      const held = new Set(marked.map(({ key }) => key))
+      const free = contacts.filter(({ key }) => !held.has(key))
+      await recordContacts(unit, account, free, { folders: placedFolders(folders) })
+      const failed = new Map(unreadable.map(one => [one.key, one]))
+      await releaseFromQuarantine(
+        unit,
+        owned.id,
+        keys.filter(key => !failed.has(key)),
+      )
+      for (const [folderId, ones] of Map.groupBy(failed.values(), ({ key }) => folderOf.get(key)))
+        if (folderId !== undefined) await quarantine(unit, owned.id, folderId, ones)
+    })
+  }
+}

@@ -1,0 +1,13 @@
+import { sql } from 'kysely'
+import type { StoredTimes } from '../../jobs/stored-times.ts'
+import { UNVERSIONED_RETRY_HOURS } from './following/quarantine.ts'
+
+export const CONTACT_TIMES: readonly StoredTimes[] = [
+  {
+    table: 'quarantined_contact',
+    // Others are read again once they have another version.
+    among: sql`version is null`,
+    waits: { next_attempt_at: { seconds: UNVERSIONED_RETRY_HOURS * 3_600 } },
+  },
+  { table: 'contact_photo', among: sql`contact_id is null`, past: ['created_at'] },
+]

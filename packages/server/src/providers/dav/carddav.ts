@@ -1,0 +1,162 @@
+import type { SecureContext } from 'node:tls'
+import type { EgressGuard } from '../../kit/egress/guard.ts'
+import type { Offering } from '../connected-account.ts'
+import type {
+  ContactsProvider,
+  ContactsStep,
+  FollowFolder,
+  ListedContact,
+  NewContact,
+  RemoteContactFolder,
+} from '../contacts.ts'
+import type { Cursor } from '../mail.ts'
+import { type AddressBook, findBook, findBooks, requireWithin } from './address-books.ts'
+import { DavClient } from './client.ts'
+import { mayHaveChanged, readCursor } from './cursor.ts'
+import { followBook, type FollowedBook, listForComparison } from './following.ts'
+import { canonicalPath, isMember, isWithin, urlOf } from './hrefs.ts'
+import { askChanges, listMembers } from './listing.ts'
+import type { DavLogin, LoginSchemes } from './login.ts'
+import { readPhotoOf } from './photo.ts'
+import { readCards, type ReadCards } from './reading.ts'
+import { trustedDomainOf } from './trusted-domain.ts'
+import { changeCard, createCard, removeCard } from './writing.ts'
+import { inPieces } from './xml-stream.ts'
+
+export interface CardDavOptions {
+  /** The home of the user's address books, as `findHomes` found it. */
+  home: URL
+  login: DavLogin
+  guard: EgressGuard
+  authorities: SecureContext | undefined
+  /** Kept by the caller over several connections. */
+  schemes: LoginSchemes
+  /** Ends all requests. */
+  signal: AbortSignal
+}
+
+const LISTED_AT_ONCE = 1_000
+const READ_AT_ONCE = 50
+
+/** Opens the address books of an account. Nothing is asked yet, and an idle one holds no connection. */
+export function cardDavAccount(options: CardDavOptions): Offering<'contacts'> {
+  return new CardDavAccount(options)
+}
+
+class CardDavAccount implements Offering<'contacts'> {
+  readonly contacts: ContactsProvider
+  readonly #clients: readonly DavClient[]
+
+  constructor({ home, login, guard, authorities, schemes, signal }: CardDavOptions) {
+    const access = { login, schemes, trusted: trustedDomainOf(home) }
+    const client = new DavClient({ guard, authorities, access, signal })
+    const stranger = new DavClient({ guard, authorities, access: null, signal })
+    this.#clients = [client, stranger]
+    this.contacts = new CardDav(client, stranger, home)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map(client => client[Symbol.asyncDispose]()))
+  }
+}
+
+/** A class, since thousands of idle accounts keep one each, and share its methods. */
+class CardDav implements ContactsProvider {
+  readonly hasFolders = true
+  readonly client: DavClient
+  readonly stranger: DavClient
+  readonly home: URL
+
+  constructor(client: DavClient, stranger: DavClient, home: URL) {
+    this.client = client
+    this.stranger = stranger
+    this.home = home
+  }
+
+  async listFolders(signal: AbortSignal): Promise<RemoteContactFolder[]> {
+    return (await findBooks(this.client, this.home, signal)).map(folderOf)
+  }
+
+  async findChanged(
+    folders: ReadonlyArray<{ folder: RemoteContactFolder; cursor: Cursor | null }>,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const books = await findBooks(this.client, this.home, signal)
+    const now = new Map(books.map(book => [book.path, book]))
+    const changed = folders.filter(({ folder, cursor }) => {
+      const book = now.get(folder.key)
+      return book !== undefined && mayHaveChanged(readCursor(cursor), book)
+    })
+    return new Set(changed.map(({ folder }) => folder.key))
+  }
+
+  follow({ folder, cursor, known, signal }: FollowFolder): AsyncGenerator<ContactsStep, void, void> {
+    return followBook(this.#bookOf(folder.key, signal), { cursor, known })
+  }
+
+  async *list(
+    folder: RemoteContactFolder,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ListedContact[], void, void> {
+    const members = await listForComparison(this.#bookOf(folder.key, signal))
+    const unnamed: string[] = []
+    for await (const piece of inPieces(members, LISTED_AT_ONCE)) {
+      unnamed.push(...piece.flatMap(([key, version]) => (version === null ? key : [])))
+      yield piece.flatMap(([key, version]) => (version === null ? [] : { key, version }))
+    }
+    // Without an ETag, the version is one of the content.
+    for await (const keys of inPieces(unnamed, READ_AT_ONCE)) yield (await this.read(keys, signal)).contacts
+  }
+
+  async read(keys: readonly string[], signal?: AbortSignal): Promise<Omit<ReadCards, 'absent'>> {
+    const result: ReadCards = { contacts: [], unreadable: [], absent: [] }
+    const books = Map.groupBy(keys, key => key.slice(0, key.lastIndexOf('/')))
+    for (const [book, paths] of books) {
+      if (!isWithin(book, canonicalPath(this.home.pathname))) continue
+      const { contacts, unreadable } = await this.#bookOf(book, signal).read(paths)
+      result.contacts.push(...contacts)
+      result.unreadable.push(...unreadable)
+    }
+    return result
+  }
+
+  create(contact: NewContact) {
+    return createCard(this, contact)
+  }
+
+  change(key: string, change: Parameters<ContactsProvider['change']>[1]) {
+    return changeCard(this, key, change)
+  }
+
+  remove(key: string) {
+    return removeCard(this, key)
+  }
+
+  readPhoto(key: string, signal: AbortSignal) {
+    return readPhotoOf(this, key, signal)
+  }
+
+  #askedBook(path: string) {
+    return { path, url: urlOf(requireWithin(path, this.home), this.home, true) }
+  }
+
+  #bookOf(path: string, signal: AbortSignal | undefined): FollowedBook {
+    const asked = this.#askedBook(path)
+    return {
+      describe: () => findBook(this.client, this.home, path, signal),
+      list: () => listMembers(this.client, asked, signal),
+      askChanges: token => askChanges(this.client, asked, token, signal),
+      read: paths =>
+        readCards(
+          this,
+          paths.filter(one => isMember(one, path)),
+          signal,
+        ),
+    }
+  }
+}
+
+function folderOf({ path, name, isReadOnly }: AddressBook): RemoteContactFolder {
+  // CardDAV has no default address book.
+  return { key: path, name, isDefault: false, isReadOnly }
+}

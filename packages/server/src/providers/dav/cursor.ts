@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import type { Cursor } from '../mail.ts'
+import { secondsOf } from './etags.ts'
+
+const schema = z.object({
+  /** The token of sync-collection, from before everything that was recorded. */
+  syncToken: z.string().nullable(),
+  /** The tag that the address book had then, for servers without tokens. */
+  ctag: z.string().nullable(),
+  /** Paths of cards that may have changed once more in the second of their version. They are read once again. */
+  unsettled: z.array(z.string()).default([]),
+})
+
+/** The state of following an address book. */
+export type BookCursor = z.infer<typeof schema>
+
+/** A card that changed later gets another second, so few are in doubt at a time. */
+const UNSETTLED_MAX = 50
+
+/** Null if there is none, or none that this version can read: the whole book is then compared. */
+export function readCursor(cursor: Cursor | null): BookCursor | null {
+  return cursor === null ? null : (schema.safeParse(cursor).data ?? null)
+}
+
+/** Whether anything in a book may have changed since a cursor. */
+export function mayHaveChanged(
+  cursor: BookCursor | null,
+  { syncToken, ctag }: { syncToken: string | null; ctag: string | null },
+): boolean {
+  if (!cursor || cursor.unsettled.length > 0) return true
+  if (cursor.syncToken !== null && syncToken !== null) return cursor.syncToken !== syncToken
+  return cursor.ctag === null || cursor.ctag !== ctag
+}
+
+/** Collects the cards whose version is a time, and the latest one: another change in that second would not show. */
+export class UnsettledCards {
+  #latest = 0
+  #paths: string[] = []
+
+  add(path: string, version: string | null): void {
+    const seconds = version === null ? null : secondsOf(version)
+    if (seconds === null || seconds < this.#latest) return
+    if (seconds > this.#latest) [this.#latest, this.#paths] = [seconds, []]
+    if (this.#paths.length < UNSETTLED_MAX) this.#paths.push(path)
+  }
+
+  get paths(): readonly string[] {
+    return this.#paths
+  }
+}

@@ -1,0 +1,110 @@
+import { ask, type Question } from './ask.ts'
+import type { DavClient } from './client.ts'
+import { versionOf } from './etags.ts'
+import { StatusFailure } from './failure.ts'
+import { isMember } from './hrefs.ts'
+import { hasElement, propText } from './multistatus.ts'
+import { D, propfindBody, syncBody } from './names.ts'
+import { XmlRefused } from './xml-stream.ts'
+
+/** The most cards of one address book that are followed. */
+export const MEMBERS_MAX = 200_000
+const LISTING_BYTES_MAX = 256 * 1024 * 1024
+const LISTING_SECONDS = 300
+const PROPS = propfindBody([D.getetag, D.resourcetype])
+const NOT_FOUND = 404
+const INSUFFICIENT_STORAGE = 507
+/** Refusals of a request with a token that are not about the token. */
+const OTHER_REFUSALS = new Set([401, 429, 503])
+
+/** The cards of a book. */
+export interface Listing {
+  /** The version of each card by its path; null if the server names none. */
+  members: Map<string, string | null>
+  /** False if the server left some out. */
+  isComplete: boolean
+}
+
+/** One answer to a sync-collection (RFC 6578 section 3). */
+export interface SyncPage {
+  /** Versions of cards that were created or changed, by path; null if the server names none. */
+  changed: Map<string, string | null>
+  /** Paths of cards that are gone. */
+  gone: Set<string>
+  /** The token that leads on. Null if the server named none. */
+  syncToken: string | null
+  /** Whether the token leads to more changes that the server has now. */
+  isTruncated: boolean
+}
+
+/** A book to be asked about. */
+export interface AskedBook {
+  path: string
+  url: URL
+}
+
+/** Lists the cards of a book with a PROPFIND. */
+export async function listMembers(
+  client: DavClient,
+  { path, url }: AskedBook,
+  signal: AbortSignal | undefined,
+): Promise<Listing> {
+  const listing: Listing = { members: new Map(), isComplete: true }
+  const question = { ...large('PROPFIND', url, PROPS, signal), depth: '1' } as const
+  for await (const some of ask(client, question)) {
+    for (const told of some) {
+      if (told.status === INSUFFICIENT_STORAGE) listing.isComplete = false
+      const member = told.paths.find(one => isMember(one, path))
+      if (member === undefined || told.status === NOT_FOUND || told.status === INSUFFICIENT_STORAGE) continue
+      if (hasElement(told, D.resourcetype, D.collection)) continue
+      listing.members.set(member, versionOf(propText(told, D.getetag)))
+    }
+  }
+  return listing
+}
+
+/** Asks what changed since a token; an empty one asks for everything. */
+export async function askChanges(
+  client: DavClient,
+  { path, url }: AskedBook,
+  syncToken: string,
+  signal: AbortSignal | undefined,
+): Promise<SyncPage> {
+  const page: SyncPage = { changed: new Map(), gone: new Set(), syncToken: null, isTruncated: false }
+  // RFC 6578 section 3.2 has depth 0; the level is in the body.
+  const asked = ask(client, { ...large('REPORT', url, syncBody(syncToken), signal), depth: '0' })
+  for await (const some of asked) {
+    for (const told of some) {
+      if (told.status === INSUFFICIENT_STORAGE) page.isTruncated = true
+      const members = told.paths.filter(one => isMember(one, path))
+      if (told.status === NOT_FOUND) for (const member of members) page.gone.add(member)
+      else if (told.status !== INSUFFICIENT_STORAGE && !hasElement(told, D.resourcetype, D.collection))
+        for (const member of members) page.changed.set(member, versionOf(propText(told, D.getetag)))
+    }
+  }
+  return { ...page, syncToken: asked.syncToken }
+}
+
+/** Whether a server answered in a way that shows that it does not take a token. Then the whole book is looked at. */
+export function isTokenRefusal(error: unknown): boolean {
+  if (error instanceof XmlRefused) return true
+  return error instanceof StatusFailure && !OTHER_REFUSALS.has(error.status)
+}
+
+function large(
+  method: Question['method'],
+  url: URL,
+  body: string,
+  signal: AbortSignal | undefined,
+): Omit<Question, 'depth'> {
+  return {
+    method,
+    url,
+    body,
+    signal,
+    // One is about the book itself.
+    responsesMax: MEMBERS_MAX + 1,
+    answerBytesMax: LISTING_BYTES_MAX,
+    wholeSeconds: LISTING_SECONDS,
+  }
+}

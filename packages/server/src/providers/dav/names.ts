@@ -1,0 +1,80 @@
+/** Names of XML elements with their namespace, as `namespace name`. Prefixes mean nothing: servers choose their own. */
+export const DAV = 'DAV:'
+export const CARDDAV = 'urn:ietf:params:xml:ns:carddav'
+export const CALDAV = 'urn:ietf:params:xml:ns:caldav'
+const CALENDAR_SERVER = 'http://calendarserver.org/ns/'
+
+const dav = (name: string) => `${DAV} ${name}`
+
+/** Names of WebDAV (RFC 4918), its access control (RFC 3744), principals (RFC 5397) and sync (RFC 6578). */
+export const D = {
+  multistatus: dav('multistatus'),
+  response: dav('response'),
+  href: dav('href'),
+  status: dav('status'),
+  propstat: dav('propstat'),
+  prop: dav('prop'),
+  resourcetype: dav('resourcetype'),
+  collection: dav('collection'),
+  displayname: dav('displayname'),
+  getetag: dav('getetag'),
+  syncToken: dav('sync-token'),
+  principal: dav('current-user-principal'),
+  unauthenticated: dav('unauthenticated'),
+  privileges: dav('current-user-privilege-set'),
+  privilege: dav('privilege'),
+} as const
+
+/** Names of CardDAV (RFC 6352). */
+export const CARD = {
+  addressbook: `${CARDDAV} addressbook`,
+  home: `${CARDDAV} addressbook-home-set`,
+  data: `${CARDDAV} address-data`,
+  supportedData: `${CARDDAV} supported-address-data`,
+  dataType: `${CARDDAV} address-data-type`,
+} as const
+
+/** Names of CalDAV (RFC 4791). */
+export const CAL = {
+  calendar: `${CALDAV} calendar`,
+  home: `${CALDAV} calendar-home-set`,
+  components: `${CALDAV} supported-calendar-component-set`,
+  component: `${CALDAV} comp`,
+} as const
+
+/** The tag of a collection that changes whenever a member does (an extension of Apple that most servers have). */
+export const CTAG = `${CALENDAR_SERVER} getctag`
+
+const XML = '<?xml version="1.0" encoding="utf-8"?>\n'
+
+/** The body of a PROPFIND (RFC 4918 section 9.1) that asks for these properties. */
+export function propfindBody(names: readonly string[]): string {
+  return `${XML}<propfind xmlns="DAV:">${propOf(names)}</propfind>`
+}
+
+/** The body of a sync-collection REPORT (RFC 6578 section 3.2). An empty token asks for all members. */
+export function syncBody(token: string): string {
+  const asked = `<sync-token>${escapeXml(token)}</sync-token><sync-level>1</sync-level>`
+  return `${XML}<sync-collection xmlns="DAV:">${asked}${propOf([D.getetag])}</sync-collection>`
+}
+
+/** The body of an addressbook-multiget REPORT (RFC 6352 section 8.7). */
+export function multigetBody(paths: readonly string[]): string {
+  const hrefs = paths.map(path => `<href xmlns="DAV:">${escapeXml(path)}</href>`).join('')
+  const asked = propOf([D.getetag, CARD.data])
+  return `${XML}<addressbook-multiget xmlns="${CARDDAV}">${asked}${hrefs}</addressbook-multiget>`
+}
+
+function propOf(names: readonly string[]): string {
+  const elements = names.map(name => {
+    const [namespace = '', local = ''] = name.split(' ')
+    return `<${local} xmlns="${namespace}"/>`
+  })
+  return `<prop xmlns="DAV:">${elements.join('')}</prop>`
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+function escapeXml(text: string): string {
+  return text.replaceAll(/[&<>"]/g, character => ESCAPES[character] ?? '')
+}

@@ -1,0 +1,73 @@
+import { PHOTO_BYTES_MAX, type RemotePhoto } from '../contacts.ts'
+import { ProviderFailure } from '../failure.ts'
+import { requireWithin } from './address-books.ts'
+import { readCard } from './card-files.ts'
+import type { DavClient } from './client.ts'
+import { type CardSource, getCard } from './reading.ts'
+
+/** Where photos are read that a card only names by an address. */
+export interface PhotoSource extends CardSource {
+  /** Sends no password. */
+  stranger: DavClient
+}
+
+/** The photo of a card, from the card itself or from the web. Null if it has none. */
+export async function readPhotoOf(
+  source: PhotoSource,
+  key: string,
+  signal: AbortSignal,
+): Promise<RemotePhoto | null> {
+  const file = await getCard(source, requireWithin(key, source.home), signal)
+  const { photo } = readCard(file.bytes)
+  if (photo.type === 'none') return null
+  if (photo.type === 'url') return openUrl(source, new URL(photo.url), photo.version, signal)
+  const { contentType, version, content } = photo
+  return { contentType, version, open: () => whole(content) }
+}
+
+async function* whole(content: Buffer): AsyncGenerator<Uint8Array, void, void> {
+  requireSize(content.length)
+  yield content
+}
+
+/** An address on the server of the cards is asked for with the login, and any other without. */
+async function openUrl(
+  { client, home, stranger }: PhotoSource,
+  url: URL,
+  version: string,
+  signal: AbortSignal,
+): Promise<RemotePhoto | null> {
+  const isOwn = url.origin === home.origin
+  if (!isOwn && url.protocol !== 'https:') return null
+  const answer = await (isOwn ? client : stranger).send({
+    method: 'GET',
+    url,
+    headers: { accept: 'image/*' },
+    // One more shows that there is more.
+    answerBytesMax: PHOTO_BYTES_MAX + 64 * 1024,
+    signal,
+  })
+  const type = answer.headers['content-type']
+  if (answer.status !== 200) {
+    await answer[Symbol.asyncDispose]()
+    return null
+  }
+  return {
+    contentType: typeof type === 'string' ? type : null,
+    version,
+    async *open() {
+      await using opened = answer
+      let size = 0
+      for await (const chunk of opened.content) {
+        size += chunk.length
+        requireSize(size)
+        yield chunk
+      }
+    },
+  }
+}
+
+function requireSize(bytes: number): void {
+  if (bytes > PHOTO_BYTES_MAX)
+    throw new ProviderFailure('rejected', `The photo is larger than ${PHOTO_BYTES_MAX} bytes.`)
+}

@@ -1,0 +1,184 @@
+import type { ContactChange, NewContact, RemoteContact } from '../contacts.ts'
+import { changingBy, type EffectRecord } from '../effect.ts'
+import { ProviderFailure } from '../failure.ts'
+import { readRefusal } from '../http/answers.ts'
+import { findBook, findBooks, requireWithin, type AddressBook } from './address-books.ts'
+import { askAll } from './ask.ts'
+import { editCard, newCard, readCard, UnreadableCard, UnwritableCard } from './card-files.ts'
+import { isStrong } from './etags.ts'
+import { StatusFailure } from './failure.ts'
+import { isMember, pathOf, urlOf } from './hrefs.ts'
+import { hasElement, propText } from './multistatus.ts'
+import { D, propfindBody } from './names.ts'
+import { type CardFile, type CardSource, contactOf, getCard } from './reading.ts'
+
+const TRIES_MAX = 3
+const VCARD = { 'content-type': 'text/vcard; charset=utf-8' }
+
+/** Creates a card whose name and UID are the id of the creation, by which an earlier try is found. */
+export function createCard(source: CardSource, contact: NewContact): Promise<RemoteContact> {
+  return changingBy(identity, async record => {
+    const book = await findWritable(source, contact.folderKey)
+    const path = `${book.path}/${contact.creationId}.vcf`
+    if (contact.mayExist) {
+      const earlier = await findOwn(source, path, contact.creationId)
+      if (earlier) return earlier
+    }
+    const bytes = writing(() => newCard(contact.fields, contact.creationId, { version: book.vcard }))
+    try {
+      const written = await record.run(() => put(source, { path, bytes }, { 'if-none-match': '*' }))
+      return requireContact(await storedFile(source, written))
+    } catch (error) {
+      if (!(error instanceof StatusFailure) || error.kind !== 'conflict') throw error
+      const earlier = await findOwn(source, path, contact.creationId)
+      if (!earlier) throw error
+      record.done()
+      return earlier
+    }
+  })
+}
+
+/** Changes lines of a card as it is on the server, and tries again if another client was faster. */
+export function changeCard(source: CardSource, key: string, change: ContactChange): Promise<RemoteContact> {
+  return changingBy(identity, async record => {
+    const path = requireWithin(key, source.home)
+    for (let tries = 1; ; tries += 1) {
+      const file = await getCard(source, path)
+      const bytes = writing(() => editCard(file.bytes, change))
+      if (bytes.equals(file.bytes)) return requireContact(file)
+      try {
+        const written = await record.run(() => put(source, { path, bytes }, unchangedSince(file.etag)))
+        return requireContact(await storedFile(source, written))
+      } catch (error) {
+        if (!isOvertaken(error) || tries === TRIES_MAX) throw error
+      }
+    }
+  })
+}
+
+/** Deletes a card, whatever version it has by now. */
+export function removeCard(source: CardSource, key: string): Promise<void> {
+  return changingBy(identity, async record => {
+    const path = requireWithin(key, source.home)
+    for (let tries = 1; ; tries += 1) {
+      const headers = unchangedSince(await requireCard(source, path))
+      try {
+        return await record.run(() => request(source, { method: 'DELETE', path, headers }))
+      } catch (error) {
+        if (!isOvertaken(error) || tries === TRIES_MAX) throw error
+      }
+    }
+  })
+}
+
+function identity(record: EffectRecord): EffectRecord {
+  return record
+}
+
+/** Returns the ETag of a card. A collection is never deleted: that would take all its cards with it. */
+async function requireCard({ client, home }: CardSource, path: string): Promise<string | null> {
+  const body = propfindBody([D.getetag, D.resourcetype])
+  const { told } = await askAll(client, { method: 'PROPFIND', url: urlOf(path, home), depth: '0', body })
+  const card = told.find(({ paths, status }) => paths.includes(path) && status !== 404)
+  if (!card) throw new ProviderFailure('not_found', 'The server no longer has this.')
+  if (hasElement(card, D.resourcetype, D.collection))
+    throw new ProviderFailure('rejected', 'This is a collection, and not a card.')
+  return propText(card, D.getetag)
+}
+
+/** A condition needs a strong ETag (RFC 9110 section 13.1.1). Without one the card was read just before. */
+function unchangedSince(etag: string | null): Record<string, string> {
+  return isStrong(etag) ? { 'if-match': etag.trim() } : {}
+}
+
+function isOvertaken(error: unknown): boolean {
+  return error instanceof StatusFailure && error.status === 412
+}
+
+async function findWritable({ client, home }: CardSource, key: string | null): Promise<AddressBook> {
+  if (key !== null) return findBook(client, home, key)
+  const books = await findBooks(client, home)
+  const book = books.find(({ isReadOnly }) => !isReadOnly)
+  if (book) return book
+  throw books.length > 0
+    ? new ProviderFailure('forbidden', 'All address books of the account can only be read.')
+    : new ProviderFailure('not_found', 'The account has no address book.')
+}
+
+/** The card of an earlier try; null if there is none. Another card in its place is a conflict. */
+async function findOwn(source: CardSource, path: string, uid: string): Promise<RemoteContact | null> {
+  try {
+    const file = await getCard(source, path)
+    return readCard(file.bytes).uid === uid ? requireContact(file) : null
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.kind === 'not_found') return null
+    if (error instanceof UnreadableCard) return null
+    throw error
+  }
+}
+
+/** A card that was sent. Without a strong ETag it may be stored in another form (RFC 6352 section 6.3.2.3). */
+interface Written {
+  path: string
+  bytes: Buffer
+  etag: string | null
+}
+
+async function put(
+  source: CardSource,
+  { path, bytes }: Pick<CardFile, 'path' | 'bytes'>,
+  condition: Record<string, string>,
+): Promise<Written> {
+  const headers = { ...VCARD, ...condition }
+  const answer = await requestAnswer(source, { method: 'PUT', path, headers, body: bytes })
+  const { etag, location } = answer.headers
+  const moved = typeof location === 'string' ? pathOf(location, answer.url) : null
+  const isInBook = moved !== null && isMember(moved, path.slice(0, path.lastIndexOf('/')))
+  return {
+    path: isInBook ? moved : path,
+    bytes,
+    etag: typeof etag === 'string' ? etag : null,
+  }
+}
+
+async function storedFile(source: CardSource, written: Written): Promise<CardFile> {
+  return isStrong(written.etag) ? written : getCard(source, written.path)
+}
+
+interface Sent {
+  method: 'PUT' | 'DELETE'
+  path: string
+  headers: Record<string, string>
+  body?: Buffer
+}
+
+async function request(source: CardSource, sent: Sent): Promise<void> {
+  await requestAnswer(source, sent)
+}
+
+async function requestAnswer({ client, home }: CardSource, { path, ...sent }: Sent) {
+  const opened = await client.send({ ...sent, url: urlOf(path, home) })
+  const { url } = opened
+  const { status, headers } = await readRefusal(opened)
+  if (status < 200 || status > 299) throw new StatusFailure(status, headers)
+  return { url, headers }
+}
+
+function writing(write: () => Buffer): Buffer {
+  try {
+    return write()
+  } catch (error) {
+    if (!(error instanceof UnreadableCard || error instanceof UnwritableCard)) throw error
+    throw new ProviderFailure('rejected', `The card cannot be written: ${error.message}.`, { cause: error })
+  }
+}
+
+function requireContact(file: CardFile): RemoteContact {
+  try {
+    const contact = contactOf(file)
+    if (contact) return contact
+  } catch (error) {
+    if (!(error instanceof UnreadableCard)) throw error
+  }
+  throw new ProviderFailure('unavailable', 'The server stored the card in a form that cannot be read.')
+}
