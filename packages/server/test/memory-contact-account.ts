@@ -34,6 +34,7 @@ export async function openContactSession(
     isInitialized,
     signal: new AbortController().signal,
     progressed: () => undefined,
+    allow: () => undefined,
     doubts,
     log: silentLog,
   }

@@ -38,14 +38,19 @@ export const contactFields = {
     .max(VALUES_MAX)
     .nullish(),
   phones: z
-    .array(z.strictObject({ number: singleLine({ min: 1, max: 256 }), type: phoneType.default('other') }))
+    .array(
+      z.strictObject({
+        number: singleLine({ min: 1, max: 256 }).refine(value => value.trim() !== '', 'must not be blank'),
+        type: phoneType.default('other'),
+      }),
+    )
     .max(VALUES_MAX)
     .nullish(),
   birthday: birthdayInput.nullish().describe('`--MM-DD` without a year.'),
   notes: text({ max: 10_000 })
     .refine(
-      value => !/[^\P{Cc}\n\r\t]/u.test(value),
-      'must not contain control characters other than line breaks and tabs',
+      value => !/[^\P{Cc}\n\r]/u.test(value),
+      'must not contain control characters other than line breaks',
     )
     .nullish(),
 }

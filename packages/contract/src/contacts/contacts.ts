@@ -45,7 +45,9 @@ export const contactFolder = z
   .object({
     id: uuid,
     name: z.string(),
-    isDefault: z.boolean().describe('Whether the provider names it the default one.'),
+    isDefault: z
+      .boolean()
+      .describe('Whether contacts are created there unless a request names another folder.'),
   })
   .meta({ id: 'ContactFolder' })
 export type ContactFolder = z.infer<typeof contactFolder>
@@ -157,7 +159,7 @@ export const contacts = {
     summary: 'Download the photo of a contact.',
     description:
       'The bytes as the provider stores them, up to 5 MiB. They are fetched on the first request and kept until the ' +
-      'photo changes. What is no image that browsers only show, such as SVG, is `photo_not_found`.',
+      'photo changes. Content that is not a plain image, such as SVG, is `photo_not_found`.',
     refuses: [
       ...READING_REASONS,
       'contact_not_found',

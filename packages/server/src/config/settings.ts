@@ -217,7 +217,7 @@ export const settings = {
     read: integer(1, 10_000),
     fallback: '10',
     meaning:
-      'Maximum number of open connections to one mail server, over all processes, counted apart for IMAP and SMTP.',
+      'Maximum number of open connections to one mail server, over all processes, counted apart for IMAP, SMTP and DAV.',
   },
   gmailUnitsPerMinute: {
     name: 'WAXWING_GMAIL_UNITS_PER_MINUTE',

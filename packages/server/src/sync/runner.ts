@@ -178,8 +178,14 @@ export class Runner {
 
   async #endProblem(): Promise<void> {
     if (!this.#mayHaveProblem) return
-    await recordProblem(this.#options.db, this.account.owned, { kind: this.kind, problem: null })
+    // Before the statement: a failure meanwhile may store another problem.
     this.#mayHaveProblem = false
+    try {
+      await recordProblem(this.#options.db, this.account.owned, { kind: this.kind, problem: null })
+    } catch (error) {
+      this.#mayHaveProblem = true
+      throw error
+    }
   }
 
   #endedOrLeft(until: AbortSignal): AbortSignal {

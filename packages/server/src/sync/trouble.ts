@@ -31,7 +31,7 @@ export async function recordRefusedGrant(
 ): Promise<void> {
   if (kind !== 'mail' && refused.reason !== 'invalid_grant') {
     const problem = refused.reason === 'login_failed' ? DAV_LOGIN_FAILED : refused.reason
-    return recordProblem(db, owned, { kind, problem })
+    return recordProblem(db, owned, { kind, problem }, refused.version)
   }
   await inTransaction(db, owned.tenantId, async unit => {
     const account = await lockOwned(unit, owned)
@@ -64,11 +64,15 @@ export function problemOf({ kind, reason }: ProviderFailure, half: HalfKind): Fa
   return kind === 'not_found' ? 'provider_not_found' : null
 }
 
-/** Stores why a half of an active account cannot be reached with its settings; null once it can be reached again. */
+/**
+ * Stores why a half of an active account cannot be reached with its settings; null once it can be reached again.
+ * @param version the stamp of the half when that was found; null if it does not matter
+ */
 export async function recordProblem(
   db: Kysely<Tables>,
   owned: OwnedAccount,
   { kind, problem }: HalfProblem,
+  version: string | null = null,
 ): Promise<void> {
   // This runs with each connection, and hardly ever changes anything.
   const known = await findProblem(db, owned.id, kind)
@@ -76,6 +80,7 @@ export async function recordProblem(
   await inTransaction(db, owned.tenantId, async unit => {
     const before = await lockOwned(unit, owned)
     if (before?.status !== 'active') return
+    if (version !== null && stampOf(before, kind) !== version) return
     const isNews = (await findProblem(unit.sql, owned.id, kind)) !== problem
     if (isNews) await updateAccount(unit, before, {}, { problem: { kind, problem } })
   })

@@ -16,16 +16,25 @@ export function permittedContacts(
     using _permit = await acquire(signal)
     return await use()
   }
-  async function* throughout<T>(use: () => AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
-    using _permit = await acquire(signal)
-    yield* use()
+  /** Gives the permit back before each piece, since its reader may use the server as well. */
+  async function* inPieces<T>(use: () => AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
+    const pieces = use()
+    try {
+      for (;;) {
+        const piece = await once(() => pieces.next())
+        if (piece.done) return
+        yield piece.value
+      }
+    } finally {
+      await pieces.return()
+    }
   }
   return {
     hasFolders: contacts.hasFolders,
     listFolders: ended => once(() => contacts.listFolders(ended)),
     findChanged: (folders, ended) => once(() => contacts.findChanged(folders, ended)),
-    follow: from => throughout(() => contacts.follow(from)),
-    list: (folder, ended) => throughout(() => contacts.list(folder, ended)),
+    follow: from => inPieces(() => contacts.follow(from)),
+    list: (folder, ended) => inPieces(() => contacts.list(folder, ended)),
     read: (keys, ended) => once(() => contacts.read(keys, ended)),
     create: contact => once(() => contacts.create(contact)),
     change: (key, change) => once(() => contacts.change(key, change)),

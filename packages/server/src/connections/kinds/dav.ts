@@ -19,6 +19,10 @@ export interface DavOptions {
   authorities?: SecureContext | undefined
   /** Bounds the connections to each DAV server. */
   davBudget: HostBudget
+  settings: {
+    /** Whether the operator lets passwords travel without TLS. */
+    allowPlaintext: boolean
+  }
 }
 
 /** An idle account holds no connection, so it needs no permit. Each use of the server takes one. */
@@ -29,7 +33,9 @@ export function contactsWay(options: DavOptions, account: AccountView, schemes: 
   const dav = account.imap?.dav
   const home = URL.parse(dav?.contactsUrl ?? '')
   if (!dav || !home) throw new ProviderFailure('unsupported', 'This account has no CardDAV server.')
-  const { db, accountKeys, guard, authorities, davBudget } = options
+  const { db, accountKeys, guard, authorities, davBudget, settings } = options
+  if (home.protocol !== 'https:' && !settings.allowPlaintext)
+    throw new ProviderFailure('not_allowed', 'Connections without TLS are not allowed here.')
   // The follower of the account keeps the way, so it does not hold the whole row.
   const keyed = { id: account.id, tenant_id: account.tenant_id, data_key: account.data_key }
   const { user } = dav

@@ -10,10 +10,12 @@ import type { Connections } from '../../connections/connections.ts'
 import type { ContactsProvider } from '../../providers/contacts.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { requireConnectable } from '../accounts/accounts/access.ts'
+import { findHome, homeOf } from './contacts/home.ts'
 import { recordMarks } from './contacts/record-marks.ts'
 
 /** The problem of a half whose login is refused while the account itself is well. */
 const LOGIN_REFUSED = 'dav_login_failed'
+const REMOVAL_SECONDS = 5
 
 /**
  * The account as its contacts are reached. Refuses if its state does not allow that. An account of an earlier release may
@@ -21,9 +23,20 @@ const LOGIN_REFUSED = 'dav_login_failed'
  */
 export async function requireReached(context: RequestContext, account: AccountView): Promise<ReachedAccount> {
   requireConnectable(account)
+  await requireSameHome(context, account)
   const half = account.other_halves?.find(({ kind }) => kind === 'contacts')
   if (half?.problem === LOGIN_REFUSED) refuse('account_misconfigured')
   return reachedHalf(account, 'contacts') ?? (await addHalf(context, account))
+}
+
+/** While contacts of a former server leave the index, those of another would leave it as well. */
+async function requireSameHome({ db }: RequestContext, account: AccountView): Promise<void> {
+  const known = await findHome(db, account.id)
+  if (known === null || known === homeOf(account)) return
+  refuse('provider_unavailable', undefined, {
+    message: 'The contacts of the former server are being removed. Try again in a moment.',
+    retryAfterSeconds: REMOVAL_SECONDS,
+  })
 }
 
 async function addHalf(context: RequestContext, { id }: AccountView): Promise<ReachedAccount> {

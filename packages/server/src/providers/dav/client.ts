@@ -89,7 +89,7 @@ export class DavClient implements AsyncDisposable {
       if (!REDIRECTS.has(answer.status)) return answer
       const { headers } = await readRefusal(answer)
       const next = typeof headers['location'] === 'string' ? URL.parse(headers['location'], url.href) : null
-      // A form is answered so, and never a change of a resource.
+      // 303 is the answer to a form. It says nothing about a change of a resource.
       if (!next || (answer.status === 303 && isChange(request))) break
       url = next
     }
@@ -97,7 +97,7 @@ export class DavClient implements AsyncDisposable {
   }
 
   /**
-   * Logs in to a server from now on although it did not ask for that, since it shows strangers another world. Returns
+   * Logs in to a server from now on although it did not ask for that, since it shows other things to users who are not logged in. Returns
    * false if it was logged in to already.
    */
   insistOnLogin(url: URL): boolean {

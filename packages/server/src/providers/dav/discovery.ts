@@ -89,7 +89,7 @@ async function findHome(
   for (const url of placesOf(given, half)) {
     try {
       const home = await findHomeAt(search, url)
-      if (home) return await requireFeatures(search, home)
+      if (home) return await requireFeatures(search, await proveLogin(search, home))
       failures.push(nothingFound())
     } catch (error) {
       if (!(error instanceof ProviderFailure) || signal.aborted) throw error
@@ -98,6 +98,12 @@ async function findHome(
     }
   }
   throw chooseFailure(failures)
+}
+
+/** Logs in at a home that shows itself to anybody, so that no password is taken that the server would refuse. */
+async function proveLogin({ client }: Search, home: URL): Promise<URL> {
+  if (client.insistOnLogin(home)) await look(client, home)
+  return home
 }
 
 function placesOf(given: URL, half: Half): URL[] {

@@ -35,6 +35,12 @@ describe('pathOf', () => {
     'javascript:alert(1)',
     'http://[',
   ])('refuses %j', href => expect(pathOf(href, base)).toBeNull())
+
+  test('refuses an href that is too long, and reads many slashes, also in the middle', () => {
+    expect(pathOf(`/${'a'.repeat(4_096)}`, base)).toBeNull()
+    expect(canonicalPath(`${'/'.repeat(500_000)}x`)).toMatch(/x$/)
+    expect(canonicalPath(`/x${'/'.repeat(500_000)}`)).toBe('/x')
+  })
 })
 
 test.each([

@@ -1,10 +1,14 @@
+/** Longer hrefs are of no server that means well. */
+const HREF_LENGTH_MAX = 4_096
+
 /**
  * The canonical path of an href: resolved, percent-encoded in one way, without a last slash. Two hrefs lead to one
  * resource exactly if their paths are equal. Null if it is no path of this server: it leads to another host, has a
- * login, or is no URL. Scheme and port are ignored, since servers behind a proxy do not know theirs: a path is always
+ * login, is too long, or is no URL. Scheme and port are ignored, since servers behind a proxy do not know theirs: a path is always
  * asked for at the origin of `base`.
  */
 export function pathOf(href: string, base: URL): string | null {
+  if (href.length > HREF_LENGTH_MAX) return null
   const url = URL.parse(href.trim(), base.href)
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname !== base.hostname) return null
   if (url.username !== '' || url.password !== '') return null
@@ -30,7 +34,10 @@ export function isWithin(path: string, home: string): boolean {
 const PLAIN = /%(?:40|3A|24|26|2B|2C|3B|3D)/g
 
 export function canonicalPath(pathname: string): string {
-  return pathname.split('/').map(canonicalSegment).join('/').replace(/\/+$/, '')
+  const path = pathname.split('/').map(canonicalSegment).join('/')
+  let end = path.length
+  while (path[end - 1] === '/') end -= 1
+  return path.slice(0, end)
 }
 
 /** A segment that is not UTF-8 stays as it is, except for the case of its escapes. */

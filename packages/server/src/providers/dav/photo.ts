@@ -1,7 +1,7 @@
 import { PHOTO_BYTES_MAX, type RemotePhoto } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
 import { requireWithin } from './address-books.ts'
-import { readCard } from './card-files.ts'
+import { readCard, UnreadableCard } from './card-files.ts'
 import type { DavClient } from './client.ts'
 import { type CardSource, getCard } from './reading.ts'
 
@@ -18,11 +18,21 @@ export async function readPhotoOf(
   signal: AbortSignal,
 ): Promise<RemotePhoto | null> {
   const file = await getCard(source, requireWithin(key, source.home), signal)
-  const { photo } = readCard(file.bytes)
+  const photo = photoIn(file.bytes)
   if (photo.type === 'none') return null
   if (photo.type === 'url') return openUrl(source, new URL(photo.url), photo.version, signal)
   const { contentType, version, content } = photo
   return { contentType, version, open: () => whole(content) }
+}
+
+/** A card that has become unreadable has no photo that can be read. */
+function photoIn(bytes: Buffer): ReturnType<typeof readCard>['photo'] {
+  try {
+    return readCard(bytes).photo
+  } catch (error) {
+    if (error instanceof UnreadableCard) return { type: 'none' }
+    throw error
+  }
 }
 
 async function* whole(content: Buffer): AsyncGenerator<Uint8Array, void, void> {

@@ -197,12 +197,18 @@ async function getOne(
     if (!(error instanceof ProviderFailure)) throw error
     if (error.kind === 'not_found') return { value: 'absent', failure: null }
     if (error.kind === 'rejected' || error.kind === 'forbidden') {
-      const version = await findVersion(source, path, signal)
+      const version = await findVersion(source, path, signal).catch(nullIfRefused)
       return { value: { unreadable: error.message, version }, failure: null }
     }
     if (error.kind === 'unavailable') return { value: null, failure: error }
     throw error
   }
+}
+
+function nullIfRefused(error: unknown): null {
+  if (error instanceof ProviderFailure && (error.kind === 'rejected' || error.kind === 'forbidden'))
+    return null
+  throw error
 }
 
 /** The version of a card without its content; null if there is none. */

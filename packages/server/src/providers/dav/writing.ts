@@ -12,7 +12,8 @@ import { hasElement, propText } from './multistatus.ts'
 import { D, propfindBody } from './names.ts'
 import { type CardFile, type CardSource, contactOf, getCard } from './reading.ts'
 
-const TRIES_MAX = 3
+/** A change is applied again three times. */
+const TRIES_MAX = 4
 const VCARD = { 'content-type': 'text/vcard; charset=utf-8' }
 
 /** Creates a card whose name and UID are the id of the creation, by which an earlier try is found. */

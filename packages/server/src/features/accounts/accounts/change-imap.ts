@@ -5,12 +5,12 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { ChangeUnit, RequestContext } from '../../../calls/context.ts'
-import { refuse } from '../../../calls/refuse.ts'
+import { Refusal, refuse } from '../../../calls/refuse.ts'
 import { recordSendingSecretChanged } from '../../../accounts/halves/reach.ts'
 import type { AccountRow, AccountView, ImapServers } from '../../../accounts/row.ts'
 import { announceConnected } from '../../../accounts/announce-connected.ts'
-import { type DavPlan, type DavSettings, planDav, requireKnownDomain, withFoundHalves } from './dav-plan.ts'
-import { requireDav } from './dav-servers.ts'
+import { type DavSettings, knownDomains, planDav, withFoundHalves } from './dav-plan.ts'
+import { type DavLogin, requireDav } from './dav-servers.ts'
 import { requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from '../../../accounts/present.ts'
 import { completeServer } from './rules.ts'
@@ -24,8 +24,8 @@ interface ImapPlan {
   /** The password to log in with, or null if nothing about the server changes. */
   imapPassword: Secret | null
   smtpPassword: Secret | null
-  /** The DAV servers to log in to, and the password for that; null if nothing about them changes. */
-  dav: { plan: DavPlan; password: Secret } | null
+  /** The login to DAV servers that is to be tried; null if nothing about them changes. */
+  dav: DavLogin | null
 }
 
 /** Changes servers and passwords after logging in with them. Nothing changes unless every login succeeds. */
@@ -67,16 +67,24 @@ export async function checkImapChange(
       const plan = await planChange(moment, signIn, account, current, input)
       return { accountId, email: account.email, current, stamp, plan }
     })
-  const { plan, email } = change
+  const { plan, email, current } = change
   const { servers, imapPassword, smtpPassword, dav } = plan
   await requireLogin(context, signIn, {
     imap: imapPassword && { server: servers.imap, password: imapPassword },
     smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
   })
   if (!dav) return change
-  const login = { email, imapHost: servers.imap.host, password: dav.password }
-  const found = await requireDav(signIn, dav.plan, login)
+  const found = await requireDav(context, signIn, dav, { email, imap: servers.imap }).catch(
+    (error: unknown) =>
+      // The password is known to be good, and a DAV server that is down keeps nobody from signing in to the mailbox.
+      input.dav === undefined && isDown(error) ? current.dav : Promise.reject(error),
+  )
   return { ...change, plan: { ...plan, servers: { ...servers, dav: found } } }
+}
+
+function isDown(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return false
+  return error.reason === 'provider_unavailable' || error.reason === 'provider_throttled'
 }
 
 /** Stores a change, unless another one was stored while we logged in. */
@@ -149,27 +157,28 @@ async function planDavLogin(
   db: Db,
   { accountKeys, allowPlaintext }: SignIn,
   account: AccountRow,
-  { current, servers, input }: { current: ImapServers; servers: ImapServers; input: ImapSettingsInput },
+  { current, input }: { current: ImapServers; input: ImapSettingsInput },
 ): Promise<ImapPlan['dav']> {
   const isShared = current.dav?.auth === 'imap_password'
   if (input.dav === null || (!input.dav && !(isShared && input.password !== undefined))) return null
   const plan = planDav(input.dav ?? {}, {
     current: current.dav,
-    imapUser: servers.imap.user,
     isOauth: current.auth === 'oauth',
     allowPlaintext,
   })
   const sent = plan.auth === 'password' ? plan.password : input.password && new Secret(input.password)
-  if (sent) return { plan, password: sent }
-  const mailHosts = [current.imap.host, current.smtp?.host]
+  if (sent) return { plan, password: sent, domains: null }
   const { calendarUrl, contactsUrl, auth } = current.dav ?? {}
-  requireKnownDomain(plan, [
-    ...(plan.auth === 'imap_password' ? mailHosts : []),
-    ...(auth === plan.auth ? [calendarUrl, contactsUrl] : []),
-  ])
-  const name = plan.auth === 'password' ? 'dav_password' : 'imap_password'
-  const password = await accountKeys.findSecret(db, account, name)
-  return { plan, password: password ?? refuse('password_not_stored') }
+  const own = auth === plan.auth ? [calendarUrl, contactsUrl] : []
+  const stored = (name: SecretName) => accountKeys.findSecret(db, account, name)
+  if (plan.auth === 'password') {
+    const password = (await stored('dav_password')) ?? refuse('password_not_stored')
+    return { plan, password, domains: knownDomains(own) }
+  }
+  // A server with a password of its own was never sent the one of IMAP.
+  const sharing = (await stored('smtp_password')) ? null : current.smtp?.host
+  const password = (await stored('imap_password')) ?? refuse('password_not_stored')
+  return { plan, password, domains: knownDomains([current.imap.host, sharing, ...own]) }
 }
 
 /** Decides which servers are logged in to with which password, and which secrets change if that succeeds. */

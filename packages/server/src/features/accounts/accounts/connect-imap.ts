@@ -68,10 +68,10 @@ export interface CheckedMailbox {
 /** The DAV settings of a mailbox that is to be connected; null if it has none. */
 export function planNewDav(
   { allowPlaintext }: Pick<SignIn, 'allowPlaintext'>,
-  { dav, email, imap }: Pick<ImapAccountInput, 'dav' | 'email' | 'imap'>,
+  { dav }: Pick<ImapAccountInput, 'dav'>,
 ): DavPlan | null {
   if (!dav) return null
-  return planDav(dav, { current: null, imapUser: imap?.user ?? email, isOauth: false, allowPlaintext })
+  return planDav(dav, { current: null, isOauth: false, allowPlaintext })
 }
 
 /** The settings of a plan as if every half that it wants were found. */
@@ -80,7 +80,7 @@ function wantedDav(plan: DavPlan | null): ImapServers['dav'] {
   const [calendarUrl = null, contactsUrl = null] = DAV_HALVES.map(([, name]) =>
     plan.urls[name] === undefined ? '' : plan.urls[name],
   )
-  return { calendarUrl, contactsUrl, user: plan.user, auth: plan.auth }
+  return { calendarUrl, contactsUrl, user: plan.user ?? '', auth: plan.auth }
 }
 
 /** Logs in to the servers of a mailbox, or refuses. */
@@ -101,8 +101,8 @@ export async function logInToMailbox(
     smtp: smtp && { server: smtp, password: smtpPassword ?? password },
   })
   const { appendSent, email, dav: plan } = input
-  const login = { email, imapHost: imap.host, password: plan?.password ?? password }
-  const dav = plan && (await requireDav(signIn, plan, login))
+  const login = plan && { plan, password: plan.password ?? password, domains: null }
+  const dav = login && (await requireDav(context, signIn, login, { email, imap }))
   const servers: ImapServers = { imap, smtp, auth: 'password', appendSent, dav }
   return { servers, password, smtpPassword, davPassword: plan?.password ?? null }
 }

@@ -18,7 +18,8 @@ export const DAV_HALVES = [
 export interface DavPlan {
   /** The URL of each half: null leaves it out, and undefined has it looked for. */
   urls: { calendarUrl: string | null | undefined; contactsUrl: string | null | undefined }
-  user: string
+  /** Null: the user of the IMAP server. */
+  user: string | null
   auth: 'imap_password' | 'password'
   /** The password that was sent for DAV; null if there is none. */
   password: Secret | null
@@ -32,10 +33,9 @@ export function planDav(
   input: DavInput,
   {
     current,
-    imapUser,
     isOauth,
     allowPlaintext,
-  }: { current: DavSettings | null; imapUser: string; isOauth: boolean; allowPlaintext: boolean },
+  }: { current: DavSettings | null; isOauth: boolean; allowPlaintext: boolean },
 ): DavPlan {
   const urls = {
     calendarUrl: input.calendarUrl === undefined ? current?.calendarUrl : input.calendarUrl,
@@ -52,7 +52,7 @@ export function planDav(
     refuseInput(['password'], 'must be left out with auth imap_password')
   if (auth === 'password' && !password && current?.auth !== 'password')
     refuseInput(['password'], 'is required with auth password')
-  return { urls, user: input.user ?? current?.user ?? imapUser, auth, password }
+  return { urls, user: input.user ?? current?.user ?? null, auth, password }
 }
 
 function requireUrl(
@@ -73,20 +73,20 @@ function refuseInput(path: readonly string[], message: string): never {
 }
 
 /**
- * A stored password is sent only to the registrable domains that it was given for. Otherwise a caller who may change the
- * settings but does not have the password could have it sent to a server of their own and read it there.
+ * The domains that a stored password may go to: those that it was given for. Otherwise a caller who may change the settings
+ * but does not have the password could have it sent to a server of their own and read it there.
  * @param known hosts and URLs that the password is sent to already
  */
-export function requireKnownDomain(
-  { urls, auth }: DavPlan,
-  known: readonly (string | null | undefined)[],
-): void {
-  const domains = new Set(known.flatMap(each => (each ? domainOf(each) : [])))
-  const isKnown = DAV_HALVES.every(([, name]) => {
-    const url = urls[name]
-    return !url || domains.has(domainOf(url))
-  })
-  if (isKnown) return
+export function knownDomains(known: readonly (string | null | undefined)[]): ReadonlySet<string> {
+  return new Set(known.flatMap(each => (each ? domainOf(each) : [])))
+}
+
+/** Whether the password may go to a URL. Null: it was sent with the request, and may go anywhere. */
+export function mayGetPassword(url: string, domains: ReadonlySet<string> | null): boolean {
+  return domains === null || domains.has(domainOf(url))
+}
+
+export function refuseUnknownDomain({ auth }: DavPlan): never {
   const field = auth === 'password' ? 'dav.password' : 'password'
   refuse('password_required', undefined, {
     message: `The stored password is not sent to a domain that it was not given for. Send ${field} together with the URL.`,

@@ -67,13 +67,13 @@ export async function requireLogin(
 }
 
 /** The caller gets no details about the network behind the service, but the operator needs them to allow a server. */
-function logRefusedServer(
+export function logRefusedServer(
   { requestId, log }: Pick<RequestContext, 'requestId' | 'log'>,
   error: unknown,
 ): void {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressRefused) {
-      log.info({ requestId, reason: cause.detail }, 'Refused to connect to a mail server')
+      log.info({ requestId, reason: cause.detail }, 'Refused to connect to a server')
     }
   }
 }

@@ -137,7 +137,7 @@ ${davFields(page)}
 
 function davInWords({ dav, contactsUrl, calendarUrl }: ImapFields): string {
   if (dav === '') return 'not used'
-  return URL.parse(contactsUrl || calendarUrl)?.hostname ?? 'looked for by your address'
+  return URL.parse(contactsUrl || calendarUrl)?.hostname ?? 'found from your email address'
 }
 
 function davFields(page: ImapPage): Html {

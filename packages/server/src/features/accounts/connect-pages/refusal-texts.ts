@@ -22,7 +22,7 @@ const TEXTS: Partial<Readonly<Record<Reason, RefusalText>>> = {
     field: null,
   },
   invalid_input: {
-    text: 'An address of contacts or calendars begins with https:// and has no login.',
+    text: 'Addresses of contacts and calendars must begin with https:// and must not contain a login.',
     field: 'contactsUrl',
   },
   provider_unsupported: {

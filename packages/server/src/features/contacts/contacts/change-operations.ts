@@ -57,7 +57,7 @@ export function contactChangeOperations({ connections }: { connections: Connecti
         work: async provider => withFolders(provider, await provider.change(key, change), indexed),
       })
       return context.change(async unit => {
-        const row = await recordWritten(unit, account.id, written)
+        const row = await recordWritten(unit, account.id, written, contact.id)
         return presentContact(row ?? refuse('provider_conflict'))
       })
     }),

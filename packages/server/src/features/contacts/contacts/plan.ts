@@ -14,6 +14,11 @@ import {
 /** PostgreSQL keeps no longer text in an index. */
 const KEY_BYTES_MAX = 2_000
 
+/** Whether the index can hold a key of a provider. */
+export function isStorableKey(key: string): boolean {
+  return !key.includes('\0') && Buffer.byteLength(key) <= KEY_BYTES_MAX
+}
+
 /** A folder of the index that contacts are recorded into. */
 export interface PlacedFolder {
   id: string

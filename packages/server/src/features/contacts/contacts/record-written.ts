@@ -1,4 +1,5 @@
 import type { ChangeUnit } from '../../../calls/context.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import type { RemoteContact, RemoteContactFolder } from '../../../providers/contacts.ts'
 import type { ContactsProvider } from '../../../providers/contacts.ts'
 import { recordFolders } from '../folders/record.ts'
@@ -33,13 +34,17 @@ const LIST_SECONDS = 20
 /**
  * Records a contact that was written to the provider, and marks it, so that no step of the sync undoes this. Null if its
  * folder is gone by now.
+ * @param changedId the contact that was changed; null if it is new
  */
 export async function recordWritten(
   unit: ChangeUnit,
   accountId: string,
   { contact, folders }: WrittenContact,
+  changedId: string | null = null,
 ): Promise<ContactRow | null> {
   const account = await lockContacts(unit, accountId)
+  // Somebody deleted it meanwhile, and it was announced so.
+  if (changedId !== null && !(await findContact(unit.sql, accountId, changedId))) refuse('contact_not_found')
   if (folders) await recordFolders(unit, account, folders.listed, folders.isShown)
   const placed = placedFolders(await listIndexedFolders(unit.sql, accountId))
   const ids = await recordContacts(unit, account, [contact], { folders: placed })

@@ -4,6 +4,7 @@ import type { RemoteContact } from '../../../providers/contacts.ts'
 import { type ContactRow, contactColumns } from './contact-row.ts'
 import { type ContactColumns, type PlacedFolder, planContacts } from './plan.ts'
 import { presentContact } from './present.ts'
+import { SAME_UID_MAX } from './store.ts'
 import type { ContactAccount } from './rules.ts'
 
 const COLUMNS =
@@ -85,9 +86,11 @@ async function listRelated(
     select ${contactColumns} from contact
     where account_id = ${accountId} and provider_key = any(${keys.filter(isWhole)}::text[])
     union all
-    select ${contactColumns} from contact
-    where account_id = ${accountId} and uid = any(${uids.filter(isWhole)}::text[])
-      and provider_key <> all(${keys.filter(isWhole)}::text[])
+    select ${contactColumns} from (select distinct unnest(${uids.filter(isWhole)}::text[]) as uid) as wanted
+    cross join lateral (
+      select * from contact as same where account_id = ${accountId} and same.uid = wanted.uid
+      order by id limit ${SAME_UID_MAX + 1}) as contact
+    where provider_key <> all(${keys.filter(isWhole)}::text[])
     order by id
   `.execute(unit.sql)
   return rows

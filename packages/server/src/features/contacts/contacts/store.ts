@@ -69,6 +69,9 @@ export async function loadKnownVersions(
   return new Map(rows.map(({ key, version }) => [key, version]))
 }
 
+/** An id that more contacts have than this does not tell them apart. */
+export const SAME_UID_MAX = 10
+
 /**
  * Contacts of the index with the uid of one of these, which the index does not have under its key. They have moved, unless
  * they are copies: by the keys of these contacts.
@@ -82,8 +85,12 @@ export async function listSameUid(
   const { rows } = await sql<{ key: string }>`
     select distinct held.provider_key as key
     from json_to_recordset(${JSON.stringify(arrived)}::json) as arrived (key text, uid text)
-    join contact as held on held.account_id = ${accountId} and held.uid = arrived.uid
-    where held.provider_key <> arrived.key and held.missing_look is null
+    cross join lateral (
+      select provider_key, missing_look, count(*) over () as sharing from (
+        select provider_key, missing_look from contact
+        where account_id = ${accountId} and contact.uid = arrived.uid limit ${SAME_UID_MAX + 1}) as few
+    ) as held
+    where held.sharing <= ${SAME_UID_MAX} and held.provider_key <> arrived.key and held.missing_look is null
       and not exists (
         select from contact as known where known.account_id = ${accountId} and known.provider_key = arrived.key)
     order by key

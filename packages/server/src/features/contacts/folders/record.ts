@@ -68,6 +68,13 @@ export async function recordCursor(
   `.execute(unit.sql)
 }
 
+/** Has folders compared as a whole the next time that they are followed. */
+export async function dropCursors(unit: UnitOfWork, folderIds: readonly string[]): Promise<void> {
+  await sql`update contact_folder set cursor = null where id = any(${[...folderIds]}::uuid[])`.execute(
+    unit.sql,
+  )
+}
+
 /** Deletes vanished folders that hold no contact any more. */
 export async function recordVanishedFolders(
   unit: UnitOfWork,

@@ -1,5 +1,6 @@
 import { newId } from '../../../kit/ids.ts'
 import type { RemoteContactFolder } from '../../../providers/contacts.ts'
+import { isStorableKey } from '../contacts/plan.ts'
 import type { IndexedFolder } from './store.ts'
 
 /** Columns of a folder as the provider has it. */
@@ -28,7 +29,7 @@ export function planFolders(
 ): FoldersPlan {
   const left = new Map(indexed.map(folder => [folder.key, folder]))
   const plan: FoldersPlan = { inserted: [], updated: [], vanished: [] }
-  const listed = new Map(remotes.map(remote => [remote.key, remote]))
+  const listed = new Map(remotes.filter(({ key }) => isStorableKey(key)).map(remote => [remote.key, remote]))
   const defaultKey = defaultKeyOf(indexed, [...listed.values()])
   for (const [position, remote] of [...listed.values()].entries()) {
     const before = left.get(remote.key)

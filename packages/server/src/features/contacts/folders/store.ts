@@ -18,7 +18,7 @@ export async function listShownFolders(db: Db, accountId: string): Promise<Folde
   return rows
 }
 
-/** Returns the provider's key of a folder. Refuses an id that the account has not: `unknown_contact_folder`. */
+/** Returns the provider's key of a folder. Refuses the id of no folder of the account: `unknown_contact_folder`. */
 export async function requireFolderKey(db: Db, accountId: string, id: string): Promise<string> {
   const row = await db
     .selectFrom('contact_folder')

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { RemoteContactFolder } from '../../../providers/contacts.ts'
 import { markFolderMissing } from '../contacts/record-missing.ts'
-import { recordFolders, recordVanishedFolders } from '../folders/record.ts'
+import { dropCursors, recordFolders, recordVanishedFolders } from '../folders/record.ts'
 import { planFolders } from '../folders/rules.ts'
 import { type IndexedFolder, listIndexedFolders } from '../folders/store.ts'
 import { type Session, underFence } from './session.ts'
@@ -29,7 +29,7 @@ export async function lookAtFolders(session: Session): Promise<FoldersLook> {
   const remotes = await provider.listFolders(signal)
   session.progressed()
   const { folders, vanished } = await bringFolders(session, remotes)
-  for (const { id } of folders) doubts.forget(claimOf(id))
+  doubts.forgetUnlisted(new Set(vanished.map(({ id }) => id)))
   const gone: IndexedFolder[] = []
   for (const folder of vanished) {
     const { rows } = await sql`
@@ -41,6 +41,8 @@ export async function lookAtFolders(session: Session): Promise<FoldersLook> {
     gone.push(folder)
   }
   const ids = gone.map(({ id }) => id)
+  // If a folder comes back, all of it is compared: its contacts are missing by then.
+  if (ids.length > 0) await underFence(session, [], unit => dropCursors(unit, ids))
   while (
     ids.length > 0 &&
     (await underFence(session, [], unit => markFolderMissing(unit, owned.id, ids, MARKED_AT_ONCE))) > 0

@@ -37,13 +37,14 @@ export async function followContacts(options: FollowContactsOptions): ReturnType
     if (request.wanted.includes('restart')) return 'more'
     // A change of the plan wakes nobody. The runner lets the half rest.
     if (!(await findModule(db, owned.tenantId, 'contacts'))) return 'more'
-    const waitSeconds = await lookOnce(openSession(options, request.isInitialized), options)
+    const { waitSeconds, isThrough } = await lookOnce(openSession(options, request.isInitialized), options)
     stall.signal.throwIfAborted()
-    if (waitSeconds === 'more') {
+    if (waitSeconds === 0) {
       if (permit.isWanted) return 'more'
       continue
     }
-    onProgress()
+    // Not after a pause that the server asked for: it may still refuse the login.
+    if (isThrough) onProgress()
     if (permit.isWanted) return 'caught_up'
     stall.allow(waitSeconds)
     await pause(waitSeconds * 1_000, nudge.signal, notice.signal, wanted.signal, stall.signal)
@@ -51,8 +52,14 @@ export async function followContacts(options: FollowContactsOptions): ReturnType
   }
 }
 
-/** Makes one pass and reports it. @returns the seconds until the next one is due, or that older contacts are to come */
-async function lookOnce(session: Session, options: FollowContactsOptions): Promise<number | 'more'> {
+/**
+ * Makes one pass and reports it.
+ * @returns the seconds until the next one is due, and whether this one came to its end
+ */
+async function lookOnce(
+  session: Session,
+  options: FollowContactsOptions,
+): Promise<{ waitSeconds: number; isThrough: boolean }> {
   const { report, lookSeconds, owned } = options
   if (!session.isInitialized && report.state !== 'syncing')
     await report.tell('syncing', 'reading the contacts for the first time')
@@ -60,16 +67,17 @@ async function lookOnce(session: Session, options: FollowContactsOptions): Promi
     let mayBeFruitless = true
     const onFruit = () => void (mayBeFruitless = false)
     const { hasMore } = await runPass(session, passOptions(options, onFruit))
-    if (hasMore) return mayBeFruitless ? FRUITLESS_PAUSE_SECONDS : 'more'
+    if (hasMore) return { waitSeconds: mayBeFruitless ? FRUITLESS_PAUSE_SECONDS : 0, isThrough: false }
   } catch (error) {
     const found = findPause(error, options)
     if (!found) throw error
     await report.tell('syncing', `reading contacts; waits ${found.seconds} s ${found.reason}`)
-    return found.seconds
+    return { waitSeconds: found.seconds, isThrough: false }
   }
   await reportCaughtUp(session, options)
   const seconds = untilPhaseSeconds(owned.id, lookSeconds)
-  return session.doubts.count > 0 ? Math.min(seconds, SECOND_LOOK_SECONDS) : seconds
+  const waitSeconds = session.doubts.count > 0 ? Math.min(seconds, SECOND_LOOK_SECONDS) : seconds
+  return { waitSeconds, isThrough: true }
 }
 
 /** @param onFruit called when contacts were brought, or others had their turn meanwhile */
@@ -116,6 +124,7 @@ function openSession(options: FollowContactsOptions, isInitialized: boolean): Se
     isInitialized,
     signal: stall.signal,
     progressed: () => stall.progressed(),
+    allow: seconds => stall.allow(seconds),
     doubts,
     log,
   }

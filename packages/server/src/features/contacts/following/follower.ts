@@ -10,7 +10,8 @@ import { Doubts } from '../../../sync/doubts.ts'
 import type { Follower, Rest } from '../../../sync/follower.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
 import { followContacts } from './follow-contacts.ts'
-import { endFormerHome, homeOf } from './home.ts'
+import { homeOf } from '../contacts/home.ts'
+import { endFormerHome } from './home.ts'
 import { countAllQuarantined } from './quarantine.ts'
 
 const LOOK_SECONDS = 300

@@ -2,34 +2,21 @@ import { sql } from 'kysely'
 import { holdingOwned } from '../../../accounts/halves/lock.ts'
 import { FenceLost, type OwnedAccount } from '../../../accounts/halves/ownership.ts'
 import { holdAccount, recordEnded } from '../../../accounts/halves/progress.ts'
-import type { AccountView } from '../../../accounts/row.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import { findHome } from '../contacts/home.ts'
 import { recordDeletedContacts } from '../contacts/record.ts'
 import { loadLockedContacts } from '../contacts/record-account.ts'
 import { underFence } from './session.ts'
 
 const DELETED_AT_ONCE = 200
-/** Contacts that come with a mailbox. */
-const OF_MAILBOX = 'mailbox'
-
-/** Where the contacts of an account come from; null if it has none. */
-export function homeOf({ imap }: Pick<AccountView, 'imap'>): string | null {
-  return imap ? (imap.dav?.contactsUrl ?? null) : OF_MAILBOX
-}
-
 /**
  * Takes the contacts of a former home out of the index, announces each, and lets the half begin again. The home that it has
  * now is remembered.
  * @throws FenceLost
  */
 export async function endFormerHome(db: Db, owned: OwnedAccount, home: string | null): Promise<void> {
-  const row = await db
-    .selectFrom('contact_home')
-    .select('home')
-    .where('account_id', '=', owned.id)
-    .executeTakeFirst()
-  const known = row?.home ?? null
+  const known = await findHome(db, owned.id)
   if (known === home) return
   if (known !== null) while (await deleteSome(db, owned));
   await inTransaction(db, owned.tenantId, async unit => {

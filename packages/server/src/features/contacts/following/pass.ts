@@ -16,6 +16,8 @@ const SLICE_MS = 30_000
 /** After this many looks at an account that others keep changing, missing contacts are left to a later pass. */
 const LOOKS_MAX = 4
 const LOST_AT_ONCE = 200
+/** Time that a provider may take before the first step of a folder. */
+const LISTING_SECONDS_MAX = 600
 
 export interface PassOptions {
   /** Takes the right to read much; null if it did not come in time. */
@@ -30,15 +32,18 @@ export interface PassOptions {
  * @returns whether contacts are still to come
  */
 export async function runPass(session: Session, options: PassOptions): Promise<{ hasMore: boolean }> {
+  const failures = new Failures()
   const look = await lookAtFolders(session)
-  const followed = await followChanged(session, look.listed, options)
+  const followed = await followChanged(session, look.listed, { ...options, failures })
   if (followed === 'more') return { hasMore: true }
   await lookAtMarked(session, foldersOf(look))
   await retryQuarantined(session, foldersOf(look))
-  const vanished = await settleMissing(session, look, options)
+  // A contact may have moved to a folder that was listed and that could not be found.
+  const vanished = failures.hasLost ? [] : await settleMissing(session, look, { ...options, failures })
   if (vanished === 'more') return { hasMore: true }
   await forgetVanished(session, vanished)
   if (!session.isInitialized) await completeFirstSync(session)
+  failures.rethrow()
   return { hasMore: false }
 }
 
@@ -51,7 +56,7 @@ export async function runPass(session: Session, options: PassOptions): Promise<{
 async function settleMissing(
   session: Session,
   before: FoldersLook,
-  options: PassOptions,
+  options: PassOptions & { failures: Failures },
 ): Promise<IndexedFolder[] | 'more'> {
   const { db, owned } = session
   let look = before
@@ -84,7 +89,7 @@ async function deleteLost(session: Session, beforeLook: number): Promise<void> {
 async function followChanged(
   session: Session,
   listed: readonly ListedFolder[],
-  options: PassOptions,
+  options: PassOptions & { failures: Failures },
 ): Promise<'more' | 'news' | 'quiet'> {
   const asked = listed.map(({ folder, remote }) => ({ folder: remote, cursor: folder.cursor }))
   const changed = asked.length === 0 ? new Set() : await session.provider.findChanged(asked, session.signal)
@@ -92,8 +97,8 @@ async function followChanged(
   const due = listed.filter(({ folder }) => !folder.isComplete || changed.has(folder.key))
   const known = due.filter(({ folder }) => folder.isComplete)
   const first = due.filter(({ folder }) => !folder.isComplete)
-  const failures = new Failures()
-  for (const each of known) await failures.after(() => followFolder(session, each, listed, neverPause))
+  const { failures } = options
+  for (const each of known) await failures.after(each, () => followFolder(session, each, listed, neverPause))
   let isThrough = true
   if (first.length > 0) {
     using permit = await options.acquireBulkPermit()
@@ -102,14 +107,13 @@ async function followChanged(
     isThrough = permit !== null
     for (const each of permit ? first : []) {
       const reading = { mustPause, onRead: options.onRead }
-      await failures.after(async () => {
+      await failures.after(each, async () => {
         isThrough = (await followFolder(session, each, listed, reading)) && isThrough
       })
       if (mustPause()) break
     }
-    isThrough &&= first.every(({ folder }) => folder.isComplete)
+    isThrough &&= first.every(({ folder }) => folder.isComplete || failures.has(folder.id))
   }
-  failures.rethrow()
   if (!isThrough) return 'more'
   return due.length === 0 ? 'quiet' : 'news'
 }
@@ -117,14 +121,23 @@ async function followChanged(
 /** Failures of single folders, such as one that may no longer be read. The others are followed nevertheless. */
 class Failures {
   #first: ProviderFailure | null = null
+  /** Whether a folder that was listed could not be found. */
+  hasLost = false
+  readonly #folderIds = new Set<string>()
 
-  async after(work: () => Promise<unknown>): Promise<void> {
+  has(folderId: string): boolean {
+    return this.#folderIds.has(folderId)
+  }
+
+  async after({ folder }: ListedFolder, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (error) {
       const isOfFolder =
         error instanceof ProviderFailure && (error.kind === 'forbidden' || error.kind === 'not_found')
       if (!isOfFolder) throw error
+      this.#folderIds.add(folder.id)
+      this.hasLost ||= error.kind === 'not_found'
       this.#first ??= error
     }
   }
@@ -151,6 +164,8 @@ async function followFolder(
   const { db, provider, signal } = session
   const folders = listed.map(each => each.folder)
   const known = () => loadKnownVersions(db, folder.id, READER_VERSION)
+  // A large folder may be listed twice before anything of it is yielded.
+  session.allow(LISTING_SECONDS_MAX)
   for await (const step of provider.follow({ folder: remote, cursor: folder.cursor, known, signal })) {
     signal.throwIfAborted()
     await recordStep(session, folder, folders, step)

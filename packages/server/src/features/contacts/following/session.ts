@@ -20,6 +20,8 @@ export interface Session {
   signal: AbortSignal
   /** Called with every step that makes progress; a session that makes none is ended. */
   progressed(): void
+  /** Allows a wait of this length, up to the next progress. */
+  allow(seconds: number): void
   doubts: Doubts
   log: Logger
 }

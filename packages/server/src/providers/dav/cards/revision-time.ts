@@ -7,5 +7,7 @@ export function readTime(value: string): Date | null {
   if (year === undefined) return null
   const offset = /^z$/i.test(zone) ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`
   const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`)
-  return Number.isNaN(time.getTime()) ? null : time
+  // A zone may lead out of the years that have four digits.
+  const utcYear = time.getUTCFullYear()
+  return utcYear >= 1 && utcYear <= 9999 ? time : null
 }
