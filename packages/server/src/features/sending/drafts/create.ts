@@ -15,6 +15,7 @@ import { renderedBody } from '../compose/render-content.ts'
 import { writeDraft } from './content.ts'
 import { describedBy, placedIn, presentDraft } from './present.ts'
 import { addDraft, changeDrafts } from './provider.ts'
+import { FIRST_GENERATION } from './record-change.ts'
 import { draftMessageId, wholeSecond } from './rules.ts'
 import type { DraftServices } from './services.ts'
 
@@ -44,7 +45,7 @@ export async function createDraft(
       internetMessageId: draftMessageId(draftId, sender.address),
       date: wholeSecond(timeOfId(draftId) ?? Date.now()),
     },
-    { draftId, generation: 1 },
+    { draftId, generation: FIRST_GENERATION },
     originals.replied?.thread_id ?? null,
   )
   try {

@@ -7,6 +7,9 @@ import { matches } from './rules.ts'
 /** A change is under way at most this long; it has ended, or its process died. */
 export const HELD_SECONDS = 300
 
+/** The generation of a new draft. The sync may have read it before it was complete, and then does not know that. */
+export const FIRST_GENERATION = 1
+
 /**
  * Begins a change of a draft. Each gets a higher generation than all before it, including interrupted ones. Refuses if
  * the draft does not have the content that the caller expects, or may have another one in a moment.
@@ -27,7 +30,7 @@ export async function beginDraftChange(
     refuse('provider_conflict', undefined, CHANGED)
   const { rows: begun } = await sql<{ generation: number }>`
     insert into draft_change as known (message_id, generation, held_until)
-    values (${messageId}, ${row.generation + 1}, clock_timestamp() + make_interval(secs => ${HELD_SECONDS}))
+    values (${messageId}, ${Math.max(row.generation, FIRST_GENERATION) + 1}, clock_timestamp() + make_interval(secs => ${HELD_SECONDS}))
     on conflict (message_id) do update
       set generation = greatest(known.generation + 1, excluded.generation), held_until = excluded.held_until
       where ${ifMatch === null} or known.held_until is null or known.held_until < clock_timestamp()
