@@ -117,6 +117,8 @@ const KNOWN_IDS: Readonly<Record<string, string>> = {
   templateId: 'template',
   listId: 'list',
   appId: 'app',
+  contactId: 'contact',
+  folderId: 'folder',
 }
 /** Known targets of requests that delete them, which is left to accounts that are there for it. */
 const KEPT_IDS = new Set(['templateId', 'listId', 'appId'])

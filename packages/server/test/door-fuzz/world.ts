@@ -1,5 +1,8 @@
+import { sql } from 'kysely'
 import { accountKeys } from '../../src/accounts/secrets.ts'
+import type { Db } from '../../src/database/pool.ts'
 import { newId } from '../../src/kit/ids.ts'
+import { addHalf } from '../halves.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'
 
@@ -43,6 +46,7 @@ export async function openFuzzWorld() {
       receivedAt: new Date(Date.UTC(2026, 0, 1 + nth)),
     })),
   )
+  const contacts = await addContacts(db, account.id, tenantId)
   const strangersAccount = await sampleAccount(db, stranger.tenantId)
   const page = await app.get<{ nextCursor: string }>(`/v1/accounts/${account.id}/messages?limit=2`)
   const minted = await app.post<{ token: string }>(`/v1/accounts/${account.id}/tokens`, {
@@ -66,6 +70,7 @@ export async function openFuzzWorld() {
     mailbox: mailbox.id,
     thread,
     message: messages[0] ?? '',
+    ...contacts,
     stranger: strangersAccount.id,
     nothing: newId(),
     cursor: page.body.nextCursor,
@@ -86,6 +91,33 @@ export async function openFuzzWorld() {
     fill: (text: string) => text.replaceAll(/\{\{([a-z0-9 ]+)\}\}/g, (whole, name) => names[name] ?? whole),
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   }
+}
+
+/** Switches contacts on, of a server that is not there, and gives the index one. */
+async function addContacts(
+  db: Db,
+  id: string,
+  tenantId: string,
+): Promise<{ contact: string; folder: string }> {
+  const dav = { calendarUrl: null, contactsUrl: 'https://dav.test/', user: 'ada', auth: 'imap_password' }
+  await sql`
+    update account set settings_override = settings_override || '{"contactsEnabled": true}',
+      imap = jsonb_set(imap, '{dav}', ${JSON.stringify(dav)}::jsonb)
+    where id = ${id}
+  `.execute(db)
+  await addHalf(db, id, 'contacts', [])
+  const [contact, folder] = [newId(), newId()]
+  await sql`
+    insert into contact_folder (id, tenant_id, account_id, provider_key, name, position, is_default, is_read_only, is_shown)
+    values (${folder}, ${tenantId}, ${id}, '/people', 'People', 0, true, false, true)
+  `.execute(db)
+  await sql`
+    insert into contact (id, tenant_id, account_id, folder_id, provider_key, version, display_name, emails, phones,
+      photo_state, sort_name, search_text, updated_at)
+    values (${contact}, ${tenantId}, ${id}, ${folder}, '/people/ada.vcf', '1', 'Ada', '[]', '[]', 'none', 'ada', 'ada',
+      clock_timestamp())
+  `.execute(db)
+  return { contact, folder }
 }
 
 const CHANGED = Array.from({ length: CHANGED_ACCOUNTS }, (_, nth) => `changed ${nth}`)

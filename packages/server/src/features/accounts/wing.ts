@@ -91,7 +91,8 @@ export async function openAccounts(resources: Resources) {
       },
       {
         name: 'spread_halves',
-        schedule: everyMinutes(10),
+        // It looks through all accounts.
+        schedule: hourlyAt(53),
         run: signal => spreadHalves(db, accountId => waker.wake(accountId), signal),
       },
       {
