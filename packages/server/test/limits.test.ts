@@ -34,9 +34,15 @@ const PAGES: Record<string, [number, number]> = {
   'GET /v1/accounts/{accountId}/threads': [25, 100],
   'GET /v1/accounts/{accountId}/search/messages': [25, 100],
   'GET /v1/webhooks/{endpointId}/attempts': [50, 500],
+  'GET /v1/accounts/{accountId}/contacts': [100, 500],
 }
 /** Lists that answer whole. */
-const WHOLE = new Set(['GET /v1/accounts/{accountId}/mailboxes', 'GET /v1/suppressions', 'GET /v1/webhooks'])
+const WHOLE = new Set([
+  'GET /v1/accounts/{accountId}/mailboxes',
+  'GET /v1/accounts/{accountId}/contact-folders',
+  'GET /v1/suppressions',
+  'GET /v1/webhooks',
+])
 
 describe('the size of a page', () => {
   test('has the default and the maximum of its list', () => {

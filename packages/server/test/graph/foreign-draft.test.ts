@@ -256,6 +256,11 @@ describe('a draft that another client of Exchange edits between two looks', () =
     const draft = await create(eva)
     await withoutLooks(eva, async () => {
       await eva.client.ask('POST', `messages/${draft.key}/send`)
+      // Until its copy is there, the draft cannot be distinguished from one that Exchange does not find yet.
+      await waitUntil('the copy at Exchange', async () => {
+        const copies = await eva.client.all('mailFolders/sentitems/messages?$select=id')
+        return copies.length === 1
+      })
       const gone = { status: 404, body: { code: 'provider_not_found' } }
       expect(await opened.app.delete(`${eva.path}/${draft.id}`)).toMatchObject(gone)
       expect(await opened.app.put(`${eva.path}/${draft.id}`, contentOf('x@example.com'))).toMatchObject(gone)
