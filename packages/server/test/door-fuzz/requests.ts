@@ -118,10 +118,12 @@ const KNOWN_IDS: Readonly<Record<string, string>> = {
   listId: 'list',
   appId: 'app',
   contactId: 'contact',
+  sessionId: 'session',
+  identityId: 'identity',
   folderId: 'folder',
 }
 /** Known targets of requests that delete them, which is left to accounts that are there for it. */
-const KEPT_IDS = new Set(['templateId', 'listId', 'appId'])
+const KEPT_IDS = new Set(['templateId', 'listId', 'appId', 'identityId'])
 
 const idOf = (name: string): fc.Arbitrary<string> => {
   const known = KNOWN_IDS[name]

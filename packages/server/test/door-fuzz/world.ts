@@ -65,12 +65,17 @@ export async function openFuzzWorld() {
     clientSecret: 'secret',
   })
 
+  const session = await app.post<{ id: string }>('/v1/connect-sessions', {})
+  const identities = await app.get<{ items: Array<{ id: string }> }>(`/v1/accounts/${account.id}/identities`)
+
   const names: Record<string, string> = {
     account: account.id,
     mailbox: mailbox.id,
     thread,
     message: messages[0] ?? '',
     ...contacts,
+    session: session.body.id,
+    identity: identities.body.items[0]?.id ?? '',
     stranger: strangersAccount.id,
     nothing: newId(),
     cursor: page.body.nextCursor,

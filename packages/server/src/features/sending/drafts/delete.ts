@@ -4,7 +4,6 @@ import type { RequestContext } from '../../../calls/context.ts'
 import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
-import { refuse } from '../../../calls/refuse.ts'
 import type { FoundDraft } from './access.ts'
 import { findContents, refuseChanged, requireOwnMailbox } from './current.ts'
 import { knownDraft, mayBeUnfound } from './look.ts'
@@ -33,8 +32,8 @@ async function deleteOnce(
     const { found, itself } = await findContents(context, services, { account, draft }, former)
     const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
     const isChanged = former !== null && isFindable && !itself
-    if (isChanged && found.length === 0 && mayBeUnfound(draft, former)) refuse('provider_unavailable')
-    if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
+    const isUnfound = isChanged && found.length === 0 && mayBeUnfound(draft, former)
+    if (isChanged && !isUnfound && context.ifMatch !== null) await refuseChanged(context, account.id)
     // Without If-Match, another client's newer content goes, too. A message with a generation of its own is a copy of
     // the draft.
     const generationOf = ({ fields }: FoundMessage) => {
@@ -44,7 +43,9 @@ async function deleteOnce(
     const own = itself && generationOf(itself)
     const others = found.filter(message => !itself || ![null, own].includes(generationOf(message)))
     const mailbox = await requireOwnMailbox(context, { account, draft })
-    const removed = former && { ...former, revision: itself?.revision ?? null }
+    // With its revision, a draft that the provider does not find is not taken for one that is gone.
+    const revision = itself?.revision ?? (isUnfound ? (draft.draft_revision ?? '') : null)
+    const removed = former && { ...former, revision }
     await changeDrafts(context, services, account, provider =>
       provider.removeDraft({ ...knownDraft(draft, mailbox.key, removed), others }),
     )
