@@ -7,7 +7,6 @@ import { type ContactRow, contactColumns } from '../src/features/contacts/contac
 import { presentContact } from '../src/features/contacts/contacts/present.ts'
 import { runPass } from '../src/features/contacts/following/pass.ts'
 import type { Session } from '../src/features/contacts/following/session.ts'
-import { silentLog } from '../src/kit/log.ts'
 import type { ContactsProvider } from '../src/providers/contacts.ts'
 import { Doubts } from '../src/sync/doubts.ts'
 import { addHalf } from './halves.ts'
@@ -36,7 +35,6 @@ export async function openContactSession(
     progressed: () => undefined,
     allow: () => undefined,
     doubts,
-    log: silentLog,
   }
 }
 

@@ -1,16 +1,16 @@
-import type {
-  ContactChange,
-  ContactFields,
-  ContactsProvider,
-  ContactsStep,
-  FollowFolder,
-  NewContact,
-  RemoteContact,
-  RemoteContactFolder,
-  UnreadableContact,
+import {
+  type ContactChange,
+  type ContactFields,
+  type ContactsProvider,
+  type ContactsStep,
+  type FollowFolder,
+  type NewContact,
+  NO_FIELDS,
+  type RemoteContact,
+  type RemoteContactFolder,
+  type UnreadableContact,
 } from '../src/providers/contacts.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
-import { NO_FIELDS } from '../src/features/contacts/contacts/rules.ts'
 
 const CONTACTS_PER_STEP = 3
 

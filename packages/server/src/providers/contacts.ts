@@ -33,6 +33,22 @@ export interface ContactFields {
   notes: string | null
 }
 
+/** The fields of a contact that has none. */
+export const NO_FIELDS: ContactFields = {
+  displayName: null,
+  givenName: null,
+  middleName: null,
+  familyName: null,
+  nickname: null,
+  organization: null,
+  jobTitle: null,
+  department: null,
+  emails: [],
+  phones: [],
+  birthday: null,
+  notes: null,
+}
+
 /** Fields to change; absent ones stay as they are. Lists replace the whole list. */
 export type ContactChange = Partial<ContactFields>
 

@@ -165,7 +165,7 @@ export class Runner {
     }
   }
 
-  /** Follows nothing until the account changes. A half that is switched off, or not to be had, has no problem. */
+  /** Follows nothing until the account changes. A half that is switched off, or that the provider does not offer, has no problem. */
   async #rest({ reason, seconds }: Rest, until: AbortSignal): Promise<'more'> {
     await this.#endProblem()
     this.#mayHaveProblem = true

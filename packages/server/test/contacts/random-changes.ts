@@ -1,4 +1,4 @@
-import type { ContactChange, ContactFields } from '../../src/providers/contacts.ts'
+import { type ContactChange, type ContactFields, NO_FIELDS } from '../../src/providers/contacts.ts'
 import type { Random } from '../seeded.ts'
 
 /** Pieces of texts that a careless writer would let into other lines, or break. */
@@ -80,19 +80,5 @@ export function forbiddenChange(random: Random): ContactChange {
 }
 
 export function randomFields(random: Random): ContactFields {
-  const none: ContactFields = {
-    displayName: null,
-    givenName: null,
-    middleName: null,
-    familyName: null,
-    nickname: null,
-    organization: null,
-    jobTitle: null,
-    department: null,
-    emails: [],
-    phones: [],
-    birthday: null,
-    notes: null,
-  }
-  return { ...none, ...randomChange(random) }
+  return { ...NO_FIELDS, ...randomChange(random) }
 }

@@ -38,7 +38,7 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   ['/usr/bin/xandikos', 'xandikos'],
   ['/usr/bin/php', 'php-cli'],
   ['/usr/share/php/Sabre/autoload.php', 'php-sabre-dav'],
-  // Of the PHP that Debian 12 has.
+  // Debian 12 has PHP 8.2.
   ['/etc/php/8.2/mods-available/pdo_sqlite.ini', 'php-sqlite3'],
   // Programs that check the files of deploy/.
   ['/usr/bin/promtool', 'prometheus'],

@@ -5,7 +5,7 @@ import type { DavTestServer } from './dav-test-server.ts'
 import { requireProgram } from './install.ts'
 import { makeUpName } from './mail-server.ts'
 
-/** Starts a Radicale of its own on a free loopback port. It prints every card anew. */
+/** Starts a new Radicale on a free loopback port. It stores cards in a form of its own. */
 export async function startRadicale(): Promise<DavTestServer> {
   const command = requireProgram('radicale')
   const daemon = await startDaemon({

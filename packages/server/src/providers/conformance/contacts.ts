@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Offering } from '../connected-account.ts'
-import type { ContactFields, ContactsProvider, RemoteContact, RemoteContactFolder } from '../contacts.ts'
+import {
+  type ContactFields,
+  type ContactsProvider,
+  NO_FIELDS,
+  type RemoteContact,
+  type RemoteContactFolder,
+} from '../contacts.ts'
 import type { Cursor } from '../mail.ts'
 import { never } from './arrangement.ts'
 import { type ContactIndex, openContactIndex } from './contact-index.ts'
@@ -34,21 +40,6 @@ export interface ContactsArrangement extends AsyncDisposable {
   unknownKey: string
   /** Contacts that at least three steps bring. */
   contactsOfSteps: number
-}
-
-const EMPTY: ContactFields = {
-  displayName: null,
-  givenName: null,
-  middleName: null,
-  familyName: null,
-  nickname: null,
-  organization: null,
-  jobTitle: null,
-  department: null,
-  emails: [],
-  phones: [],
-  birthday: null,
-  notes: null,
 }
 
 /** A contact with a value in each field that all providers hold. */
@@ -109,7 +100,7 @@ async function listed({ contacts, folder }: Opened): Promise<Map<string, string>
 }
 
 const create = ({ contacts, folder }: Opened, fields: Partial<ContactFields>, creationId = randomUUID()) =>
-  contacts.create({ folderKey: folder.key, fields: { ...EMPTY, ...fields }, creationId, mayExist: false })
+  contacts.create({ folderKey: folder.key, fields: { ...NO_FIELDS, ...fields }, creationId, mayExist: false })
 
 /** Contract of every `ContactsProvider`. `setUp` makes a new account for each test. */
 export function describeContacts(name: string, setUp: () => Promise<ContactsArrangement>): void {
@@ -259,7 +250,7 @@ function describeWriting(name: string, setUp: () => Promise<ContactsArrangement>
       await using opened = await open(arranged)
       const { contacts, folder, index } = opened
       const creationId = randomUUID()
-      const fields = { ...EMPTY, displayName: 'Only Once', givenName: 'Only', familyName: 'Once' }
+      const fields = { ...NO_FIELDS, displayName: 'Only Once', givenName: 'Only', familyName: 'Once' }
 
       const first = await create(opened, fields, creationId)
       const again = await contacts.create({ folderKey: folder.key, fields, creationId, mayExist: true })

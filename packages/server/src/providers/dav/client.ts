@@ -49,14 +49,14 @@ export interface DavAnswer extends OpenAnswer {
 
 const REDIRECTS_MAX = 3
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
-/** Of one request: without a login, with one, and with one for a new nonce. */
+/** A request is tried without a login, then with one, and once more if the server names a new nonce. */
 const LOGIN_TRIES_MAX = 3
 const ANSWER_BYTES_MAX = 1024 * 1024
 const HEADER_BYTES_MAX = 32_768
 const CONNECT_SECONDS = 10
 const FIRST_BYTE_SECONDS = 30
 const WHOLE_SECONDS = 60
-/** All connections of a client to a server are closed so soon after its last request. */
+/** The connections of a client to a server are closed this long after its last request. */
 const IDLE_SECONDS = 5
 /** The permit that a host gives an account is for one connection. */
 const CONNECTIONS_MAX = 1

@@ -106,7 +106,7 @@ describe('a server that was named', () => {
 
   test.each([
     [
-      'is none of DAV',
+      'is no DAV server',
       'not_dav_server',
       (_: unknown, response: { end(text: string): void }) => {
         response.end('<html>Welcome</html>')

@@ -226,7 +226,7 @@ function chooseFailure(failures: readonly ProviderFailure[]): ProviderFailure {
   return found[0] ?? nothingFound()
 }
 
-/** An answer that is none of DAV shows that the server is none. */
+/** An answer that is not WebDAV shows that this is no DAV server. */
 function nameFailure(failure: ProviderFailure): ProviderFailure {
   const isAnswer =
     failure instanceof XmlRefused || (failure instanceof StatusFailure && failure.kind !== 'login_failed')

@@ -76,7 +76,7 @@ test('a stored password goes to another host of a domain that it was given for',
 })
 
 test.each<[string, Answer, string | null]>([
-  ['is none of DAV', ['rejected', 'not_dav_server'], null],
+  ['is no DAV server', ['rejected', 'not_dav_server'], null],
   ['is down', ['unavailable'], null],
   ['refuses a login that another server has accepted', ['login_failed'], null],
   ['has the calendars', `${AT_IMAP}ada/`, `${AT_IMAP}ada/`],

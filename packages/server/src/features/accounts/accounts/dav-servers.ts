@@ -27,7 +27,7 @@ const LEADS_NOWHERE = new Set(['not_dav_server', 'dav_discovery_failed', 'dav_un
 
 /**
  * Logs in to the DAV servers of a plan, and finds the homes of the halves that it wants. URLs that it lacks are looked for:
- * by the address, then at the IMAP server. Refuses if there is none of them, and on any failure of a URL that was given.
+ * by the address, then at the IMAP server. Refuses if none is found, and on any failure of a URL that was given.
  */
 export async function requireDav(
   context: Pick<RequestContext, 'requestId' | 'log'>,
@@ -76,7 +76,7 @@ function hostInUrl(host: string): string {
 
 /**
  * Null for a failure that shows that a found URL is of no use; others are thrown.
- * @param isProven whether a server has accepted the login, so that another one that refuses it is none of the user's
+ * @param isProven whether a server has accepted the login, so that another server that refuses it does not belong to the user
  */
 function leadsNowhere(error: unknown, isProven: boolean): null {
   if (!(error instanceof ProviderFailure)) throw error

@@ -3,6 +3,7 @@ import { contacts } from '@waxwing/contract/contacts/contacts.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
+import { NO_FIELDS } from '../../../providers/contacts.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { changeContacts, requireReached } from '../at-provider.ts'
 import { listIndexedFolders, requireFolderKey } from '../folders/store.ts'
@@ -14,7 +15,7 @@ import { recordDeletedContacts } from './record.ts'
 import { lockContacts } from './record-account.ts'
 import { recordMarks } from './record-marks.ts'
 import { recordWritten, withFolders } from './record-written.ts'
-import { isIdentifiable, NO_FIELDS } from './rules.ts'
+import { isIdentifiable } from './rules.ts'
 
 const on = implement(contacts).$context<RequestContext>()
 

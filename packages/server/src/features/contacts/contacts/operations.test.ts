@@ -31,7 +31,7 @@ async function listAll(path: string, query: string): Promise<Contact[]> {
 }
 
 describe('reading contacts', () => {
-  test('lists them by the name that they stand by, without regard to case', async () => {
+  test('lists them in the order of their names, without regard to case', async () => {
     const { books, path, pass } = await door.openAccount('books')
     const [book = ''] = books.folders.keys()
     books.add(book, { emails: [{ address: 'delta@example.com', type: 'other' }] })

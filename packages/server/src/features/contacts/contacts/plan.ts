@@ -27,27 +27,10 @@ export interface PlacedFolder {
 }
 
 /** Columns of a contact as a plan writes them. */
-export interface ContactColumns {
-  id: string
-  folder_id: string
-  provider_key: string
-  version: string
-  uid: string | null
-  display_name: string | null
-  given_name: string | null
-  middle_name: string | null
-  family_name: string | null
-  nickname: string | null
-  organization: string | null
-  job_title: string | null
-  department: string | null
-  emails: ContactFields['emails']
-  phones: ContactFields['phones']
-  birthday: string | null
-  notes: string | null
-  photo_state: ContactRow['photo_state']
-  photo_version: string | null
-  sort_name: string
+export type ContactColumns = Omit<
+  ContactRow,
+  'account_id' | 'missing_look' | 'shown_folder_id' | 'updated_at'
+> & {
   search_text: string
   /** Null: now. */
   updated_at: string | null
@@ -73,7 +56,7 @@ export function planContacts(
   remotes: readonly RemoteContact[],
   { folderOf, goneKeys }: { folderOf(key: string): PlacedFolder | null; goneKeys: ReadonlySet<string> },
 ): ContactsPlan {
-  const read = new Map(remotes.filter(isStorable).map(remote => [remote.key, remote]))
+  const read = new Map(remotes.filter(({ key }) => isStorableKey(key)).map(remote => [remote.key, remote]))
   const free = new Map(rows.map(row => [row.provider_key, row]))
   const plan: ContactsPlan = { inserted: [], updated: [], mergedIds: [] }
   const take = (key: string) => {
@@ -93,10 +76,6 @@ export function planContacts(
     else plan.inserted.push(columnsOf(newId(), remote, folder, null))
   }
   return plan
-}
-
-function isStorable({ key }: RemoteContact): boolean {
-  return Buffer.byteLength(key) <= KEY_BYTES_MAX && !key.includes('\0')
 }
 
 /** A contact with this uid that is in no folder any more has moved. A contact that is still there is another copy. */
@@ -180,8 +159,8 @@ function fieldsOfColumns(columns: ContactColumns): ContactFields {
 
 const NO_ROW = { account_id: '', missing_look: null, shown_folder_id: null }
 
-/** PostgreSQL stores neither NUL nor half of a surrogate pair. */
-function storable(text: string): string {
+/** A text without what PostgreSQL does not store: NUL, and half of a surrogate pair. */
+export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '')
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteContact } from '../../../providers/contacts.ts'
 import { type ContactRow, contactColumns } from './contact-row.ts'
-import { type ContactColumns, type PlacedFolder, planContacts } from './plan.ts'
+import { type ContactColumns, isStorableKey, type PlacedFolder, planContacts } from './plan.ts'
 import { presentContact } from './present.ts'
 import { SAME_UID_MAX } from './store.ts'
 import type { ContactAccount } from './rules.ts'
@@ -84,19 +84,17 @@ async function listRelated(
   const uids = remotes.flatMap(({ uid }) => uid ?? [])
   const { rows } = await sql<ContactRow>`
     select ${contactColumns} from contact
-    where account_id = ${accountId} and provider_key = any(${keys.filter(isWhole)}::text[])
+    where account_id = ${accountId} and provider_key = any(${keys.filter(isStorableKey)}::text[])
     union all
-    select ${contactColumns} from (select distinct unnest(${uids.filter(isWhole)}::text[]) as uid) as wanted
+    select ${contactColumns} from (select distinct unnest(${uids.filter(isStorableKey)}::text[]) as uid) as wanted
     cross join lateral (
       select * from contact as same where account_id = ${accountId} and same.uid = wanted.uid
       order by id limit ${SAME_UID_MAX + 1}) as contact
-    where provider_key <> all(${keys.filter(isWhole)}::text[])
+    where provider_key <> all(${keys.filter(isStorableKey)}::text[])
     order by id
   `.execute(unit.sql)
   return rows
 }
-
-const isWhole = (text: string) => !text.includes('\0')
 
 async function insertContacts(
   unit: UnitOfWork,

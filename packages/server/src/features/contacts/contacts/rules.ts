@@ -26,21 +26,6 @@ export const TEXT_FIELDS = [
   'notes',
 ] as const satisfies ReadonlyArray<keyof ContactFields>
 
-export const NO_FIELDS: ContactFields = {
-  displayName: null,
-  givenName: null,
-  middleName: null,
-  familyName: null,
-  nickname: null,
-  organization: null,
-  jobTitle: null,
-  department: null,
-  emails: [],
-  phones: [],
-  birthday: null,
-  notes: null,
-}
-
 /** Whether people can tell the contact from others: by a name, an organization, an address or a number. */
 export function isIdentifiable(fields: ContactFields): boolean {
   const { displayName, givenName, middleName, familyName, nickname, organization, emails, phones } = fields

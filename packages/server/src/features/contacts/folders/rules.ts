@@ -1,6 +1,6 @@
 import { newId } from '../../../kit/ids.ts'
 import type { RemoteContactFolder } from '../../../providers/contacts.ts'
-import { isStorableKey } from '../contacts/plan.ts'
+import { isStorableKey, storable } from '../contacts/plan.ts'
 import type { IndexedFolder } from './store.ts'
 
 /** Columns of a folder as the provider has it. */
@@ -37,7 +37,7 @@ export function planFolders(
     const columns = {
       id: before?.id ?? newId(),
       provider_key: remote.key,
-      name: remote.name.toWellFormed().replaceAll('\0', ''),
+      name: storable(remote.name),
       position,
       is_default: remote.key === defaultKey,
       is_read_only: remote.isReadOnly,

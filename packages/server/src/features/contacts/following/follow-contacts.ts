@@ -116,7 +116,7 @@ async function reportCaughtUp(session: Session, options: FollowContactsOptions):
 }
 
 function openSession(options: FollowContactsOptions, isInitialized: boolean): Session {
-  const { db, owned, provider, stall, doubts, log } = options
+  const { db, owned, provider, stall, doubts } = options
   return {
     db,
     owned,
@@ -126,6 +126,5 @@ function openSession(options: FollowContactsOptions, isInitialized: boolean): Se
     progressed: () => stall.progressed(),
     allow: seconds => stall.allow(seconds),
     doubts,
-    log,
   }
 }

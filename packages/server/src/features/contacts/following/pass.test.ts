@@ -15,14 +15,13 @@ import { seedsFor } from '../../../../test/sync/disturbance.ts'
 import { FenceLost, type OwnedAccount, releaseAccounts } from '../../../accounts/halves/ownership.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
-import type { RemoteContact } from '../../../providers/contacts.ts'
+import { NO_FIELDS, type RemoteContact } from '../../../providers/contacts.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { Doubts, SECOND_LOOK_SECONDS } from '../../../sync/doubts.ts'
 import { recordContacts, recordDeletedContacts } from '../contacts/record.ts'
 import { lockContacts } from '../contacts/record-account.ts'
 import { recordMarks } from '../contacts/record-marks.ts'
 import { placedFolders } from '../contacts/record-written.ts'
-import { NO_FIELDS } from '../contacts/rules.ts'
 import { listIndexedFolders } from '../folders/store.ts'
 import { runPass } from './pass.ts'
 
@@ -285,7 +284,7 @@ test('a process that no longer owns the account records nothing', async () => {
   expect(await readContacts(db)).toEqual([])
 })
 
-test('a folder that is listed no more is doubted before its contacts are given up', async () => {
+test('contacts of a folder that is no longer listed stay until a second look confirms that it is gone', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const owned = await ownContacts(db)

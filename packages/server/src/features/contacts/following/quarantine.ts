@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { UnreadableContact } from '../../../providers/contacts.ts'
-import { isStorableKey } from '../contacts/plan.ts'
+import { isStorableKey, storable } from '../contacts/plan.ts'
 
 /** Raise it when the adapters learn to read more: every quarantined contact is then read again. */
 export const READER_VERSION = 1
@@ -21,11 +21,11 @@ export async function quarantine(
   unreadable: readonly UnreadableContact[],
 ): Promise<void> {
   if (unreadable.length === 0) return
-  const storable = unreadable.filter(({ key }) => isStorableKey(key))
-  const rows = storable.map(({ key, version, reason }) => ({
+  const kept = unreadable.filter(({ key }) => isStorableKey(key))
+  const rows = kept.map(({ key, version, reason }) => ({
     key,
-    version: version?.toWellFormed().replaceAll('\0', '') ?? null,
-    reason: reason.toWellFormed().replaceAll('\0', '').slice(0, REASON_CHARACTERS_MAX),
+    version: version === null ? null : storable(version),
+    reason: storable(reason).slice(0, REASON_CHARACTERS_MAX),
   }))
   await sql`
     insert into quarantined_contact (account_id, folder_id, provider_key, version, reason, reader_version,

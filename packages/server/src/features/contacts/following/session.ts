@@ -4,7 +4,6 @@ import { FenceLost, type OwnedAccount } from '../../../accounts/halves/ownership
 import type { Rows } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { Logger } from '../../../kit/log.ts'
 import type { ContactsProvider } from '../../../providers/contacts.ts'
 import type { Doubts } from '../../../sync/doubts.ts'
 import { loadLockedContacts } from '../contacts/record-account.ts'
@@ -23,7 +22,6 @@ export interface Session {
   /** Allows a wait of this length, up to the next progress. */
   allow(seconds: number): void
   doubts: Doubts
-  log: Logger
 }
 
 /**

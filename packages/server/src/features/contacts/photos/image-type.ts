@@ -4,7 +4,7 @@ interface Signature {
   parts: ReadonlyArray<{ at: number; bytes: string }>
 }
 
-/** Images that browsers only show. SVG is none of them: it runs scripts. */
+/** Image types that a browser displays and never runs. SVG is left out: it can hold scripts. */
 const SIGNATURES: readonly Signature[] = [
   { type: 'image/jpeg', parts: [{ at: 0, bytes: '\xff\xd8\xff' }] },
   { type: 'image/png', parts: [{ at: 0, bytes: '\x89PNG\r\n\x1a\n' }] },
