@@ -8,7 +8,7 @@ import { reachedAs } from '../../../accounts/reach.ts'
 import { findAccountView } from '../../../accounts/store.ts'
 import { listDraftCopies } from './location.ts'
 import { settleDraftJob } from './record-new-contents.ts'
-import { readSettled, recordSettled } from './settled-contents.ts'
+import { findDraft, readSettled, recordSettled } from './settled-contents.ts'
 
 /** Runs `settleDraftJob`. The messages that it removes are in no index. */
 export function settleDraftHandler({ db, connections }: { db: Db; connections: Connections }): JobHandler {
@@ -28,7 +28,9 @@ export function settleDraftHandler({ db, connections }: { db: Db; connections: C
         reachedAs(account),
         'changing',
         async provider => {
-          const copies = await listDraftCopies(db, accountId, { draftId: draft.draftId, exceptId: null })
+          // The index may still have the draft under a former content, which is no copy and goes.
+          const exceptId = (await findDraft(db, of))?.id ?? null
+          const copies = await listDraftCopies(db, accountId, { draftId: draft.draftId, exceptId })
           const settled = await provider.settleDraft({ mailboxKey: mailbox.key, ...draft, copies })
           return readSettled(db, of, settled, key => provider.readDraft?.(key) ?? Promise.resolve(null))
         },

@@ -75,10 +75,13 @@ function placedIn(placed: readonly PlacedMailbox[], { mailboxKeys }: RemoteMessa
   return placed.filter(({ key }) => mailboxKeys.includes(key))
 }
 
-/** The draft as the index has it; copies that other clients made have at most its generation. */
-async function findDraft(
+/**
+ * The draft as the index has it, under a lasting key; null if it has none. Copies that other clients made have at most its
+ * generation.
+ */
+export async function findDraft(
   db: Db,
-  { accountId, draftId }: Of,
+  { accountId, draftId }: Pick<Of, 'accountId' | 'draftId'>,
 ): Promise<{ id: string; source: string; key: string } | null> {
   const { rows } = await sql<{ id: string; source: string; key: string }>`
     select message.id, mailbox.source, remote_id as key from message
