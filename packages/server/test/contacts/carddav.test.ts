@@ -40,7 +40,7 @@ async function eventsOf(accountId: string): Promise<string[]> {
   const { events } = await readFeed(opened())
   return events.flatMap(event => {
     if (event.accountId !== accountId || !event.type.startsWith('contact')) return []
-    const { contact } = event.data as { contact?: Contact }
+    const { contact } = event.data
     return [`${event.type} ${contact?.displayName ?? ''}`.trim()]
   })
 }

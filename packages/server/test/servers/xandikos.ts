@@ -12,8 +12,14 @@ const GIT = {
   GIT_COMMITTER_EMAIL: 'tests@dav.test',
 }
 
-/** Starts a Xandikos of its own on a free loopback port. It keeps cards byte for byte, and takes any password. */
-export async function startXandikos(): Promise<DavTestServer> {
+const PRINCIPAL = '/somebody/'
+
+/**
+ * Starts a Xandikos of its own on a free loopback port. It keeps cards byte for byte, and takes any password. It has one
+ * principal, so a user here is a folder with collections.
+ * @param isForOne whether its only user is the principal, whose address books can be discovered
+ */
+export async function startXandikos({ isForOne = false } = {}): Promise<DavTestServer> {
   const command = requireProgram('xandikos')
   const daemon = await startDaemon({
     name: 'xandikos',
@@ -23,7 +29,7 @@ export async function startXandikos(): Promise<DavTestServer> {
       const data = join(folder, 'data')
       await mkdir(data)
       const args = ['--defaults', '-d', data, '-l', '127.0.0.1', '-p', String(port)]
-      args.push('--current-user-principal', '/somebody/')
+      args.push('--current-user-principal', PRINCIPAL)
       return { ...logging(join(folder, 'xandikos.log'), command, args), env: GIT }
     },
   })
@@ -31,10 +37,9 @@ export async function startXandikos(): Promise<DavTestServer> {
     kind: 'xandikos',
     url: new URL(`http://127.0.0.1:${daemon.ports[0]}/`),
     async addUser() {
-      // It has one principal, so a user here is a folder with collections.
       const name = makeUpName()
-      await mkdir(join(daemon.folder, 'data', name, 'contacts'), { recursive: true })
-      const homePath = `/${name}/contacts/`
+      const homePath = isForOne ? `${PRINCIPAL}contacts/` : `/${name}/contacts/`
+      await mkdir(join(daemon.folder, 'data', homePath), { recursive: true })
       return { user: name, password: `secret of ${name}`, email: `${name}@dav.test`, homePath }
     },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),

@@ -1,4 +1,5 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { SyncPace } from '../../src/start/sync.ts'
@@ -16,6 +17,7 @@ export interface FeedEvent {
   accountId: string | null
   data: {
     message?: MessageSummary
+    contact?: Contact
     mailboxes?: Array<{ id: string; path: string }>
     mailbox?: Mailbox
     changes?: string[]

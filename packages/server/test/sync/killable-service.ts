@@ -61,7 +61,7 @@ export async function openKillableService(): Promise<KillableService> {
       ),
     caller: {
       get: path => call(caller => caller.get(path)),
-      post: (path, body) => call(caller => caller.post(path, body)),
+      post: (path, body, headers) => call(caller => caller.post(path, body, headers)),
       patch: (path, body) => call(caller => caller.patch(path, body)),
       put: (path, body) => call(caller => caller.put(path, body)),
       delete: (path, body) => call(caller => caller.delete(path, body)),

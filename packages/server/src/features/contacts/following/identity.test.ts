@@ -7,7 +7,10 @@ import {
 } from '../../../../test/memory-contact-account.ts'
 import { MemoryBooks } from '../../../../test/memory-contacts.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
+import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
+import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
+import { NO_FIELDS, type RemoteContact } from '../../../providers/contacts.ts'
 import { recordContacts } from '../contacts/record.ts'
 import { lockContacts } from '../contacts/record-account.ts'
 import { recordMarks } from '../contacts/record-marks.ts'
@@ -86,13 +89,7 @@ test('a page that was read before the interface changed a contact does not undo 
   books.onAwait = async () => {
     if (books.calls.at(-1) !== 'page') return
     books.onAwait = () => undefined
-    const changed = await books.connect().change(key, { displayName: 'Ours' })
-    await inTransaction(db, owned.tenantId, async unit => {
-      const account = await lockContacts(unit, owned.id)
-      const folders = placedFolders(await listIndexedFolders(unit.sql, account.id))
-      await recordContacts(unit, account, [changed], { folders })
-      await recordMarks(unit, account.id, [key])
-    })
+    await recordOurs(db, owned, await books.connect().change(key, { displayName: 'Ours' }))
   }
   await passContacts(db, owned, provider)
   expect((await readContactFeed(db)).map(({ data }) => data.contact?.displayName)).toEqual([
@@ -101,3 +98,39 @@ test('a page that was read before the interface changed a contact does not undo 
   ])
   expect(await readContacts(db)).toMatchObject([{ displayName: 'Ours' }])
 })
+
+test('a contact that was created during a pass is noticed to be gone by a server that tells no interim states', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const owned = await ownContacts(db)
+  const books = new MemoryBooks('books')
+  const [folder = ''] = books.folders.keys()
+  const provider = books.connect()
+  await passContacts(db, owned, provider)
+  let key = ''
+  books.onAwait = async () => {
+    if (books.calls.at(-1) !== 'findChanged') return
+    books.onAwait = () => undefined
+    const fields = { ...NO_FIELDS, displayName: 'Ours' }
+    const made = await books
+      .connect()
+      .create({ folderKey: folder, fields, creationId: 'one', mayExist: false })
+    key = made.key
+    await recordOurs(db, owned, made)
+  }
+  await passContacts(db, owned, provider)
+  expect(await readContacts(db)).toMatchObject([{ displayName: 'Ours' }])
+  books.remove(key)
+  for (let nth = 0; nth < 2; nth++) await passContacts(db, owned, provider)
+  expect(await readContacts(db)).toEqual([])
+})
+
+/** Records what the interface has written. */
+async function recordOurs(db: Db, owned: OwnedAccount, contact: RemoteContact): Promise<void> {
+  await inTransaction(db, owned.tenantId, async unit => {
+    const account = await lockContacts(unit, owned.id)
+    const folders = placedFolders(await listIndexedFolders(unit.sql, account.id))
+    await recordContacts(unit, account, [contact], { folders })
+    await recordMarks(unit, account.id, [contact.key])
+  })
+}

@@ -8,19 +8,29 @@ import { listDue, quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { findMovedFrom, READ_AT_ONCE } from './record-step.ts'
 import { type Session, underFence } from './session.ts'
 
-/** If the interface changes contacts more often during a pass, the rest is left to a later pass. */
-const ROUNDS_MAX = 20
+/** Contacts that one pass asks the provider about; others that the interface changed are left to a later pass. */
+const MARKS_MAX = 1_000
+
+/**
+ * Lists contacts that the interface changed, before their folders are followed. If a mark were made and settled within one
+ * pass, after the folder was looked at, a server that leaves out what came and went between two looks would never tell
+ * of the end of a contact that was created then.
+ */
+export function listMarked({ db, owned }: Session): Promise<MarkedKey[]> {
+  return listMarks(db, owned.id, MARKS_MAX)
+}
 
 /**
  * Asks the provider about contacts that the interface changed, and records its answer. Contacts that were changed
  * again meanwhile are left for the next time.
  */
-export async function lookAtMarked(session: Session, folders: readonly IndexedFolder[]): Promise<void> {
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const marked = await listMarks(session.db, session.owned.id, READ_AT_ONCE)
-    if (marked.length === 0) return
-    await lookAt(session, folders, marked)
-  }
+export async function lookAtMarked(
+  session: Session,
+  folders: readonly IndexedFolder[],
+  marked: readonly MarkedKey[],
+): Promise<void> {
+  for (let at = 0; at < marked.length; at += READ_AT_ONCE)
+    await lookAt(session, folders, marked.slice(at, at + READ_AT_ONCE))
 }
 
 async function lookAt(
@@ -53,6 +63,9 @@ async function lookAt(
 function keysOf({ key, formerKeys = [] }: RemoteContact): string[] {
   return [key, ...formerKeys]
 }
+
+/** If more contacts are due, the rest is left to a later pass. */
+const ROUNDS_MAX = 20
 
 /** Reads contacts again that could not be read, and that are due. */
 export async function retryQuarantined(session: Session, folders: readonly IndexedFolder[]): Promise<void> {

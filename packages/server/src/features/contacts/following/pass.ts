@@ -6,7 +6,7 @@ import { hasMissing, recordLost } from '../contacts/record-missing.ts'
 import { completeFirstSync } from './first-sync.ts'
 import type { IndexedFolder } from '../folders/store.ts'
 import { type FoldersLook, forgetVanished, type ListedFolder, lookAtFolders } from './folders.ts'
-import { lookAtMarked, retryQuarantined } from './look-again.ts'
+import { listMarked, lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { recordStep } from './record-step.ts'
 import { type Session, underFence } from './session.ts'
@@ -33,10 +33,11 @@ export interface PassOptions {
  */
 export async function runPass(session: Session, options: PassOptions): Promise<{ hasMore: boolean }> {
   const failures = new Failures()
+  const marked = await listMarked(session)
   const look = await lookAtFolders(session)
   const followed = await followChanged(session, look.listed, { ...options, failures })
   if (followed === 'more') return { hasMore: true }
-  await lookAtMarked(session, foldersOf(look))
+  await lookAtMarked(session, foldersOf(look), marked)
   await retryQuarantined(session, foldersOf(look))
   // A contact may have moved to a folder that was listed and that could not be found.
   const vanished = failures.hasLost ? [] : await settleMissing(session, look, { ...options, failures })
@@ -64,10 +65,11 @@ async function settleMissing(
   for (let looks = 0; looks < LOOKS_MAX && (await hasMissing(db, owned.id)); looks++) {
     const beforeLook = await beginLook(db, owned, 'contacts')
     firstLook ??= beforeLook
+    const marked = await listMarked(session)
     look = await lookAtFolders(session)
     const followed = await followChanged(session, look.listed, options)
     if (followed === 'more') return 'more'
-    await lookAtMarked(session, foldersOf(look))
+    await lookAtMarked(session, foldersOf(look), marked)
     if (followed === 'quiet') await deleteLost(session, beforeLook)
   }
   if (firstLook !== null) await deleteLost(session, firstLook)
