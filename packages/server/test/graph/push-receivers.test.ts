@@ -177,7 +177,7 @@ describe('an event in the life of a subscription', () => {
     const token = async () => new Secret('token')
     const subscribing = openSubscribing(
       { askRoot, now: Date.now },
-      { mailboxId: 'user', plan, tokens: { get: token, renew: token } },
+      { resource: 'users/user/messages', plan, tokens: { get: token, renew: token } },
     )
     await subscribing.keep(new AbortController().signal)
     expect(methods).toEqual(['PATCH'])
