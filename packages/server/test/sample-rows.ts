@@ -88,6 +88,19 @@ export async function sampleAccount(
   return { id, tenantId }
 }
 
+/** The grant by which an account of Google or Microsoft is opened. Its tokens cannot be read. */
+export async function sampleGrant(db: Db, accountId: string, scopes: readonly string[]): Promise<void> {
+  const none = Buffer.alloc(0)
+  await sql`
+    insert into oauth_grant (account_id, id, provider, client_id, scopes, access_token, refresh_token, issued_at,
+      expires_at, refresh_at)
+    select id, ${newId()}, case provider when 'gmail' then 'google' else 'microsoft' end, 'sandbox',
+      ${[...scopes]}::text[], ${none}, ${none}, now(), now() + interval '1 hour', now() + interval '1 hour'
+    from account where id = ${accountId}
+    on conflict (account_id) do update set scopes = excluded.scopes
+  `.execute(db)
+}
+
 /** A mailbox. Its path is its name by default. */
 export async function sampleMailbox(
   db: Db,

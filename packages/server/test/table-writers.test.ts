@@ -34,6 +34,7 @@ const WRITERS: Record<string, readonly string[]> = {
   grant_revocation: ['features/accounts'],
   graph_slot: ['connections'],
   graph_subscription: ['accounts'],
+  half_spread: ['accounts'],
   idempotency_key: ['door'],
   identity: ['features/mail'],
   instance: ['processes'],

@@ -13,6 +13,8 @@ export interface AccountRow
   settings_override: AccountSettingsOverride
   imap: ImapServers | null
   cloud: Account['cloud']
+  /** The scopes of the grant that opens the account, which may be its delegate's. Null if there is none. */
+  granted_scopes: string[] | null
 }
 
 /** An account with everything else needed to show it. */

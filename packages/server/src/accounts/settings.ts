@@ -2,29 +2,49 @@ import type { AccountSettings, AccountSettingsOverride } from '@waxwing/contract
 import type { Account, SyncKind } from '@waxwing/contract/accounts/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import { abilitiesOf } from '../providers/abilities.ts'
-import type { Halves } from '../providers/sign-in.ts'
-import type { ImapServers } from './row.ts'
+import { halvesOfScopes } from '../providers/granted-halves.ts'
+import type { Asked, Halves } from '../providers/sign-in.ts'
+import type { AccountRow, ImapServers } from './row.ts'
 
-/** The properties of an account that affect its settings. */
-export interface SettingsBearer {
+/**
+ * The properties of an account that affect its settings. The fields by which the scopes of its grant are read are absent for
+ * an account that does not exist yet.
+ */
+export interface SettingsBearer extends Partial<
+  Pick<AccountRow, 'auth_method' | 'cloud' | 'granted_scopes'>
+> {
   provider: Account['provider']
   imap: Pick<ImapServers, 'dav'> | null
   settings_override: AccountSettingsOverride
-  /** False: the account's grant does not allow it. */
-  granted_calendar?: boolean | null
-  granted_contacts?: boolean | null
+}
+
+const EVERYTHING: Halves = { calendar: 'writes', contacts: 'writes' }
+
+/** Reads what the grant that opens an account allows besides mail: everything if the account has no grant. */
+export function grantedHalves({
+  provider,
+  auth_method: authMethod,
+  cloud = null,
+  granted_scopes: scopes = null,
+}: SettingsBearer): Halves {
+  const { signInAt } = abilitiesOf(provider)
+  if (scopes === null || signInAt === null) return EVERYTHING
+  return halvesOfScopes({ provider: signInAt, cloud }, scopes, authMethod === 'delegate')
 }
 
 /**
  * The account's own values over its tenant's, as they take effect. IMAP has calendars and contacts only through DAV,
- * an account that signs in by OAuth only with a grant for them, and a honeypot has no effect without tracked clicks, which the tenant may turn off for accounts that have one.
+ * an account
+ * that signs in by OAuth only with a grant for them, and a honeypot has no effect without tracked clicks, which the tenant
+ * may turn off for accounts that have one.
  */
 export function effectiveSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
   const settings = inheritedSettings(tenant, account)
+  const { calendar, contacts } = grantedHalves(account)
   return {
     ...settings,
-    calendarEnabled: settings.calendarEnabled && account.granted_calendar !== false,
-    contactsEnabled: settings.contactsEnabled && account.granted_contacts !== false,
+    calendarEnabled: settings.calendarEnabled && calendar !== 'none',
+    contactsEnabled: settings.contactsEnabled && contacts !== 'none',
     trackingHoneypot: settings.trackingHoneypot && settings.trackClicks,
   }
 }
@@ -50,20 +70,20 @@ export function inheritedSettings(tenant: TenantSettings, account: SettingsBeare
 export function withoutHalves(
   tenant: TenantSettings,
   account: SettingsBearer,
-  { asked, granted }: { asked: Halves; granted: Halves },
+  { asked, granted }: { asked: Pick<Asked, keyof Halves>; granted: Halves },
 ): AccountSettingsOverride {
   const { calendarEnabled, contactsEnabled } = inheritedSettings(tenant, account)
   return {
     ...account.settings_override,
-    ...(calendarEnabled && asked.calendar && !granted.calendar && { calendarEnabled: false }),
-    ...(contactsEnabled && asked.contacts && !granted.contacts && { contactsEnabled: false }),
+    ...(calendarEnabled && asked.calendar && granted.calendar === 'none' && { calendarEnabled: false }),
+    ...(contactsEnabled && asked.contacts && granted.contacts === 'none' && { contactsEnabled: false }),
   }
 }
 
 /** Whether the account has such data at its provider. An IMAP account has what its DAV settings name. */
 export function offersHalf(
   { provider, imap }: Pick<SettingsBearer, 'provider' | 'imap'>,
-  kind: 'calendar' | 'contacts',
+  kind: keyof Halves,
 ): boolean {
   if (abilitiesOf(provider).hasCalendars) return true
   const { calendarUrl = null, contactsUrl = null } = imap?.dav ?? {}

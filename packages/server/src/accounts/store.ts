@@ -8,7 +8,7 @@ import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { changedView, endedProblems, type HalfChange } from './halves/changed-view.ts'
 import { MAIL_HALF_COLUMNS, otherHalves } from './halves/columns.ts'
 import { reachedDifferently, recordReachChanged } from './halves/reach.ts'
-import { addHalves, insertMailHalf, lackingHalves } from './halves/rows.ts'
+import { addLackingHalves, insertMailHalf, lackingHalves } from './halves/rows.ts'
 import { recordStatusOfHalves } from './halves/status.ts'
 import { endProblems, storeProblem } from './halves/trouble.ts'
 import type { AccountRow, AccountView, ImapServers } from './row.ts'
@@ -16,6 +16,11 @@ import { presentAccount, changedFields } from './present.ts'
 
 /** A heartbeat gives a lease of 10 seconds (processes/lease.ts), so this is 30 seconds after the last heartbeat. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
+
+/** The scopes of the grant that opens an account; null if it has none. */
+const grantedScopes = sql<string[] | null>`(
+  select scopes from oauth_grant
+  where oauth_grant.account_id = coalesce(account.delegate_account_id, account.id))`
 
 const isFollowed = sql<boolean>`coalesce(account.owner_instance = account_half.runtime_instance
   and heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
@@ -26,6 +31,7 @@ export async function findAccount(db: Db, tenantId: string, id: string): Promise
   const row = await withMailHalf(db)
     .select(COLUMNS.account)
     .select(MAIL_HALF_COLUMNS)
+    .select(grantedScopes.as('granted_scopes'))
     .where('account.tenant_id', '=', tenantId)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
@@ -58,6 +64,7 @@ export function everyAccountView(db: Db) {
       'tenant.settings as tenant_settings',
       isFollowed.as('is_followed'),
       otherHalves.as('other_halves'),
+      grantedScopes.as('granted_scopes'),
     ])
     .where('account.deleted_at', 'is', null)
 }
@@ -157,21 +164,17 @@ export type NewAccount = Pick<
   | 'imap'
   | 'data_key'
 > &
-  Partial<
-    Pick<
-      AccountRow,
-      | 'subject'
-      | 'oauth_app_id'
-      | 'cloud'
-      | 'granted_calendar'
-      | 'granted_contacts'
-      | 'delegate_account_id'
-      | 'wants_shared'
-    >
-  >
+  Partial<Pick<AccountRow, 'subject' | 'oauth_app_id' | 'cloud' | 'delegate_account_id' | 'wants_shared'>>
 
-/** Returns null if a live account of the tenant has this mailbox. */
-export async function insertAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
+/**
+ * Returns null if a live account of the tenant has this mailbox.
+ * @param storeGrant stores the grant that opens the account, before its scopes are asked which halves it has
+ */
+export async function insertAccount(
+  unit: UnitOfWork,
+  account: NewAccount,
+  storeGrant: () => Promise<void> = async () => {},
+): Promise<AccountView | null> {
   const inserted = await unit.sql
     .insertInto('account')
     .values({
@@ -189,15 +192,15 @@ export async function insertAccount(unit: UnitOfWork, account: NewAccount): Prom
     .executeTakeFirst()
   if (!inserted.numInsertedOrUpdatedRows) return null
   await insertMailHalf(unit, account.id)
+  await storeGrant()
   const view = await findAccountView(unit.sql, unit.tenantId, account.id)
   return view && (await withLackingHalves(unit, view))
 }
 
 /** Gives a locked account the halves that are switched on and that it lacks. */
 async function withLackingHalves(unit: UnitOfWork, view: AccountView): Promise<AccountView> {
-  const lacking = lackingHalves(view)
-  for (const kind of lacking) await addHalves(unit, [view.id], kind)
-  if (lacking.length === 0) return view
+  if (lackingHalves(view).length === 0) return view
+  await addLackingHalves(unit, [view])
   return (await findAccountView(unit.sql, unit.tenantId, view.id)) ?? view
 }
 
@@ -265,8 +268,8 @@ export interface AccountChange {
   subject?: string | null
   oauth_app_id?: string | null
   cloud?: Account['cloud']
-  granted_calendar?: boolean
-  granted_contacts?: boolean
+  /** The scopes of the grant that opens the account from now on, which is stored already. */
+  granted_scopes?: string[]
   delegate_account_id?: string
   wants_shared?: boolean
   external_ref?: string | null
@@ -297,7 +300,7 @@ export async function updateAccount(
   const isUnseen = change.wants_shared !== undefined && change.wants_shared !== before.wants_shared
   if (changes.length === 0 && reached.size === 0 && !problem && !isUnseen) return before
 
-  const { settings_override, imap, ...plain } = change
+  const { settings_override, imap, granted_scopes: _, ...plain } = change
   await unit.sql
     .updateTable('account')
     .set({

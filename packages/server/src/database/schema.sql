@@ -50,8 +50,6 @@ create table account (
   wake_count integer default 0 not null,
   purge_failures integer default 0 not null,
   subject text,
-  granted_calendar boolean,
-  granted_contacts boolean,
   purge_set_at timestamp with time zone default now(),
   delegate_account_id uuid,
   wants_shared boolean default false not null,
@@ -490,6 +488,13 @@ create table graph_subscription (
   constraint graph_subscription_pkey PRIMARY KEY (account_id),
   constraint graph_subscription_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint graph_subscription_event_check CHECK ((event = ANY (ARRAY['reauthorize'::text, 'removed'::text, 'missed'::text])))
+);
+
+create table half_spread (
+  kind text not null,
+  provider text not null,
+  after_id uuid,
+  constraint half_spread_pkey PRIMARY KEY (kind, provider)
 );
 
 create table idempotency_key (

@@ -38,8 +38,6 @@ export interface AccountTable {
   wake_count: Generated<number>
   purge_failures: Generated<number>
   subject: string | null
-  granted_calendar: boolean | null
-  granted_contacts: boolean | null
   purge_set_at: Generated<Timestamp | null>
   delegate_account_id: string | null
   wants_shared: Generated<boolean>
@@ -355,6 +353,12 @@ export interface GraphSubscriptionTable {
   expires_at: Timestamp
   renew_at: Timestamp
   event: 'reauthorize' | 'removed' | 'missed' | null
+}
+
+export interface HalfSpreadTable {
+  kind: string
+  provider: string
+  after_id: string | null
 }
 
 export interface IdempotencyKeyTable {
@@ -1038,6 +1042,7 @@ export interface Tables {
   grant_revocation: GrantRevocationTable
   graph_slot: GraphSlotTable
   graph_subscription: GraphSubscriptionTable
+  half_spread: HalfSpreadTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
   instance: InstanceTable
@@ -1094,7 +1099,7 @@ export interface Tables {
  * release adds a column, and PostgreSQL refuses to run it.
  */
 export const COLUMNS = {
-  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.wake_window_at', 'account.wake_count', 'account.purge_failures', 'account.subject', 'account.granted_calendar', 'account.granted_contacts', 'account.purge_set_at', 'account.delegate_account_id', 'account.wants_shared'],
+  account: ['account.id', 'account.tenant_id', 'account.provider', 'account.email', 'account.display_name', 'account.external_ref', 'account.oauth_app_id', 'account.cloud', 'account.status', 'account.status_reason', 'account.settings_override', 'account.auth_method', 'account.imap', 'account.data_key', 'account.created_at', 'account.updated_at', 'account.deleted_at', 'account.purge_after', 'account.purged_at', 'account.owner_instance', 'account.owner_epoch', 'account.wake_window_at', 'account.wake_count', 'account.purge_failures', 'account.subject', 'account.purge_set_at', 'account.delegate_account_id', 'account.wants_shared'],
   account_half: ['account_half.account_id', 'account_half.tenant_id', 'account_half.kind', 'account_half.owner_instance', 'account_half.owner_epoch', 'account_half.stamp', 'account_half.initialized_at', 'account_half.sync_wanted', 'account_half.runtime_state', 'account_half.runtime_detail', 'account_half.runtime_instance', 'account_half.runtime_updated_at', 'account_half.behind_since', 'account_half.failing_since', 'account_half.closed_since', 'account_half.differs_since', 'account_half.verified_at', 'account_half.problem', 'account_half.look', 'account_half.search_version'],
   account_secret: ['account_secret.account_id', 'account_secret.name', 'account_secret.sealed', 'account_secret.updated_at'],
   account_token: ['account_token.id', 'account_token.tenant_id', 'account_token.account_id', 'account_token.scopes', 'account_token.digest', 'account_token.expires_at', 'account_token.created_at', 'account_token.api_key_id'],
@@ -1122,6 +1127,7 @@ export const COLUMNS = {
   grant_revocation: ['grant_revocation.id', 'grant_revocation.tenant_id', 'grant_revocation.provider', 'grant_revocation.client_id', 'grant_revocation.subject', 'grant_revocation.email', 'grant_revocation.refresh_token', 'grant_revocation.expires_at'],
   graph_slot: ['graph_slot.name', 'graph_slot.number', 'graph_slot.instance', 'graph_slot.wanted_by', 'graph_slot.wanted_until', 'graph_slot.paused_until', 'graph_slot.used_at'],
   graph_subscription: ['graph_subscription.account_id', 'graph_subscription.subscription_id', 'graph_subscription.nonce', 'graph_subscription.begun_at', 'graph_subscription.expires_at', 'graph_subscription.renew_at', 'graph_subscription.event'],
+  half_spread: ['half_spread.kind', 'half_spread.provider', 'half_spread.after_id'],
   idempotency_key: ['idempotency_key.tenant_id', 'idempotency_key.key', 'idempotency_key.fingerprint', 'idempotency_key.scope', 'idempotency_key.account_id', 'idempotency_key.claim', 'idempotency_key.locked_until', 'idempotency_key.status', 'idempotency_key.answer', 'idempotency_key.expires_at', 'idempotency_key.attempt', 'idempotency_key.has_failed', 'idempotency_key.about_account'],
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],

@@ -1,5 +1,8 @@
 import type { OAuthProvider } from './sign-in.ts'
 
+/** A kind of data that an account may have. */
+export type FollowedData = 'mail' | 'calendar' | 'contacts'
+
 /** The kind of an account: by which interface its mailbox is reached. */
 export type AccountKind = 'gmail' | 'graph' | 'imap'
 
@@ -17,6 +20,8 @@ export interface Abilities {
   searchesPerMinute: number | null
   /** Whether calendars and contacts come with the mailbox. */
   hasCalendars: boolean
+  /** The kinds of data that are followed: those that its `endpoints` name in `connections/kinds/`. */
+  followed: readonly FollowedData[]
   /** Whether its user can open mailboxes of others, so that they can be added here. */
   hasSharedMailboxes: boolean
 }
@@ -29,6 +34,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     // Each costs up to a tenth of the quota that a user has in a minute.
     searchesPerMinute: 60,
     hasCalendars: true,
+    followed: ['mail'],
     hasSharedMailboxes: false,
   },
   graph: {
@@ -37,6 +43,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     allowsSlash: false,
     searchesPerMinute: null,
     hasCalendars: true,
+    followed: ['mail'],
     hasSharedMailboxes: true,
   },
   imap: {
@@ -45,14 +52,17 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     allowsSlash: false,
     searchesPerMinute: null,
     hasCalendars: false,
+    followed: ['mail', 'contacts'],
     hasSharedMailboxes: false,
   },
 }
 
-/** The kinds of accounts whose calendars and contacts come with the mailbox. */
-export const KINDS_WITH_CALENDARS: readonly AccountKind[] = (Object.keys(ABILITIES) as AccountKind[]).filter(
-  kind => ABILITIES[kind].hasCalendars,
-)
+/** The kinds of accounts, and what is followed of each. */
+export function followedByKind(): Array<{ kind: AccountKind; data: FollowedData }> {
+  return (Object.keys(ABILITIES) as AccountKind[]).flatMap(kind =>
+    ABILITIES[kind].followed.map(data => ({ kind, data })),
+  )
+}
 
 export function abilitiesOf(kind: AccountKind): Abilities {
   return ABILITIES[kind]

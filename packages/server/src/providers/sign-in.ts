@@ -28,14 +28,19 @@ export interface SignInClient {
   credential: ClientCredential
 }
 
-/** The kinds of data besides mail that an account may give access to. */
+/** Access that a grant gives to data of one kind. `reads`: everything but changing it. */
+export type HalfAccess = 'none' | 'reads' | 'writes'
+
+/** The kinds of data besides mail, and what a grant allows with each. */
 export interface Halves {
-  calendar: boolean
-  contacts: boolean
+  calendar: HalfAccess
+  contacts: HalfAccess
 }
 
 /** Permissions to ask a user for besides mail. */
-export interface Asked extends Halves {
+export interface Asked {
+  calendar: boolean
+  contacts: boolean
   /** Mailboxes of others that the user may open. */
   shared: boolean
 }
@@ -111,7 +116,7 @@ export interface SignIn {
   readsMail(scopes: readonly string[]): boolean
   /** Whether these scopes give access to mailboxes that others share with the user. */
   sharesMailboxes(scopes: readonly string[]): boolean
-  /** Whether these scopes give access to calendars and to contacts. */
+  /** Access that these scopes give to the user's own calendars and contacts. */
   halvesOf(scopes: readonly string[]): Halves
   /** The URL to which the browser is sent. */
   authorizeUrl(request: AuthorizeRequest): string

@@ -4,6 +4,7 @@ import type { ConnectionPermit } from '../connections/connections.ts'
 import type { Nudge } from '../processes/nudge.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
+import type { FailureReason } from '../providers/failure.ts'
 import type { OwnedAccount } from '../accounts/halves/ownership.ts'
 import type { HalfKind } from '../accounts/halves/kind.ts'
 import type { Renewal } from './renewal.ts'
@@ -48,6 +49,8 @@ export interface Rest {
   reason: string
   /** When it is looked at again; null: once the account changes. */
   seconds: number | null
+  /** The problem of the half for which somebody must change the account. Absent if it is to rest. */
+  problem?: FailureReason | 'scope_missing'
 }
 
 /** A half of an account that this process owns. Disposing ends what goes on beside following it, before it is released. */

@@ -165,9 +165,13 @@ export class Runner {
     }
   }
 
-  /** Follows nothing until the account changes. A half that is switched off, or that the provider does not offer, has no problem. */
-  async #rest({ reason, seconds }: Rest, until: AbortSignal): Promise<'more'> {
-    await this.#endProblem()
+  /**
+   * Follows nothing until the account changes. A half that is switched off, or that the provider does not offer, has no
+   * problem.
+   */
+  async #rest({ reason, seconds, problem }: Rest, until: AbortSignal): Promise<'more'> {
+    if (problem === undefined) await this.#endProblem()
+    else await recordProblem(this.#options.db, this.account.owned, { kind: this.kind, problem })
     this.#mayHaveProblem = true
     await this.#report.tell('stopped', reason)
     this.nudge.clear()

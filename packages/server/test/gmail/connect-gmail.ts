@@ -41,7 +41,7 @@ export async function connectGmail(
         expiresInSeconds: GRANTED_SECONDS,
         refreshToken: new Secret(refreshToken),
         scopes: [...SCOPES],
-        halves: { calendar: false, contacts: false },
+        halves: { calendar: 'none', contacts: 'none' },
         identity: { subject: `google:${email}`, email, displayName: null },
       },
       settings: { syncWindowDays: null },

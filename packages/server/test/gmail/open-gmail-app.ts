@@ -74,7 +74,7 @@ export async function addGmailAccount(
     refreshToken: new Secret(refreshToken),
     expiresInSeconds: 3_599,
     scopes,
-    halves: { calendar: false, contacts: false },
+    halves: { calendar: 'none' as const, contacts: 'none' as const },
     identity: { subject: newId(), email, displayName: 'Ada Lovelace' },
   }
   const settings = { syncWindowDays: null }

@@ -74,7 +74,7 @@ export async function addGraphAccount(
         refreshToken: new Secret(refreshToken),
         expiresInSeconds: GRANTED_SECONDS,
         scopes,
-        halves: { calendar: false, contacts: false },
+        halves: { calendar: 'none', contacts: 'none' },
         identity: {
           subject: subjectOf({ tid: String(claims['tid']), oid: String(claims['oid']) }),
           email,

@@ -41,7 +41,7 @@ export function grantOf(refreshToken: string, more: Partial<Grant> = {}): Grant 
     expiresInSeconds: 3600,
     refreshToken: new Secret(refreshToken),
     scopes: ['openid', 'https://www.googleapis.com/auth/gmail.modify'],
-    halves: { calendar: true, contacts: true },
+    halves: { calendar: 'writes', contacts: 'writes' },
     identity: { subject: 'google:1', email: 'ada@gmail.test', displayName: 'Ada' },
     ...more,
   }

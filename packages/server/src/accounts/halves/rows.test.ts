@@ -7,22 +7,29 @@ import { type SharedApp, useTestApp } from '../../../test/use-app.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
 import { insertAccount } from '../store.ts'
-import { spreadHalves } from './spread-halves.ts'
 
 const service = useTestApp()
-const NEVER = new AbortController().signal
 
-/** An account of Google whose user has granted these halves. */
-async function openAccount({ newTenant }: SharedApp, granted: { contacts: boolean }) {
+const SERVERS = {
+  imap: { host: 'imap.example.com', port: 993, security: 'tls' as const, user: 'ada' },
+  smtp: null,
+  auth: 'password' as const,
+  appendSent: true,
+  dav: {
+    calendarUrl: 'https://dav.example.com/calendars/',
+    contactsUrl: 'https://dav.example.com/books/',
+    user: 'ada',
+    auth: 'imap_password' as const,
+  },
+}
+
+/** An account with contacts and calendars by DAV, all switched off. */
+async function openAccount({ newTenant }: SharedApp) {
   const tenant = await newTenant()
   const { db, tenantId } = tenant
   const { id } = await sampleAccount(db, tenantId, {
-    provider: 'gmail',
-    auth_method: 'oauth',
-    imap: null,
+    imap: JSON.stringify(SERVERS),
     settings_override: '{}',
-    granted_calendar: true,
-    granted_contacts: granted.contacts,
   })
   return {
     tenant,
@@ -39,7 +46,7 @@ async function openAccount({ newTenant }: SharedApp, granted: { contacts: boolea
 
 describe('an account', () => {
   test('gets the half of its contacts when it switches them on, and keeps it', async () => {
-    const { tenant, db, id, halves } = await openAccount(service, { contacts: true })
+    const { tenant, db, id, halves } = await openAccount(service)
     const instanceId = newId()
     await db
       .insertInto('instance')
@@ -57,19 +64,10 @@ describe('an account', () => {
     expect(await halves()).toEqual([half])
   })
 
-  test('gets it when its tenant switches them on', async () => {
-    const { tenant, halves } = await openAccount(service, { contacts: true })
-    await tenant.patch('/v1/settings', { contactsEnabled: true })
-    expect(await halves()).toMatchObject([{ kind: 'contacts' }])
-  })
-
-  test('gets none without a grant, and none of calendars, which nothing follows', async () => {
-    const { tenant, id, halves } = await openAccount(service, { contacts: false })
+  test('gets it when its tenant switches them on, and none of calendars, which nothing follows', async () => {
+    const { tenant, halves } = await openAccount(service)
     await tenant.patch('/v1/settings', { contactsEnabled: true, calendarEnabled: true })
-    expect(await halves()).toEqual([])
-    expect((await tenant.get<Account>(`/v1/accounts/${id}`)).body.settings.contactsEnabled).toBe(false)
-    await spreadHalves(tenant.db, () => {}, NEVER)
-    expect(await halves()).toEqual([])
+    expect(await halves()).toMatchObject([{ kind: 'contacts' }])
   })
 
   test('has it from the beginning if it is connected with contacts', async () => {
@@ -78,28 +76,16 @@ describe('an account', () => {
     const account = await inTransaction(tenant.db, tenant.tenantId, unit =>
       insertAccount(unit, {
         id: newId(),
-        provider: 'graph',
-        auth_method: 'oauth',
+        provider: 'imap',
+        auth_method: 'password',
         email: `${newId()}@example.com`,
         display_name: null,
         external_ref: null,
         settings_override: {},
-        imap: null,
+        imap: SERVERS,
         data_key: null,
-        granted_contacts: true,
       }),
     )
     expect(account?.other_halves).toMatchObject([{ kind: 'contacts' }])
-  })
-
-  test('of an earlier release gets it from the task, once, while few are in their first sync', async () => {
-    const { tenant, db, id, halves } = await openAccount(service, { contacts: true })
-    await sql`
-      update account set settings_override = '{"contactsEnabled": true}' where id = ${id}`.execute(db)
-    const woken: string[] = []
-    await spreadHalves(tenant.db, accountId => void woken.push(accountId), NEVER)
-    await spreadHalves(tenant.db, accountId => void woken.push(accountId), NEVER)
-    expect(woken.filter(each => each === id)).toEqual([id])
-    expect(await halves()).toMatchObject([{ kind: 'contacts', wanted: ['restart'] }])
   })
 })

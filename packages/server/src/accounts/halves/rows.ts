@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { SEARCH_VERSION } from '../../kit/search-text/version.ts'
+import { abilitiesOf } from '../../providers/abilities.ts'
 import type { AccountView } from '../row.ts'
 import { effectiveSettings, enabledKinds } from '../settings.ts'
 import { FOLLOWED_KINDS, type HalfKind } from './kind.ts'
@@ -14,11 +15,24 @@ export async function insertMailHalf(unit: UnitOfWork, accountId: string): Promi
   `.execute(unit.sql)
 }
 
-/** The kinds that are followed and switched on, and of which the account has no half yet. */
+/** The kinds that are switched on and followed at the account's provider, and of which the account has no half yet. */
 export function lackingHalves(account: AccountView): HalfKind[] {
   const enabled = enabledKinds(effectiveSettings(account.tenant_settings, account))
+  const { followed } = abilitiesOf(account.provider)
   const held = new Set<HalfKind>(['mail', ...(account.other_halves ?? []).map(({ kind }) => kind)])
-  return enabled.filter(kind => FOLLOWED_KINDS.includes(kind) && !held.has(kind))
+  return enabled.filter(kind => followed.includes(kind) && !held.has(kind))
+}
+
+/** Gives locked accounts the halves that they lack. */
+export async function addLackingHalves(unit: UnitOfWork, accounts: readonly AccountView[]): Promise<void> {
+  for (const kind of FOLLOWED_KINDS) {
+    const lacking = accounts.filter(account => lackingHalves(account).includes(kind))
+    await addHalves(
+      unit,
+      lacking.map(({ id }) => id),
+      kind,
+    )
+  }
 }
 
 /**

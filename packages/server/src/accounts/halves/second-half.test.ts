@@ -2,7 +2,7 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { sampleAccount } from '../../../test/sample-rows.ts'
+import { sampleAccount, sampleGrant } from '../../../test/sample-rows.ts'
 import { type SharedApp, useTestApp } from '../../../test/use-app.ts'
 import { waitForLock } from '../../../test/wait-for-lock.ts'
 import type { Db } from '../../database/pool.ts'
@@ -166,9 +166,13 @@ describe('an account with several halves', () => {
   ] as const)('restarts one of them when the setting %s changes', async (setting, kind) => {
     const { db, tenant, id, halves, read } = await openAccount(service)
     await sql`
-      update account set provider = 'gmail', auth_method = 'oauth', imap = null, granted_calendar = true,
-        granted_contacts = true where id = ${id}
+      update account set provider = 'gmail', auth_method = 'oauth', imap = null where id = ${id}
     `.execute(db)
+    await sampleGrant(
+      db,
+      id,
+      ['calendar', 'contacts'].map(name => `https://www.googleapis.com/auth/${name}`),
+    )
     const before = (await read()).settings[setting]
     const { status } = await tenant.patch(`/v1/accounts/${id}`, { settings: { [setting]: !before } })
     expect(status).toBe(200)

@@ -5,6 +5,7 @@ import type { Cloud, OAuthProvider } from '../../providers/sign-in.ts'
 import { announceConnected } from '../announce-connected.ts'
 import { ALL_KINDS } from '../halves/kind.ts'
 import { recordReachChanged } from '../halves/reach.ts'
+import { addLackingHalves, lackingHalves } from '../halves/rows.ts'
 import { recordStatusOfHalves } from '../halves/status.ts'
 import { changedFields, presentAccount } from '../present.ts'
 import { announceReauthRequired } from '../announce-reauth.ts'
@@ -42,8 +43,19 @@ export async function recordFollowing(
   const before = await findViews(unit, sharedIds)
   const { stopped, renamed, revived } = planFollowing([...before.values()], reason)
   await storeStatus(unit, [...stopped, ...renamed, ...revived], reason)
-  if (reason === null) await recordReachChanged(unit, sharedIds, ALL_KINDS)
+  const gaining = reason === null ? [...before.values()].filter(view => lackingHalves(view).length > 0) : []
+  if (reason === null) {
+    await recordReachChanged(unit, sharedIds, ALL_KINDS)
+    await addLackingHalves(unit, gaining)
+  }
   for (const id of stopped) announceStopped(unit, before.get(id), reason)
+  // The grant of the delegate allows more than before, which a mailbox that was not stopped shows in its settings.
+  for (const view of gaining.filter(({ id }) => !revived.includes(id)))
+    unit.announce({
+      type: 'account.updated',
+      accountId: view.id,
+      data: { account: presentAccount(view), changes: ['settings'] },
+    })
   const after = await findViews(unit, [...renamed, ...revived])
   for (const [id, view] of after) {
     announceUpdated(unit, before.get(id), view)

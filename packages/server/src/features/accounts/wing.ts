@@ -91,8 +91,7 @@ export async function openAccounts(resources: Resources) {
       },
       {
         name: 'spread_halves',
-        // It looks through all accounts.
-        schedule: hourlyAt(53),
+        schedule: everyMinutes(1),
         run: signal => spreadHalves(db, accountId => waker.wake(accountId), signal),
       },
       {

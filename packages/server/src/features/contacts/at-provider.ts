@@ -7,6 +7,7 @@ import type { RequestContext } from '../../calls/context.ts'
 import { type Asked, refuseFailure } from '../../calls/provider-failure.ts'
 import { refuse } from '../../calls/refuse.ts'
 import type { Connections } from '../../connections/connections.ts'
+import { abilitiesOf } from '../../providers/abilities.ts'
 import type { ContactsProvider } from '../../providers/contacts.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { requireConnectable } from '../accounts/accounts/access.ts'
@@ -26,6 +27,10 @@ export async function requireReached(context: RequestContext, account: AccountVi
   await requireSameHome(context, account)
   const half = account.other_halves?.find(({ kind }) => kind === 'contacts')
   if (half?.problem === LOGIN_REFUSED) refuse('account_misconfigured')
+  if (!abilitiesOf(account.provider).followed.includes('contacts'))
+    refuse('provider_unsupported', undefined, {
+      message: 'Contacts of accounts of this provider cannot be reached yet.',
+    })
   return reachedHalf(account, 'contacts') ?? (await addHalf(context, account))
 }
 

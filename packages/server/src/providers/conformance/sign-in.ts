@@ -14,6 +14,7 @@ export interface SignInArrangement extends AsyncDisposable {
   identityScopes: readonly string[]
   /** Null: calendars are not asked for. */
   calendarScope: string | null
+  contactsScope: string
   /** Signs in at the URL as the person, and grants the requested scopes except these. Returns the redirect's URL. */
   answer(authorizeUrl: string, without?: readonly string[]): Promise<URL>
   /** A refresh token that was obtained elsewhere. */
@@ -24,10 +25,10 @@ export interface SignInArrangement extends AsyncDisposable {
   failOnce(at: 'tokens' | 'mailbox', how: 'throttled' | 'down' | 'torn' | 'unauthorized'): Promise<void>
 }
 
-export const BOTH = { calendar: true, contacts: true }
-const NEITHER = { calendar: false, contacts: false }
+const BOTH = { calendar: true, contacts: true }
+const NEITHER: Halves = { calendar: 'none', contacts: 'none' }
 const ASKED = { ...BOTH, shared: false }
-const MAIL_ALONE = { ...NEITHER, shared: false }
+const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
 const never = new AbortController().signal
 const random = () => randomBytes(32).toString('base64url')
 
@@ -62,6 +63,8 @@ export async function beginSignIn(
 export interface SignInTraits {
   /** The halves of a grant of everything that is asked for. */
   halves: Halves
+  /** Whether a grant holds everything that its user has ever granted to the app. */
+  accumulates: boolean
   /** Whether a grant that does not name the user is taken. */
   takesNameless: boolean
 }
@@ -102,7 +105,7 @@ export function describeSignIn(open: () => Promise<SignInArrangement>, traits: S
       const elsewhere = await arranged.grantElsewhere(signIn.scopesFor(null, MAIL_ALONE))
       const adopted = await signIn.adopt(client, elsewhere, null, MAIL_ALONE, never)
       expect(adopted.identity).toEqual(first.identity)
-      expect(adopted.halves).toEqual(NEITHER)
+      expect(adopted.halves).toEqual(traits.accumulates ? traits.halves : NEITHER)
     })
 
     test('takes a grant that does not name the user for its mailbox alone, or refuses it', async () => {
@@ -149,8 +152,8 @@ export function describeSignIn(open: () => Promise<SignInArrangement>, traits: S
       if (arranged.calendarScope !== null) {
         const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])
         expect((await signIn.exchange(withoutCalendar, never)).halves).toEqual({
-          calendar: false,
-          contacts: true,
+          calendar: 'none',
+          contacts: 'writes',
         })
       }
       const mail = signIn.scopesFor(null, MAIL_ALONE).filter(scope => signIn.readsMail([scope]))
@@ -163,6 +166,16 @@ export function describeSignIn(open: () => Promise<SignInArrangement>, traits: S
         kind: 'scope_missing',
         reason: null,
       })
+    })
+
+    test('gives a grant of the mailbox without contacts if the user leaves them out', async () => {
+      await using arranged = await open()
+      const { signIn, client, email, contactsScope } = arranged
+      const grant = await signIn.exchange(await beginSignIn(arranged, [contactsScope]), never)
+      expect(grant.halves).toEqual({ ...traits.halves, contacts: 'none' })
+      expect(signIn.readsMail(grant.scopes)).toBe(true)
+      expect(grant.identity.email).toBe(email)
+      await signIn.refresh(client, grant.refreshToken, grant.scopes, never)
     })
 
     test.each([

@@ -1,10 +1,15 @@
-import type { Asked, Halves } from '../sign-in.ts'
+import type { Asked, HalfAccess, Halves } from '../sign-in.ts'
 
 const API = 'https://www.googleapis.com/auth/'
 const EVERYTHING_OF_MAIL = 'https://mail.google.com/'
 const MODIFY = `${API}gmail.modify`
 const SETTINGS = `${API}gmail.settings.basic`
 const CALENDAR = `${API}calendar`
+/** Scopes that list calendars, without which their events are of no use (developers.google.com, CalendarList: list). */
+const LISTING = [
+  CALENDAR,
+  ...['readonly', 'calendarlist', 'calendarlist.readonly'].map(name => `${CALENDAR}.${name}`),
+]
 const CONTACTS = `${API}contacts`
 
 /** Scopes that identify the user. Google answers with the long names. */
@@ -46,9 +51,24 @@ export function readsSettings(scopes: readonly string[]): boolean {
   return scopes.includes(SETTINGS)
 }
 
+/**
+ * Reads what the scopes allow with calendars and contacts. Scopes for free/busy times, settings, other contacts or a directory
+ * alone allow nothing that is used here.
+ */
 export function halvesOf(scopes: readonly string[]): Halves {
-  const has = (whole: string) => scopes.some(scope => scope === whole || scope.startsWith(`${whole}.`))
-  return { calendar: has(CALENDAR), contacts: has(CONTACTS) }
+  const hasAny = (names: readonly string[]) => names.some(name => scopes.includes(name))
+  const lists = hasAny(LISTING)
+  const calendar = accessOf({
+    writes: hasAny([CALENDAR]) || (lists && hasAny([`${CALENDAR}.events`])),
+    reads: hasAny([`${CALENDAR}.readonly`]) || (lists && hasAny([`${CALENDAR}.events.readonly`])),
+  })
+  const contacts = accessOf({ writes: hasAny([CONTACTS]), reads: hasAny([`${CONTACTS}.readonly`]) })
+  return { calendar, contacts }
+}
+
+function accessOf({ writes, reads }: { writes: boolean; reads: boolean }): HalfAccess {
+  if (writes) return 'writes'
+  return reads ? 'reads' : 'none'
 }
 
 /** Whether mail can be read, and all requested scopes of mail were granted. Settings may be left out. */

@@ -4,6 +4,7 @@ import { type SandboxServer, startSandbox } from '../../../test/servers/sandbox.
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { Secret } from '../../kit/secret.ts'
 import { describeSignIn, type SignInArrangement } from '../conformance/sign-in.ts'
+import type { HalfAccess } from '../sign-in.ts'
 import { grantsMail, halvesOf, parseScopes, readsMail, scopesFor } from './scopes.ts'
 import { googleSignIn } from './sign-in.ts'
 
@@ -35,6 +36,7 @@ async function open(): Promise<SignInArrangement> {
     email: EMAIL,
     identityScopes: ['openid', 'email', 'profile'],
     calendarScope: `${API}calendar`,
+    contactsScope: `${API}contacts`,
     async answer(url, without = []) {
       const asked = new URL(url).searchParams.get('scope')?.split(' ') ?? []
       const scopes = asked.filter(scope => !without.includes(scope))
@@ -48,7 +50,11 @@ async function open(): Promise<SignInArrangement> {
   }
 }
 
-describeSignIn(open, { halves: { calendar: true, contacts: true }, takesNameless: true })
+describeSignIn(open, {
+  halves: { calendar: 'writes', contacts: 'writes' },
+  accumulates: false,
+  takesNameless: true,
+})
 
 test('asks for consent, offline access and nothing that was granted elsewhere, and binds the code to a verifier', () => {
   const { authorizeUrl } = googleSignIn({ calls: callsTo({ hosts: {} }), standIns: null })
@@ -117,9 +123,30 @@ describe('scopes', () => {
       modify,
     ])
     expect(readsMail([`${API}gmail.metadata`])).toBe(false)
-    expect(halvesOf([`${API}calendar.events`, `${API}contactsx`])).toEqual({
-      calendar: true,
-      contacts: false,
-    })
+  })
+
+  const CALENDAR = `${API}calendar`
+  test.each<[string, scopes: string[], HalfAccess]>([
+    ['everything', [CALENDAR], 'writes'],
+    ['reading', [`${CALENDAR}.readonly`], 'reads'],
+    ['events without their calendars', [`${CALENDAR}.events`], 'none'],
+    ['events and a list of calendars', [`${CALENDAR}.events`, `${CALENDAR}.calendarlist.readonly`], 'writes'],
+    ['events, and reading everything', [`${CALENDAR}.events`, `${CALENDAR}.readonly`], 'writes'],
+    ['reading events and calendars', [`${CALENDAR}.events.readonly`, `${CALENDAR}.calendarlist`], 'reads'],
+    ['free and busy times', [`${CALENDAR}.freebusy`, `${CALENDAR}.events.freebusy`], 'none'],
+    ['settings', [`${CALENDAR}.settings.readonly`], 'none'],
+    ['another scope of the same beginning', [`${CALENDAR}x`], 'none'],
+  ])('allow with calendars: %s', (_, scopes, expected) => {
+    expect(halvesOf([modify, ...scopes])).toEqual({ calendar: expected, contacts: 'none' })
+  })
+
+  test.each<[string, scopes: string[], HalfAccess]>([
+    ['everything', [`${API}contacts`], 'writes'],
+    ['reading', [`${API}contacts.readonly`], 'reads'],
+    ['other contacts', [`${API}contacts.other.readonly`], 'none'],
+    ['a directory', [`${API}directory.readonly`], 'none'],
+    ['another scope of the same beginning', [`${API}contactsx`], 'none'],
+  ])('allow with contacts: %s', (_, scopes, expected) => {
+    expect(halvesOf([modify, ...scopes])).toEqual({ calendar: 'none', contacts: expected })
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { HalfAccess } from '../sign-in.ts'
 import { CLOUDS } from './clouds.ts'
 import {
   grantsMail,
@@ -7,6 +8,7 @@ import {
   readsMail,
   scopesFor,
   scopesOfRefresh,
+  scopesToTry,
   sharesMailboxes,
 } from './scopes.ts'
 import { isPersonal, mailboxIdOf, subjectOf } from './subject.ts'
@@ -17,7 +19,7 @@ const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
 const MAIL = [`${GRAPH}Mail.ReadWrite`, `${GRAPH}Mail.Send`]
 
 describe('the requested scopes', () => {
-  test('name the Graph host of the cloud, and are those of mail alone', () => {
+  test('name the Graph host of the cloud, and are those of mail and contacts', () => {
     const all = { calendar: true, contacts: true, shared: false }
     expect(scopesFor(global, null, all)).toEqual([
       'openid',
@@ -26,6 +28,7 @@ describe('the requested scopes', () => {
       'offline_access',
       `${GRAPH}User.Read`,
       ...MAIL,
+      `${GRAPH}Contacts.ReadWrite`,
     ])
     expect(scopesFor(china, null, MAIL_ALONE)).toContain(
       'https://microsoftgraph.chinacloudapi.cn/Mail.ReadWrite',
@@ -38,6 +41,30 @@ describe('the requested scopes', () => {
       expect.arrayContaining([`${GRAPH}Mail.ReadWrite.Shared`, `${GRAPH}Mail.Send.Shared`]),
     )
     expect(scopes.some(scope => /Calendars|Contacts/.test(scope))).toBe(false)
+    expect(scopesFor(global, null, { calendar: true, contacts: true, shared: true }).slice(5)).toEqual([
+      ...MAIL,
+      `${GRAPH}Mail.ReadWrite.Shared`,
+      `${GRAPH}Mail.Send.Shared`,
+      `${GRAPH}Contacts.ReadWrite`,
+      `${GRAPH}Contacts.ReadWrite.Shared`,
+    ])
+  })
+
+  test('of a grant from elsewhere are tried with less and less, and end with mail', () => {
+    const everything = { calendar: false, contacts: true, shared: true }
+    const ofData = scopesToTry(global, null, everything).map(scopes => scopes.slice(5))
+    const [contacts, sharedMail] = [
+      `${GRAPH}Contacts.ReadWrite`,
+      [`${GRAPH}Mail.ReadWrite.Shared`, `${GRAPH}Mail.Send.Shared`],
+    ]
+    expect(ofData).toEqual([
+      [...MAIL, ...sharedMail, contacts, `${contacts}.Shared`],
+      [...MAIL, contacts],
+      [...MAIL, ...sharedMail],
+      MAIL,
+    ])
+    expect(scopesToTry(global, null, MAIL_ALONE)).toHaveLength(1)
+    expect(scopesToTry(global, ['Mail.ReadWrite'], everything)).toHaveLength(1)
   })
 
   test('come from the app if it names some', () => {
@@ -81,10 +108,25 @@ describe('the granted scopes', () => {
     expect(readsMail(global, ['Mail.Read'])).toBe(true)
     expect(sharesMailboxes(global, [`${GRAPH}Mail.ReadWrite.Shared`])).toBe(true)
     expect(sharesMailboxes(global, [`${GRAPH}Mail.Read.Shared`, ...MAIL])).toBe(false)
-    expect(halvesOf(global, [`${GRAPH}Calendars.ReadWrite`, `${GRAPH}ContactsX`])).toEqual({
-      calendar: true,
-      contacts: false,
+  })
+
+  test.each<[string, scopes: string[], own: HalfAccess, shared: HalfAccess]>([
+    ['everything', ['ReadWrite'], 'writes', 'none'],
+    ['reading', ['Read'], 'reads', 'none'],
+    ['those of others', ['ReadWrite.Shared'], 'writes', 'writes'],
+    ['reading those of others', ['Read.Shared'], 'reads', 'reads'],
+    ['changing the own, and reading those of others', ['ReadWrite', 'Read.Shared'], 'writes', 'reads'],
+    ['another scope of the same beginning', ['ReadWriteX', 'ReadBasic'], 'none', 'none'],
+  ])('allow with calendars and with contacts: %s', (_, names, own, shared) => {
+    const calendars = names.map(name => `${GRAPH}Calendars.${name}`)
+    const contacts = names.map(name => `contacts.${name.toLowerCase()}`)
+    expect(halvesOf(global, calendars)).toEqual({ calendar: own, contacts: 'none' })
+    expect(halvesOf(global, contacts)).toEqual({ calendar: 'none', contacts: own })
+    expect(halvesOf(global, [...calendars, ...contacts], true)).toEqual({
+      calendar: shared,
+      contacts: shared,
     })
+    expect(halvesOf(china, calendars)).toEqual({ calendar: 'none', contacts: 'none' })
   })
 })
 

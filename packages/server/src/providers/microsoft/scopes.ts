@@ -1,4 +1,4 @@
-import type { Asked, Halves } from '../sign-in.ts'
+import type { Asked, HalfAccess, Halves } from '../sign-in.ts'
 import type { CloudRow } from './clouds.ts'
 
 /** Scopes of the sign-in itself, which have no host (learn.microsoft.com/entra/identity-platform/scopes-oidc). */
@@ -7,8 +7,9 @@ const OF_SIGN_IN = ['openid', 'email', 'profile', 'offline_access']
 const USER = 'User.Read'
 const MAIL = ['Mail.ReadWrite', 'Mail.Send']
 const SHARED_MAIL = ['Mail.ReadWrite.Shared', 'Mail.Send.Shared']
-const CALENDARS = ['Calendars.ReadWrite', 'Calendars.Read']
-const CONTACTS = ['Contacts.ReadWrite', 'Contacts.Read']
+const CONTACTS = 'Contacts.ReadWrite'
+const SHARED_CONTACTS = 'Contacts.ReadWrite.Shared'
+const READING = ['Calendars.ReadWrite', 'Calendars.Read', 'Contacts.Read']
 /** Scopes that include others. */
 const WITHIN: Readonly<Record<string, readonly string[]>> = {
   'mail.readwrite': ['mail.read', 'mail.readbasic'],
@@ -16,11 +17,23 @@ const WITHIN: Readonly<Record<string, readonly string[]>> = {
   'mail.send.shared': ['mail.send'],
   'mail.read.shared': ['mail.read', 'mail.readbasic'],
   'mail.read': ['mail.readbasic'],
+  ...withinKind('calendars'),
+  ...withinKind('contacts'),
+}
+
+/** Lists the scopes that a scope of calendars or contacts includes. A shared scope includes the user's own data. */
+function withinKind(kind: 'calendars' | 'contacts'): Record<string, readonly string[]> {
+  const read = `${kind}.read`
+  return {
+    [`${kind}.readwrite.shared`]: [`${kind}.read.shared`, `${kind}.readwrite`, read],
+    [`${kind}.read.shared`]: [read],
+    [`${kind}.readwrite`]: [read],
+  }
 }
 
 /** The names that are written here, by their lower-case forms: answers vary the case. */
 const KNOWN = new Map(
-  [...OF_SIGN_IN, USER, ...MAIL, ...SHARED_MAIL, ...CALENDARS, ...CONTACTS].map(name => [
+  [...OF_SIGN_IN, USER, ...MAIL, ...SHARED_MAIL, CONTACTS, SHARED_CONTACTS, ...READING].map(name => [
     name.toLowerCase(),
     name,
   ]),
@@ -44,10 +57,33 @@ function fullName(scope: string, row: CloudRow): string {
   return `https://${row.graph}/${written}`
 }
 
-/** The scopes to request. Calendars and contacts are not read yet, so no scope of theirs is among the default ones. */
-export function scopesFor(row: CloudRow, scopesOfApp: readonly string[] | null, { shared }: Asked): string[] {
-  const ofData = scopesOfApp ?? [...MAIL, ...(shared ? SHARED_MAIL : [])]
+/** The scopes to request. Calendars are not read yet, so no scope of theirs is among the default ones. */
+export function scopesFor(
+  row: CloudRow,
+  scopesOfApp: readonly string[] | null,
+  { contacts, shared }: Asked,
+): string[] {
+  const ofData = scopesOfApp ?? [
+    ...MAIL,
+    ...(shared ? SHARED_MAIL : []),
+    ...(contacts ? [CONTACTS] : []),
+    ...(contacts && shared ? [SHARED_CONTACTS] : []),
+  ]
   return [...new Set([...OF_SIGN_IN, USER, ...ofData].map(scope => fullName(scope, row)))]
+}
+
+/**
+ * Lists of scopes to request for a grant whose scopes are not known, since Microsoft refuses a refresh that asks for more
+ * than was granted. Only mail is needed, so the last list asks for nothing else.
+ */
+export function scopesToTry(row: CloudRow, scopesOfApp: readonly string[] | null, asked: Asked): string[][] {
+  const lists = [
+    asked,
+    { ...asked, shared: false },
+    { ...asked, contacts: false },
+    { ...asked, contacts: false, shared: false },
+  ].map(each => scopesFor(row, scopesOfApp, each))
+  return [...new Map(lists.map(list => [list.join(' '), list])).values()]
 }
 
 /** Reads the `scope` of an answer. */
@@ -70,9 +106,29 @@ export function sharesMailboxes(row: CloudRow, scopes: readonly string[]): boole
   return covers(row, scopes, 'mail.readwrite.shared')
 }
 
-export function halvesOf(row: CloudRow, scopes: readonly string[]): Halves {
-  const hasAny = (names: readonly string[]) => names.some(name => covers(row, scopes, name.toLowerCase()))
-  return { calendar: hasAny(CALENDARS), contacts: hasAny(CONTACTS) }
+/**
+ * Reads what the scopes allow with calendars and contacts.
+ * @param isShared whether those of a mailbox that others share with the user are meant, and not the user's own
+ */
+export function halvesOf(row: CloudRow, scopes: readonly string[], isShared = false): Halves {
+  const suffix = isShared ? '.shared' : ''
+  const accessTo = (kind: 'calendars' | 'contacts'): HalfAccess => {
+    if (covers(row, scopes, `${kind}.readwrite${suffix}`)) return 'writes'
+    return covers(row, scopes, `${kind}.read${suffix}`) ? 'reads' : 'none'
+  }
+  return { calendar: accessTo('calendars'), contacts: accessTo('contacts') }
+}
+
+/** The requested scopes without those of calendars and contacts. */
+export function scopesOfMail(row: CloudRow, asked: readonly string[]): string[] {
+  return asked.filter(scope => !/^(?:calendars|contacts)\./.test(nameOf(scope, row) ?? ''))
+}
+
+/** Whether all requested scopes were granted. Scopes of the sign-in are not looked at. */
+export function isGranted(row: CloudRow, asked: readonly string[], granted: readonly string[]): boolean {
+  return asked
+    .filter(scope => !OF_SIGN_IN.includes(scope))
+    .every(scope => covers(row, granted, nameOf(scope, row) ?? ''))
 }
 
 /** Whether mail can be read, and all requested scopes of mail were granted. Shared mailboxes may be left out. */

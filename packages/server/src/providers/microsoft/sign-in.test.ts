@@ -5,7 +5,7 @@ import { type SandboxServer, startSandbox } from '../../../test/servers/sandbox.
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { Secret } from '../../kit/secret.ts'
 import { beginSignIn, describeSignIn, type SignInArrangement } from '../conformance/sign-in.ts'
-import type { Cloud, SignInClient } from '../sign-in.ts'
+import type { Cloud, Halves, SignInClient } from '../sign-in.ts'
 import { CLOUDS } from './clouds.ts'
 import { microsoftSignIn } from './sign-in.ts'
 import { mailboxIdOf } from './subject.ts'
@@ -25,7 +25,7 @@ const FAULTS = {
 }
 const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
 const SHARED = { ...MAIL_ALONE, shared: true }
-const NEITHER = { calendar: false, contacts: false }
+const CONTACTS_ALONE: Halves = { calendar: 'none', contacts: 'writes' }
 const never = new AbortController().signal
 
 const seed = {
@@ -68,6 +68,7 @@ async function open(cloud: Cloud, email = USERS[cloud], now?: () => number): Pro
     email,
     identityScopes: ['openid', 'email', 'profile'],
     calendarScope: null,
+    contactsScope: `https://${row.graph}/Contacts.ReadWrite`,
     async answer(url, without = []) {
       const asked = new URL(url).searchParams.get('scope')?.split(' ') ?? []
       const scopes = asked.filter(scope => !without.includes(scope))
@@ -86,7 +87,7 @@ async function open(cloud: Cloud, email = USERS[cloud], now?: () => number): Pro
 }
 
 describe.each(Object.keys(USERS) as Cloud[])('in the cloud %s', cloud => {
-  describeSignIn(() => open(cloud), { halves: NEITHER, takesNameless: false })
+  describeSignIn(() => open(cloud), { halves: CONTACTS_ALONE, accumulates: true, takesNameless: false })
 
   test('calls no host of another cloud', async () => {
     await using arranged = await open(cloud)

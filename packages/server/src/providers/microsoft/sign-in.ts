@@ -1,5 +1,6 @@
 import { ProviderFailure, restate } from '../failure.ts'
 import type { ProviderCalls } from '../http/provider-calls.ts'
+import type { Secret } from '../../kit/secret.ts'
 import { presentableName } from '../oauth/presentable-name.ts'
 import { type TokenAnswer, tokensOf } from '../oauth/token-answer.ts'
 import type { ApprovalRequest, AuthorizeRequest, Grant, SignIn, SignInClient } from '../sign-in.ts'
@@ -7,7 +8,17 @@ import { type CloudRow, CLOUDS } from './clouds.ts'
 import { Discovery } from './discovery.ts'
 import { IdTokens } from './id-token.ts'
 import { identify } from './identify.ts'
-import { grantsMail, halvesOf, readsMail, scopesFor, scopesOfRefresh, sharesMailboxes } from './scopes.ts'
+import {
+  grantsMail,
+  halvesOf,
+  isGranted,
+  readsMail,
+  scopesFor,
+  scopesOfMail,
+  scopesOfRefresh,
+  scopesToTry,
+  sharesMailboxes,
+} from './scopes.ts'
 import { mailboxIdOf, subjectOf } from './subject.ts'
 import { tokenEndpoint } from './token-endpoint.ts'
 
@@ -79,6 +90,25 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
       signal,
     )
 
+  /** Refreshes with the first of these lists of scopes that does not ask for more than was granted. */
+  async function refreshWithAny(
+    client: SignInClient,
+    refreshToken: Secret,
+    lists: ReadonlyArray<readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<{ answer: TokenAnswer; scopes: readonly string[] }> {
+    let refused: unknown
+    for (const scopes of lists) {
+      try {
+        return { answer: await refreshWith(client, refreshToken.reveal(), scopes, signal), scopes }
+      } catch (error) {
+        unlessTooMuch(error)
+        refused = error
+      }
+    }
+    throw refused
+  }
+
   return {
     place: { provider: 'microsoft', cloud: row.cloud },
 
@@ -92,14 +122,26 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     approvalUrl: request => approvalUrl(pages, request),
 
     async exchange({ client, redirectUri, code, codeVerifier, nonce, scopes }, signal) {
+      /** A code is lost if it is redeemed for more than was granted, so what mail does not need is asked for afterwards. */
+      async function withAll(answer: TokenAnswer): Promise<TokenAnswer> {
+        const { refreshToken } = answer
+        if (refreshToken === null || isGranted(row, scopes, answer.scopes ?? scopes)) return answer
+        const fuller = await refreshWithAny(client, refreshToken, [scopes], signal).catch(unlessTooMuch)
+        if (!fuller) return answer
+        return {
+          ...fuller.answer,
+          idToken: answer.idToken,
+          refreshToken: fuller.answer.refreshToken ?? refreshToken,
+        }
+      }
       const form = {
         grant_type: 'authorization_code',
         code,
         redirect_uri: redirectUri,
         code_verifier: codeVerifier,
-        scope: scopes.join(' '),
+        scope: scopesOfMail(row, scopes).join(' '),
       }
-      const answer = await tokens.request(client, form, signal).catch(blameUser)
+      const answer = await withAll(await tokens.request(client, form, signal).catch(blameUser))
       const { refreshToken, idToken } = answer
       if (!refreshToken || idToken === null)
         throw new ProviderFailure('rejected', 'Microsoft left out the refresh token or the ID token.')
@@ -108,15 +150,8 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     },
 
     async adopt(client, refreshToken, scopesOfApp, asked, signal) {
-      const scopes = scopesFor(row, scopesOfApp, { ...asked, shared: false })
-      const withShared = scopesFor(row, scopesOfApp, asked)
-      const ask = (wanted: readonly string[]) => refreshWith(client, refreshToken.reveal(), wanted, signal)
-      // Microsoft refuses a refresh that asks for more than was granted, and shared mailboxes are not needed.
-      const answer = await ask(withShared).catch((error: unknown) => {
-        const isTooMuch = error instanceof ProviderFailure && error.kind === 'scope_missing'
-        if (!isTooMuch || withShared.length === scopes.length) throw error
-        return ask(scopes)
-      })
+      const lists = scopesToTry(row, scopesOfApp, asked)
+      const { answer, scopes } = await refreshWithAny(client, refreshToken, lists, signal)
       const who = await identifyUser(answer, { client, nonce: null, scopes, isDenied: false }, signal)
       return { ...tokensOf(answer), ...who, refreshToken: answer.refreshToken ?? refreshToken }
     },
@@ -135,6 +170,12 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     // Microsoft has no revocation of a single grant.
     revoke: () => Promise.resolve(),
   }
+}
+
+/** Null if more was asked for than was granted; throws every other error. */
+function unlessTooMuch(error: unknown): null {
+  if (error instanceof ProviderFailure && error.kind === 'scope_missing') return null
+  throw error
 }
 
 /** A permission that is missing at the end of a sign-in is one that its user has just left out. */

@@ -2,7 +2,7 @@ import type { AccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { Secret } from '../../../kit/secret.ts'
 import { signInAbilitiesOf } from '../../../providers/abilities.ts'
-import type { Grant, SignIns } from '../../../providers/sign-in.ts'
+import type { SignIns } from '../../../providers/sign-in.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
 import { refuse } from '../../../calls/refuse.ts'
@@ -11,6 +11,7 @@ import type { OAuthClients } from '../../../accounts/apps/clients.ts'
 import { holdApp } from '../../../accounts/apps/store.ts'
 import type { RequireStorage } from '../settings/body-storage.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
+import { requireHalves } from '../grants/access.ts'
 import { connectWithGrant, requireRoomForGrant } from './connect-with-grant.ts'
 import { presentAccount } from '../../../accounts/present.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
@@ -47,11 +48,11 @@ export async function connectByToken(
   const signal = AbortSignal.timeout(SECONDS_MAX * 1_000)
   const wantsShared = settings?.sharedMailboxesEnabled ?? false
   // Mail is required; the grant shows what else there is.
-  const wanted = { calendar: false, contacts: false, shared: wantsShared }
+  const wanted = { calendar: true, contacts: true, shared: wantsShared }
   const grant = await signIn
     .adopt(client, new Secret(input.refreshToken), client.scopes, wanted, signal)
     .catch((error: unknown) => refuseFailure(error, 'grant'))
-  requireHalves(grant, settings)
+  requireHalves(grant.halves, settings)
   return context.change(async unit => {
     // The app may have been deleted during the calls to the provider.
     if (client.appId !== null && !(await holdApp(unit, client.appId)))
@@ -60,11 +61,4 @@ export async function connectByToken(
     const options = { ...signedIn, externalRef, settings, wantsShared }
     return presentAccount(await connectWithGrant(unit, accountKeys, options))
   })
-}
-
-/** A request that names a half needs the permission. A half that only the tenant's settings turn on is left off. */
-function requireHalves({ halves }: Grant, settings: AccountInput['settings']): void {
-  const isMissing =
-    (settings?.calendarEnabled && !halves.calendar) || (settings?.contactsEnabled && !halves.contacts)
-  if (isMissing) refuse('scope_missing')
 }

@@ -136,7 +136,7 @@ export async function recordImapAccount(
       settings_override: withFoundHalves(given.override, null, servers.dav),
       imap: servers,
     },
-    () => findAccountIdByEmail(unit.sql, tenantId, given.email),
+    { findExisting: () => findAccountIdByEmail(unit.sql, tenantId, given.email) },
   )
   await accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
   if (smtpPassword) await accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)

@@ -1,6 +1,6 @@
 import type { AccountSettingsInput } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Db } from '../../../database/pool.ts'
-import type { Grant, Halves, Identity, OAuthProvider } from '../../../providers/sign-in.ts'
+import type { Asked, Grant, Halves, Identity, OAuthProvider } from '../../../providers/sign-in.ts'
 import type { ChangeUnit } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'
@@ -20,7 +20,7 @@ import { announceConnected } from '../../../accounts/announce-connected.ts'
 import { insertNewAccount, planNewSettings, refuseExisting } from './new-account.ts'
 import { withoutHalves } from '../../../accounts/settings.ts'
 import { isRenewable, isSameMailbox } from './rules.ts'
-import type { AccountKeys } from '../../../accounts/secrets.ts'
+import type { AccountKeys, KeyedAccount } from '../../../accounts/secrets.ts'
 import {
   findAccountIdByEmail,
   findAccountIdBySubject,
@@ -34,7 +34,7 @@ export interface SignedIn {
   client: OAuthClient
   grant: Grant
   /** The halves that the user was asked to grant. */
-  asked: Halves
+  asked: Pick<Asked, keyof Halves>
 }
 
 export interface ConnectOptions extends SignedIn {
@@ -131,14 +131,13 @@ async function insertConnected(
     display_name: displayName,
     external_ref: externalRef ?? null,
     wants_shared: wantsShared,
-    ...grantedHalves(grant),
     settings_override: withoutHalves(tenant, bearer, { asked, granted: grant.halves }),
     imap: null,
   }
-  const findExisting = () => findAccountIdOf(unit, grant.identity)
-  const account = await insertNewAccount(unit, { keys, plan }, row, findExisting)
-  await storeNewGrant(unit, keys, account, { client, grant })
-  return account
+  return insertNewAccount(unit, { keys, plan }, row, {
+    findExisting: () => findAccountIdOf(unit, grant.identity),
+    storeGrant: account => storeNewGrant(unit, keys, account, { client, grant }),
+  })
 }
 
 async function renew(
@@ -161,7 +160,7 @@ async function renew(
       oauth_app_id: client.appId,
       cloud: client.cloud,
       ...(wantsShared && { wants_shared: true }),
-      ...grantedHalves(grant),
+      granted_scopes: [...grant.scopes],
       settings_override: withoutHalves(account.tenant_settings, account, { asked, granted: halves }),
       ...(account.status !== 'paused' && { status: 'active', status_reason: null }),
     },
@@ -181,14 +180,10 @@ async function renewShared(unit: ChangeUnit, { delegateId, sharedIds, nextId }: 
   if (nextId !== null) await enqueueFollowing(unit, delegateId, nextId)
 }
 
-function grantedHalves({ halves }: Grant) {
-  return { granted_calendar: halves.calendar, granted_contacts: halves.contacts }
-}
-
 async function storeNewGrant(
   unit: ChangeUnit,
   keys: AccountKeys,
-  account: AccountView,
+  account: KeyedAccount,
   { client, grant }: Pick<SignedIn, 'client' | 'grant'>,
 ): Promise<void> {
   const { provider, clientId } = client

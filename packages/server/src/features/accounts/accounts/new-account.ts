@@ -2,7 +2,7 @@ import type { AccountSettingsInput } from '@waxwing/contract/accounts/account-se
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import { announceConnected } from '../../../accounts/announce-connected.ts'
 import type { AccountView } from '../../../accounts/row.ts'
-import type { AccountKeys } from '../../../accounts/secrets.ts'
+import type { AccountKeys, KeyedAccount } from '../../../accounts/secrets.ts'
 import type { SettingsBearer } from '../../../accounts/settings.ts'
 import { insertAccount, type NewAccount } from '../../../accounts/store.ts'
 import type { ChangeUnit } from '../../../calls/context.ts'
@@ -41,22 +41,31 @@ export async function planNewSettings(
   return { tenant, bearer: { ...none, settings_override: override } }
 }
 
+export interface NewAccountSteps {
+  /** Finds the account that the tenant has already. */
+  findExisting: () => Promise<string | null>
+  /** Stores the grant of the account, which says what it has besides mail. Absent if it has none of its own. */
+  storeGrant?: (account: KeyedAccount) => Promise<void>
+}
+
 /**
  * Stores and announces the account of a mailbox that the tenant does not have yet. Refuses if the plan allows no more
  * accounts, or if the tenant has got the mailbox at this very moment.
  * @param plan as `lockTenantPlan` returned it in this transaction
- * @param findExisting finds the account that the tenant has already
  */
 export async function insertNewAccount(
   unit: ChangeUnit,
   { keys, plan }: { keys: AccountKeys; plan: Plan | null },
   row: Omit<NewAccount, 'id' | 'data_key'>,
-  findExisting: () => Promise<string | null>,
+  { findExisting, storeGrant }: NewAccountSteps,
 ): Promise<AccountView> {
   await requireAccountRoom(unit.sql, unit.tenantId, plan)
   const id = newId()
   const dataKey = await keys.createDataKey(unit.sql, { id, tenant_id: unit.tenantId })
-  const account = await insertAccount(unit, { ...row, id, data_key: dataKey })
+  const keyed = { id, tenant_id: unit.tenantId, data_key: dataKey }
+  const account = await insertAccount(unit, { ...row, id, data_key: dataKey }, async () =>
+    storeGrant?.(keyed),
+  )
   if (!account) return refuseExisting(await findExisting())
   announceConnected(unit, account, { reauthorized: false })
   unit.wake(id)

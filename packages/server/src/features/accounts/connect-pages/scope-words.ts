@@ -57,6 +57,11 @@ const PERMISSIONS: readonly Permission[] = [
     words: 'read, change and send email of mailboxes that others share with you',
     allows: ['shared'],
   },
+  {
+    scopes: ['Contacts.ReadWrite.Shared'],
+    words: 'see and change contacts that others share with you',
+    allows: ['sharedContacts'],
+  },
   // It lets the service keep the grant, which a person expects anyway.
   { scopes: ['offline_access'], words: '', allows: [] },
 ]

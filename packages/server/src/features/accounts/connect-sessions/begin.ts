@@ -1,7 +1,7 @@
 import type { ConnectError } from '@waxwing/contract/accounts/connect-sessions.ts'
 import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
 import { isUuid, newId } from '../../../kit/ids.ts'
-import type { Halves, SignIn } from '../../../providers/sign-in.ts'
+import type { Asked, Halves, SignIn } from '../../../providers/sign-in.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { requireRoomForGrant } from '../accounts/connect-with-grant.ts'
@@ -159,7 +159,7 @@ async function findHalves(
   { db }: Pick<FlowParts, 'db'>,
   { tenantId, isReconnect, settings: own }: SessionRow,
   provider: OAuthProvider,
-): Promise<Halves> {
+): Promise<Pick<Asked, keyof Halves>> {
   const bearer = { provider: signInAbilitiesOf(provider).makes, imap: null, settings_override: own }
   const settings = effectiveSettings(await findTenantSettings(db, tenantId), bearer)
   return {

@@ -109,7 +109,9 @@ async function redeem(
     if (iss !== null && !(await signIn.isIssuer(iss, signal))) refuse('token_exchange_failed')
     const exchange = { client, redirectUri, code, codeVerifier, nonce, scopes: attempt.scopes }
     const grant = await signIn.exchange(exchange, signal)
-    return { client, grant, asked: signIn.halvesOf(attempt.scopes) }
+    const { calendar, contacts } = signIn.halvesOf(attempt.scopes)
+    const asked = { calendar: calendar !== 'none', contacts: contacts !== 'none' }
+    return { client, grant, asked }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     throw new Refusal(reasonOfGrant(error), undefined, { cause: error })

@@ -10,7 +10,7 @@ import { presentAccount, changedFields } from '../../../accounts/present.ts'
 import { accountViews } from '../../../accounts/store.ts'
 import type { HalfKind } from '../../../accounts/halves/kind.ts'
 import { lockHalves } from '../../../accounts/halves/lock-in-order.ts'
-import { addHalves, lackingHalves } from '../../../accounts/halves/rows.ts'
+import { addLackingHalves } from '../../../accounts/halves/rows.ts'
 import { mustRestart, recordReachChanged } from '../../../accounts/halves/reach.ts'
 
 /** Accounts that are announced in one transaction. */
@@ -108,7 +108,6 @@ async function inheritBatch(
 ): Promise<{ restarted: string[]; nextId: string | null }> {
   const restarted: string[] = []
   const byKind = new Map<HalfKind, string[]>()
-  const lacking = new Map<HalfKind, string[]>()
   const views = await accountViews(unit.sql, unit.tenantId)
     .where('account.id', '>', afterId)
     .$if(changedAt !== null, query => query.where('account.created_at', '<=', changedAt!))
@@ -126,14 +125,16 @@ async function inheritBatch(
     const restarting = mustRestart(shownBefore.settings, account.settings)
     if (restarting.size === 0) continue
     for (const kind of restarting) byKind.set(kind, [...(byKind.get(kind) ?? []), view.id])
-    for (const kind of lackingHalves({ ...view, tenant_settings: after }))
-      lacking.set(kind, [...(lacking.get(kind) ?? []), view.id])
     restarted.push(view.id)
   }
   // Before any is written, in the order in which everybody locks halves: account by account.
   if (byKind.size > 1) await lockHalves(unit, restarted, byKind.keys())
   for (const [kind, ids] of byKind) await recordReachChanged(unit, ids, new Set([kind]))
-  for (const [kind, ids] of lacking) await addHalves(unit, ids, kind)
+  const isRestarted = new Set(restarted)
+  await addLackingHalves(
+    unit,
+    views.filter(({ id }) => isRestarted.has(id)).map(view => ({ ...view, tenant_settings: after })),
+  )
   const isLast = views.length < BATCH_ACCOUNTS
   return { restarted, nextId: isLast ? null : (views.at(-1)?.id ?? null) }
 }

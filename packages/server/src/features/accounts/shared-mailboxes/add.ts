@@ -4,7 +4,6 @@ import { ALL_KINDS } from '../../../accounts/halves/kind.ts'
 import { recordReopened } from '../../../accounts/halves/trouble.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
-import { withoutHalves } from '../../../accounts/settings.ts'
 import { lockTogether } from '../../../accounts/shared/lock.ts'
 import {
   findAccountIdByEmail,
@@ -21,9 +20,6 @@ import { insertNewAccount, planNewSettings, refuseExisting } from '../accounts/n
 import { planSettings } from '../accounts/rules.ts'
 import { requireBodyStorage, requirePaid } from '../plans/limits.ts'
 import { requireDelegate } from './access.ts'
-
-/** Calendars and contacts of shared mailboxes are not read. */
-const NO_HALVES = { calendar: false, contacts: false }
 
 /** A mailbox that the delegate could open a moment ago. */
 export interface Opened extends SharedMailbox {
@@ -59,7 +55,7 @@ export async function recordShared(
   if (known) return point(unit, delegate, known, input)
 
   const { email, displayName, externalRef, settings } = input
-  const { tenant, bearer } = await planNewSettings(unit.sql, tenantId, delegate.provider, settings)
+  const { bearer } = await planNewSettings(unit.sql, tenantId, delegate.provider, settings)
   const row = {
     provider: delegate.provider,
     auth_method: 'delegate' as const,
@@ -69,17 +65,12 @@ export async function recordShared(
     email,
     display_name: displayName ?? null,
     external_ref: externalRef ?? null,
-    granted_calendar: false,
-    granted_contacts: false,
-    settings_override: withoutHalves(tenant, bearer, {
-      asked: { calendar: true, contacts: true },
-      granted: NO_HALVES,
-    }),
+    settings_override: bearer.settings_override,
     imap: null,
   }
-  return insertNewAccount(unit, { keys: accountKeys, plan }, row, () =>
-    findAccountIdByEmail(unit.sql, tenantId, email),
-  )
+  return insertNewAccount(unit, { keys: accountKeys, plan }, row, {
+    findExisting: () => findAccountIdByEmail(unit.sql, tenantId, email),
+  })
 }
 
 /** Has a shared mailbox opened by this delegate from now on. Fields that are sent replace its own. */

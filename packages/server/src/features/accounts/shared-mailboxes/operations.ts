@@ -8,7 +8,7 @@ import { presentAccount } from '../../../accounts/present.ts'
 import { reachedAs } from '../../../accounts/reach.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
-import { inheritedSettings } from '../../../accounts/settings.ts'
+import { grantedHalves, inheritedSettings } from '../../../accounts/settings.ts'
 import { findAccountIdBySubject, findAccountView } from '../../../accounts/store.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuseFailure } from '../../../calls/provider-failure.ts'
@@ -21,6 +21,7 @@ import { isReachable, requireAccountView } from '../accounts/access.ts'
 import { planNewSettings, refuseExisting } from '../accounts/new-account.ts'
 import { requirePaid } from '../plans/limits.ts'
 import type { RequireStorage } from '../settings/body-storage.ts'
+import { requireHalves } from '../grants/access.ts'
 import { requireDelegate } from './access.ts'
 import { recordShared } from './add.ts'
 import { findAccountIdByInbox } from './signed-in.ts'
@@ -49,8 +50,7 @@ export function sharedMailboxOperations({
       await requireDelegate(context.db, signIns, delegate)
       const { db, tenantId } = context
       await requirePaid(db, tenantId)
-      // No grant allows calendars and contacts of shared mailboxes.
-      if (body.settings?.calendarEnabled || body.settings?.contactsEnabled) refuse('scope_missing')
+      requireHalves(grantedHalves({ ...delegate, auth_method: 'delegate' }), body.settings)
       const found = await requireShared(connections, delegate, body)
       const signedInId = await findAccountIdByInbox(db, { tenantId, provider: delegate.provider }, found)
       const isSeen = (accountId: string) => isReachable(context.credential, accountId)

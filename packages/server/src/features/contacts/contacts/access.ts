@@ -1,5 +1,5 @@
 import type { AccountView } from '../../../accounts/row.ts'
-import { effectiveSettings } from '../../../accounts/settings.ts'
+import { effectiveSettings, grantedHalves } from '../../../accounts/settings.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { isUuid } from '../../../kit/ids.ts'
@@ -12,6 +12,11 @@ export async function requireContacts(context: RequestContext, accountId: string
   const account = await requireAccountView(context, accountId)
   if (!effectiveSettings(account.tenant_settings, account).contactsEnabled) refuse('contacts_disabled')
   return account
+}
+
+/** Refuses with `scope_missing` unless the grant of the account allows its contacts to be changed. */
+export function requireWritable(account: AccountView): void {
+  if (grantedHalves(account).contacts !== 'writes') refuse('scope_missing')
 }
 
 /** Returns the account and the contact of the path. A malformed id is refused like one that never existed. */

@@ -7,7 +7,7 @@ import { NO_FIELDS } from '../../../providers/contacts.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { changeContacts, requireReached } from '../at-provider.ts'
 import { listIndexedFolders, requireFolderKey } from '../folders/store.ts'
-import { requireContact, requireContacts } from './access.ts'
+import { requireContact, requireContacts, requireWritable } from './access.ts'
 import { planChange } from './change-rules.ts'
 import { fieldsOf } from './contact-row.ts'
 import { presentContact } from './present.ts'
@@ -28,6 +28,7 @@ export function contactChangeOperations({ connections }: { connections: Connecti
       const fields = { ...NO_FIELDS, ...planChange(input) }
       if (!isIdentifiable(fields)) refuse('contact_unidentifiable')
       const named = folderId === undefined ? null : await requireFolderKey(context.db, account.id, folderId)
+      requireWritable(account)
       const reached = await requireReached(context, account)
       const indexed = await listIndexedFolders(context.db, account.id)
       const folderKey = named ?? indexed.find(({ isDefault }) => isDefault)?.key ?? null
@@ -48,6 +49,7 @@ export function contactChangeOperations({ connections }: { connections: Connecti
       const { account, contact } = await requireContact(context, params)
       const change = planChange(body)
       if (!isIdentifiable({ ...fieldsOf(contact), ...change })) refuse('contact_unidentifiable')
+      requireWritable(account)
       const reached = await requireReached(context, account)
       if (Object.keys(change).length === 0) return context.change(async () => presentContact(contact))
       const indexed = await listIndexedFolders(context.db, account.id)
@@ -65,6 +67,7 @@ export function contactChangeOperations({ connections }: { connections: Connecti
 
     delete: on.delete.handler(async ({ input: { params }, context }) => {
       const { account, contact } = await requireContact(context, params)
+      requireWritable(account)
       const reached = await requireReached(context, account)
       const { provider_key: key } = contact
       await changeContacts(context, connections, reached, {

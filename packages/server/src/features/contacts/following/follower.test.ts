@@ -4,7 +4,7 @@ import { addHalf } from '../../../../test/halves.ts'
 import { readContactFeed } from '../../../../test/memory-contact-account.ts'
 import { MemoryBooks } from '../../../../test/memory-contacts.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
-import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
+import { sampleAccount, sampleGrant, sampleTenant } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import { recordReachChanged } from '../../../accounts/halves/reach.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
@@ -31,7 +31,12 @@ const serversWith = (contactsUrl: string | null) =>
   })
 
 /** A process that follows the contacts of one account. */
-async function openProcess({ isOn = true, modules = null as [] | null, home = null as string | null } = {}) {
+async function openProcess({
+  isOn = true,
+  modules = null as [] | null,
+  home = null as string | null,
+  scopes = null as readonly string[] | null,
+} = {}) {
   await using opened = new AsyncDisposableStack()
   const { db, address } = opened.use(await openTestDatabase())
   const tenant = await sampleTenant(db)
@@ -42,10 +47,11 @@ async function openProcess({ isOn = true, modules = null as [] | null, home = nu
   if (modules) await assign(modules)
   const account = await sampleAccount(db, tenant.id, {
     ...(home === null
-      ? ({ provider: 'gmail', auth_method: 'oauth', imap: null, granted_contacts: true } as const)
+      ? ({ provider: 'gmail', auth_method: 'oauth', imap: null } as const)
       : { imap: serversWith(home) }),
     settings_override: JSON.stringify({ contactsEnabled: isOn }),
   })
+  if (scopes) await sampleGrant(db, account.id, scopes)
   await addHalf(db, account.id, 'contacts')
   const books = new MemoryBooks('books')
   const [book = ''] = books.folders.keys()
@@ -110,6 +116,12 @@ async function openProcess({ isOn = true, modules = null as [] | null, home = nu
         await recordReachChanged(unit, [account.id], ['contacts'])
       })
     },
+    async signInAgain(granted: readonly string[]) {
+      await inTransaction(db, tenant.id, async unit => {
+        await sampleGrant(unit.sql, account.id, granted)
+        await recordReachChanged(unit, [account.id], ['contacts'])
+      })
+    },
     async moveTo(next: string | null) {
       await inTransaction(db, tenant.id, async unit => {
         await unit.sql
@@ -164,11 +176,14 @@ test('contacts that the plan does not include are not followed until it does', a
 
 test('contacts of another home are others, and end with it', async () => {
   await using process = await openProcess({ home: 'https://dav.example.com/one/' })
-  const { db, books, book, half, awaitState, moveTo } = process
+  const { db, books, book, trouble, half, awaitState, moveTo } = process
   await awaitState('live')
+  // No look at the former home finds the contacts of the next one.
+  trouble.kind = 'unavailable'
   books.removeFolder(book)
   books.add(books.createFolder('new', true), { displayName: 'Grace' })
   await moveTo('https://dav.example.com/two/')
+  trouble.kind = null
   await waitUntil('the next first sync', async () => (await readContactFeed(db)).length === 3)
   await awaitState('live')
   await moveTo(null)
@@ -210,4 +225,19 @@ test.each<[FailureKind, string]>([
   await turnOn(true)
   await awaitState('live')
   await awaitProblem(null)
+})
+
+test('contacts that a new grant does not allow rest with a problem of their own, and go on with the next one', async () => {
+  const scope = 'https://www.googleapis.com/auth/contacts'
+  await using process = await openProcess({ scopes: [scope] })
+  const { books, book, db, half, awaitState, awaitProblem } = process
+  await awaitState('live')
+  await process.signInAgain(['https://www.googleapis.com/auth/contacts.other.readonly'])
+  await awaitProblem('scope_missing')
+  expect(await half()).toMatchObject({ state: 'stopped', status: 'active', isBehind: false })
+  books.add(book, { displayName: 'Grace' })
+  await process.signInAgain([`${scope}.readonly`])
+  await awaitState('live')
+  await awaitProblem(null)
+  await waitUntil('the new contact', async () => (await readContactFeed(db)).length === 2)
 })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { effectiveSettings } from '../../../accounts/settings.ts'
+import { grantedHalves, inheritedSettings } from '../../../accounts/settings.ts'
 import { findAccountView } from '../../../accounts/store.ts'
 import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 import type { Db } from '../../../database/pool.ts'
@@ -57,16 +57,18 @@ export function openContactsFollower({ db, lookSeconds = LOOK_SECONDS }: Contact
 }
 
 /**
- * Contacts that are switched off, or that the plan does not include, are not followed. Contacts of a former home
- * end before that.
+ * Contacts that are switched off, that the grant does not allow, or that the plan does not include, are not followed.
+ * Contacts of a former home end before that.
  */
 async function findRest(db: Db, owned: OwnedAccount, seconds: number): Promise<Rest | null> {
   const { id, tenantId } = owned
   const account = await findAccountView(db, tenantId, id)
   if (!account) return null
   await endFormerHome(db, owned, homeOf(account))
-  if (!effectiveSettings(account.tenant_settings, account).contactsEnabled)
+  if (!inheritedSettings(account.tenant_settings, account).contactsEnabled)
     return { reason: 'contacts are switched off', seconds: null }
+  if (grantedHalves(account).contacts === 'none')
+    return { reason: 'the grant does not allow contacts', seconds: null, problem: 'scope_missing' }
   if (await findModule(db, tenantId, 'contacts')) return null
   return { reason: 'the plan does not include contacts', seconds }
 }
