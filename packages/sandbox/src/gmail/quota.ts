@@ -1,7 +1,7 @@
 import type { ApiError } from '../google/errors.ts'
 import type { Random } from '../world/random.ts'
 import { spend, used, type Window, windowOf } from '../limits/window.ts'
-import { Refusal } from './api/refusal.ts'
+import { Refusal } from '../google/api/refusal.ts'
 import type { GmailSettings } from './settings.ts'
 
 /** Units of each method, as documented for projects made before May 2026. A method that is not listed costs 5. */

@@ -1,5 +1,7 @@
 import { type Gmail, openGmail } from '../gmail/gmail.ts'
 import type { HostApp } from '../hosting/host-app.ts'
+import { openPeople, type People } from '../people/people.ts'
+import { PHOTO_HOST } from '../people/person.ts'
 import type { Ground } from '../world/ground.ts'
 import { InvalidInput } from '../world/invalid-input.ts'
 import type { PlayedProvider, Provider } from '../world/provider.ts'
@@ -22,6 +24,7 @@ import { wwwHost } from './www-host.ts'
 export interface Google extends PlayedProvider {
   readonly accounts: Accounts
   readonly gmail: Gmail
+  readonly people: People
   readonly keys: SigningKeys
 }
 
@@ -32,7 +35,7 @@ const host = (name: string, port: number, servesPages = false) => ({
   refuse: googleFault,
 })
 
-/** Google's sign-in and Gmail. */
+/** Google's sign-in, Gmail and contacts. */
 export const google: Provider = {
   name: 'google',
   clouds: [],
@@ -42,6 +45,8 @@ export const google: Provider = {
     host('openidconnect.googleapis.com', 3),
     host('www.googleapis.com', 4),
     host('gmail.googleapis.com', 5),
+    host('people.googleapis.com', 15),
+    host(PHOTO_HOST, 16),
   ],
   users: {
     // The `sub` of ID tokens.
@@ -70,12 +75,14 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
   const accounts = openAccounts(shared, googleSeedOf(seed))
   const ground: GoogleGround = { ...shared, users, accounts, keys }
   const gmail = openGmail(ground)
+  const people = openPeople(ground)
   return {
     accounts,
     gmail,
+    people,
     keys,
-    apps: appsOf(ground, gmail.app),
-    controls: googleControls(ground, gmail),
+    apps: appsOf(ground, gmail.app, people),
+    controls: googleControls(ground, gmail, people),
     // Parsed by the schema that the provider names for its clients.
     addClient: ({ fields }) => accounts.addClient(fields as SeedClient),
     clients: () => [...accounts.clients.values()],
@@ -87,7 +94,10 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
     },
     configurePushes: gmail.configurePushes,
     rotateKeys: () => keys.rotate(),
-    addUser: gmail.addUser,
+    addUser(user, messages) {
+      gmail.addUser(user, messages)
+      people.addUser(user, messages)
+    },
     findByAlias: gmail.findByAlias,
     receive: gmail.receive,
     changePassword: user => accounts.grants.endMailGrants(user),
@@ -95,10 +105,12 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
   }
 }
 
-const appsOf = (ground: GoogleGround, gmail: HostApp): Record<string, HostApp> => ({
+const appsOf = (ground: GoogleGround, gmail: HostApp, people: People): Record<string, HostApp> => ({
   'accounts.google.com': accountsHost(ground),
   'oauth2.googleapis.com': tokenHost(ground),
   'openidconnect.googleapis.com': openIdHost(ground),
   'www.googleapis.com': wwwHost(ground, gmail),
   'gmail.googleapis.com': gmail,
+  'people.googleapis.com': people.app,
+  [PHOTO_HOST]: people.photos,
 })

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { QuotaGovernor, type UserQuota } from '../../src/providers/gmail/governor.ts'
+import { QuotaGovernor, type UserQuota } from '../../src/providers/google/governor.ts'
 
 const TRIES_MAX = 100
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openIndex } from '../../src/providers/conformance/memory-index.ts'
-import { QuotaGovernor } from '../../src/providers/gmail/governor.ts'
+import { QuotaGovernor } from '../../src/providers/google/governor.ts'
 import { type Arranged, letter, useMailboxes } from './arranged-mailbox.ts'
 import { configureGmail } from './gmail-client.ts'
 

@@ -1,12 +1,12 @@
 import type { Accounts } from '../../google/accounts.ts'
+import { requireKnownQuery } from '../../google/api/json-calls.ts'
 import { authenticate, refuseScopes } from '../../google/authenticate.ts'
 import type { Caller } from '../../google/caller.ts'
 import type { Call } from '../../world/calls.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { Quota } from '../quota.ts'
 import { decodeSegment, findMethod, type Match } from './methods.ts'
-import type { GmailMethod } from './method.ts'
-import { failedPrecondition, forbidden, invalidArgument, notFound } from './refusal.ts'
+import { failedPrecondition, forbidden, notFound } from '../../google/api/refusal.ts'
 
 /** Parts of Gmail that decide whether a call is let in. */
 export interface Admission {
@@ -22,13 +22,6 @@ export interface Admitted extends Match {
   mailbox: Mailbox
   url: URL
 }
-
-/** Parameters that every method takes. */
-const STANDARD_QUERY = new Set(
-  'alt fields key access_token oauth_token prettyPrint quotaUser callback uploadType upload_protocol upload_id $.xgafv'.split(
-    ' ',
-  ),
-)
 
 /** Finds the method, the caller and the mailbox of a call, and charges its units. Returns the refusal of a bad token. */
 export function admit(
@@ -58,13 +51,4 @@ function requireMailbox(mailboxes: Admission['mailboxes'], caller: Caller, userI
   const mailbox = mailboxes.get(own)
   if (!mailbox) throw failedPrecondition('Mail service not enabled')
   return mailbox
-}
-
-function requireKnownQuery({ query = [] }: GmailMethod, given: URLSearchParams): void {
-  for (const name of given.keys()) {
-    if (STANDARD_QUERY.has(name) || query.includes(name)) continue
-    throw invalidArgument(
-      `Invalid JSON payload received. Unknown name "${name}": Cannot bind query parameter. Field '${name}' could not be found in request message.`,
-    )
-  }
 }

@@ -8,9 +8,10 @@ import {
 } from '../mailbox/history.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import { presentIds } from '../payload.ts'
-import { integerIn, requireLabels } from './input.ts'
+import { integerIn } from '../../google/api/input.ts'
+import { requireLabels } from './input.ts'
 import { METADATA_READERS, type GmailMethod, type MethodCall } from './method.ts'
-import { invalidArgument, notFound } from './refusal.ts'
+import { invalidArgument, notFound } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 const PAGE_DEFAULT = 100

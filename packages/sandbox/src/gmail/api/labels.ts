@@ -1,8 +1,8 @@
 import { COLORS, LABELS_MAX, isLabelName, type Label } from '../mailbox/labels.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
-import { objectIn, stringIn } from './input.ts'
+import { objectIn, stringIn } from '../../google/api/input.ts'
 import { LABELS, MAIL, METADATA_READERS, MODIFY, type GmailMethod, type MethodCall } from './method.ts'
-import { conflict, failedPrecondition, invalidArgument, notFound } from './refusal.ts'
+import { conflict, failedPrecondition, invalidArgument, notFound } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 const READ = [...METADATA_READERS, LABELS]

@@ -5,9 +5,10 @@ import type { Message } from '../mailbox/message.ts'
 import { threadFor } from '../mailbox/threading.ts'
 import { presentIds } from '../payload.ts'
 import { sendMessage } from '../sending/send.ts'
-import { booleanIn, messageIn, requireLabels, stringIn, stringsIn, wordIn } from './input.ts'
+import { booleanIn, stringIn, stringsIn, wordIn } from '../../google/api/input.ts'
+import { messageIn, requireLabels } from './input.ts'
 import { COMPOSE, INSERT, MAIL, MODIFY, SEND, type GmailMethod, type MethodCall } from './method.ts'
-import { notFound } from './refusal.ts'
+import { notFound } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 const arrival = { http: 'POST', body: SHAPES.message, answer: SHAPES.message, uploads: true } as const

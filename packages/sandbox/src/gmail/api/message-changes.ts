@@ -2,10 +2,11 @@ import { FIXED_LABELS } from '../mailbox/labels.ts'
 import { changeLabels, removeMessage, type Mailbox } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { presentIds } from '../payload.ts'
-import { labelChangesIn, stringsIn } from './input.ts'
+import { stringsIn } from '../../google/api/input.ts'
+import { labelChangesIn } from './input.ts'
 import { requireMessage } from './messages.ts'
 import { MAIL, MODIFY, type GmailMethod, type MethodCall } from './method.ts'
-import { invalidArgument } from './refusal.ts'
+import { invalidArgument } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 const WRITE = [MAIL, MODIFY]

@@ -1,10 +1,10 @@
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { FORMATS, presentAttachment, presentMessage, type Format } from '../payload.ts'
-import { wordIn } from './input.ts'
+import { wordIn } from '../../google/api/input.ts'
 import { METADATA_READERS, READERS, seesOnlyMetadata, type GmailMethod, type MethodCall } from './method.ts'
 import { LIST_QUERY, pageOf } from './pages.ts'
-import { forbidden, invalidArgument, notFound } from './refusal.ts'
+import { forbidden, invalidArgument, notFound } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 export const messageMethods: readonly GmailMethod[] = [

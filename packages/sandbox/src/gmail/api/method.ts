@@ -1,7 +1,7 @@
 import type { Caller } from '../../google/caller.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { GmailParts } from '../parts.ts'
-import type { Shape } from './shapes.ts'
+import type { Shape } from '../../google/api/shape.ts'
 
 /** One method of the Gmail API, as the discovery document describes it. */
 export interface GmailMethod {

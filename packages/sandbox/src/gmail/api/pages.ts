@@ -2,9 +2,10 @@ import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { Message } from '../mailbox/message.ts'
 import { placeOf } from '../mailbox/mailbox.ts'
 import { searchIn } from '../search/match.ts'
-import { booleanIn, integerIn, requireLabels } from './input.ts'
+import { booleanIn, integerIn } from '../../google/api/input.ts'
+import { requireLabels } from './input.ts'
 import { seesOnlyMetadata, type MethodCall } from './method.ts'
-import { forbidden, invalidArgument } from './refusal.ts'
+import { forbidden, invalidArgument } from '../../google/api/refusal.ts'
 
 export const LIST_QUERY = ['q', 'labelIds', 'maxResults', 'pageToken', 'includeSpamTrash'] as const
 

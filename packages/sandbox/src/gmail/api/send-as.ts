@@ -1,8 +1,9 @@
 import type { SendAs } from '../mailbox/mailbox.ts'
-import { stringIn } from './input.ts'
+import { stringIn } from '../../google/api/input.ts'
 import { MAIL, MODIFY, READONLY, SETTINGS, SHARING, type GmailMethod, type MethodCall } from './method.ts'
-import { conflict, failedPrecondition, invalidArgument, notFound } from './refusal.ts'
-import { SHAPES, type Shape } from './shapes.ts'
+import { conflict, failedPrecondition, invalidArgument, notFound } from '../../google/api/refusal.ts'
+import type { Shape } from '../../google/api/shape.ts'
+import { SHAPES } from './shapes.ts'
 
 const READ = [MAIL, MODIFY, READONLY, SETTINGS]
 const one = {

@@ -1,11 +1,4 @@
-/** The fields of a JSON object: true for a value, a shape for an object or a list of objects. */
-export interface Shape {
-  readonly [field: string]: Shape | true
-}
-
-/** A shape with fields that are all plain values. */
-const values = (names: string): Shape =>
-  Object.fromEntries(names.split(' ').map(name => [name, true as const]))
+import { type Shape, values } from '../../google/api/shape.ts'
 
 const BODY = values('attachmentId data size')
 

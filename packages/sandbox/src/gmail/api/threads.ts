@@ -8,7 +8,7 @@ import { deleteForever, requestedChanges, trash, untrash } from './message-chang
 import { formatIn } from './messages.ts'
 import { MAIL, METADATA_READERS, MODIFY, type GmailMethod, type MethodCall } from './method.ts'
 import { LIST_QUERY, pageOf } from './pages.ts'
-import { invalidArgument, notFound } from './refusal.ts'
+import { invalidArgument, notFound } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 const WRITE = [MAIL, MODIFY]

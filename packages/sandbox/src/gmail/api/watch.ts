@@ -1,8 +1,9 @@
 import { presentId } from '../mailbox/history.ts'
 import type { Watch } from '../pushes.ts'
-import { requireLabels, stringIn, stringsIn } from './input.ts'
+import { stringIn, stringsIn } from '../../google/api/input.ts'
+import { requireLabels } from './input.ts'
 import { METADATA_READERS, type GmailMethod, type MethodCall } from './method.ts'
-import { failedPrecondition, invalidArgument, notFound } from './refusal.ts'
+import { failedPrecondition, invalidArgument, notFound } from '../../google/api/refusal.ts'
 import { SHAPES } from './shapes.ts'
 
 const LIFETIME_MS = 7 * 24 * 3600 * 1000

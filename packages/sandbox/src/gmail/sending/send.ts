@@ -1,5 +1,5 @@
 import type { PostOffice } from '../../world/post-office.ts'
-import { invalidArgument } from '../api/refusal.ts'
+import { invalidArgument } from '../../google/api/refusal.ts'
 import { headerOf } from '../../mail/headers.ts'
 import { headersOf } from '../../mail/message-headers.ts'
 import { addMessage, changeLabels, type Mailbox } from '../mailbox/mailbox.ts'

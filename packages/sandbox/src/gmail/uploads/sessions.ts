@@ -1,7 +1,7 @@
 import type { Clock } from '../../world/clock.ts'
 import type { Random } from '../../world/random.ts'
 import type { Admitted } from '../api/admission.ts'
-import { invalidArgument, notFound, tooLarge } from '../api/refusal.ts'
+import { invalidArgument, notFound, tooLarge } from '../../google/api/refusal.ts'
 
 export const UPLOAD_BYTES_MAX = 36_700_160
 const CHUNK_BYTES = 256 * 1024

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../../test/open-database.ts'
 import type { Db } from '../../database/pool.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import { QuotaGovernor, type Urgency } from '../../providers/gmail/governor.ts'
+import { QuotaGovernor, type Urgency } from '../../providers/google/governor.ts'
 import { sharedUse, sweepQuotaUse } from './quota-use.ts'
 
 const USER_UNITS = 6_000

@@ -1,13 +1,11 @@
 import type { z } from 'zod'
-import type { Secret } from '../../kit/secret.ts'
-import type { AccessTokens } from '../access-tokens.ts'
-import { beforeAcceptance, ProviderFailure } from '../failure.ts'
-import { readAnswer, readRefusal } from '../http/answers.ts'
-import type { OpenAnswer } from '../http/exchange.ts'
-import type { ProviderAnswer, ProviderCall, ProviderCalls } from '../http/provider-calls.ts'
+import { ProviderFailure } from '../failure.ts'
+import { googleFailure } from '../google/failure.ts'
+import { GoogleApi, type GoogleApiOptions } from '../google/google-api.ts'
+import { readAnswer } from '../http/answers.ts'
+import type { ProviderCall } from '../http/provider-calls.ts'
 import { readBatch, writeBatch } from './batch.ts'
-import { gmailFailure, QuotaRefused } from './failure.ts'
-import type { Urgency, UserQuota } from './governor.ts'
+import type { Urgency } from '../google/governor.ts'
 
 export const GMAIL_HOST = 'gmail.googleapis.com'
 const MAILBOX_PATH = '/gmail/v1/users/me/'
@@ -39,19 +37,6 @@ export interface AskOptions {
   signal?: AbortSignal | undefined
 }
 
-export interface GmailApiOptions {
-  calls: ProviderCalls
-  tokens: AccessTokens
-  quota: UserQuota
-  /** Milliseconds since 1970. */
-  now: () => number
-}
-
-/** Resources of a call, taken before it is made. */
-export interface Readied {
-  token: Secret
-}
-
 /** The answer to one part of a batch. */
 export type PartOutcome<T> = { value: T; failure: null } | { value: null; failure: ProviderFailure }
 
@@ -59,31 +44,24 @@ export type PartOutcome<T> = { value: T; failure: null } | { value: null; failur
  * The Gmail API as one user. Every method throws `ProviderFailure`: `throttled` if there is no room in the quota, or
  * the provider answers so. A request that the provider refuses for its token is repeated once with another one.
  */
-export class GmailApi {
-  readonly #options: GmailApiOptions
-
-  constructor(options: GmailApiOptions) {
-    this.#options = options
-  }
-
-  /** The time by the clock that the options named, in milliseconds since 1970. */
-  now(): number {
-    return this.#options.now()
+export class GmailApi extends GoogleApi {
+  constructor(options: GoogleApiOptions) {
+    super('Gmail', options)
   }
 
   /** The seconds that the quota gives background work at least for the units. */
   secondsFor(units: number): number {
-    return this.#options.quota.secondsFor(units)
+    return this.quota.secondsFor(units)
   }
 
   /** Units that one batch may cost (see `UserQuota`). */
   get batchUnitsMax(): number {
-    return this.#options.quota.batchUnitsMax
+    return this.quota.batchUnitsMax
   }
 
   /** Rejects with `throttled` unless background work of this size could be done now. */
   requireRoom(units: number): Promise<void> {
-    return this.#options.quota.requireRoom(units, 'background')
+    return this.quota.requireRoom(units, 'background')
   }
 
   async ask<T>(request: GmailRequest<T>, options: AskOptions = {}): Promise<T> {
@@ -125,91 +103,15 @@ export class GmailApi {
       try {
         if (!part) throw new ProviderFailure('unavailable', 'Gmail left out a part of its answer.')
         const { method = 'GET' } = request
-        if (part.status < 200 || part.status > 299) throw gmailFailure(part, this.now(), method !== 'GET')
+        if (part.status < 200 || part.status > 299)
+          throw googleFailure('Gmail', part, { now: this.now(), isWrite: method !== 'GET' })
         return { value: readAnswer('Gmail', request.schema, part.content), failure: null }
       } catch (error) {
         if (!(error instanceof ProviderFailure)) throw error
-        return { value: null, failure: this.#pausedFor(error) }
+        return { value: null, failure: this.pausedFor(error) }
       }
     })
   }
-
-  /** Sends any call to Gmail with a token, within the quota. Resolves only with a success. */
-  async call(call: ProviderCall, units: number, urgency: Urgency = 'prompt'): Promise<ProviderAnswer> {
-    return this.callReadied(call, await this.ready(units, { urgency, signal: call.signal }))
-  }
-
-  /** Takes the resources of a call besides its connection: units of the quota, and a token. */
-  async ready(units: number, { urgency = 'prompt', signal }: AskOptions = {}): Promise<Readied> {
-    const { tokens, quota } = this.#options
-    await quota.take(units, urgency)
-    return { token: await beforeAcceptance(() => tokens.get(signal)) }
-  }
-
-  /** Like `call`, with the resources that `ready` took before. */
-  async callReadied(call: ProviderCall, readied: Readied): Promise<ProviderAnswer> {
-    const { calls } = this.#options
-    return this.#authorized(call, readied, async authorized => {
-      const answer = await calls.call(authorized)
-      return { status: answer.status, answer, refusal: () => Promise.resolve(answer) }
-    })
-  }
-
-  /** Sends a call that needs no token, such as one to an upload session, and returns any answer. */
-  send(call: ProviderCall): Promise<ProviderAnswer> {
-    return this.#options.calls.call(call)
-  }
-
-  /** Like `call`, for content that is read as it comes. */
-  async open(call: ProviderCall, units: number, urgency: Urgency = 'prompt'): Promise<OpenAnswer> {
-    const { calls } = this.#options
-    const readied = await this.ready(units, { urgency, signal: call.signal })
-    return this.#authorized(call, readied, async authorized => {
-      const answer = await calls.open(authorized)
-      return { status: answer.status, answer, refusal: () => readRefusal(answer) }
-    })
-  }
-
-  async #authorized<A>(
-    call: ProviderCall,
-    { token }: Readied,
-    send: (call: ProviderCall) => Promise<{
-      status: number
-      answer: A
-      refusal: () => Promise<ProviderAnswer>
-    }>,
-  ): Promise<A> {
-    const { tokens } = this.#options
-    const authorized = (secret: Secret) => ({
-      ...call,
-      headers: { ...call.headers, authorization: `Bearer ${secret.reveal()}` },
-    })
-    let sent = await send(authorized(token))
-    if (sent.status === 401 && isSentAgain(call)) {
-      await sent.refusal()
-      const renewed = await beforeAcceptance(() => tokens.renew(token, call.signal))
-      sent = await send(authorized(renewed))
-    }
-    if (sent.status >= 200 && sent.status <= 299) return sent.answer
-    if (sent.status === 401) {
-      await sent.refusal()
-      throw new ProviderFailure('access_refused', 'Gmail refuses the access token.')
-    }
-    throw this.#pausedFor(gmailFailure(await sent.refusal(), this.now(), call.method !== 'GET'))
-  }
-
-  /** Holds up all calls while a quota is spent. @returns the failure with the seconds until then */
-  #pausedFor(failure: ProviderFailure): ProviderFailure {
-    if (!(failure instanceof QuotaRefused)) return failure
-    return new ProviderFailure('throttled', failure.message, {
-      retryAfterSeconds: this.#options.quota.refused(failure.retryAfterSeconds, failure.owner),
-    })
-  }
-}
-
-/** A stream can be sent only once. */
-function isSentAgain({ body }: ProviderCall): boolean {
-  return body === undefined || typeof body === 'string' || body instanceof Uint8Array
 }
 
 async function outcomeOf<T>(work: () => Promise<T>): Promise<PartOutcome<T>> {

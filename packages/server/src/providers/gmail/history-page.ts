@@ -5,7 +5,7 @@ import { contentsOf, type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draf
 import { bringEditedDrafts } from './edited-drafts.ts'
 import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
 import type { GmailConnection } from './gmail-connection.ts'
-import type { Urgency } from './governor.ts'
+import type { Urgency } from '../google/governor.ts'
 import { CHAT, flagsOf, mailboxKeysOf } from './labels.ts'
 import { locateMessages } from './locate.ts'
 import type { HistoryRecord } from './resources.ts'

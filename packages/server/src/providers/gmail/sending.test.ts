@@ -8,7 +8,7 @@ import { failureOf } from '../conformance/changing-steps.ts'
 import { contentOf, outgoing } from '../conformance/sending.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { HandedOver, OutgoingContent, OutgoingMessage, SendingProvider } from '../sending.ts'
-import { QuotaGovernor } from './governor.ts'
+import { QuotaGovernor } from '../google/governor.ts'
 import { MESSAGE_BYTES_MAX } from './upload.ts'
 
 const HOST = 'gmail.googleapis.com'

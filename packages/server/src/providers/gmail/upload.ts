@@ -4,7 +4,7 @@ import { beforeAcceptance, ProviderFailure, restate } from '../failure.ts'
 import { readAnswer } from '../http/answers.ts'
 import type { ProviderAnswer } from '../http/provider-calls.ts'
 import { GMAIL_HOST, type GmailApi, segment } from './api.ts'
-import { gmailFailure } from './failure.ts'
+import { googleFailure } from '../google/failure.ts'
 import { emptySchema } from './resources.ts'
 import { UNITS } from './units.ts'
 
@@ -172,7 +172,9 @@ async function uploadInSession<T>(api: GmailApi, options: Upload<T>): Promise<T>
 
 /** The failure for an answer that ends the upload. */
 function sessionFailure(answer: ProviderAnswer, now: number, isLast: boolean): ProviderFailure {
-  return LOST_SESSION.has(answer.status) ? new SessionLost(answer) : gmailFailure(answer, now, isLast)
+  return LOST_SESSION.has(answer.status)
+    ? new SessionLost(answer)
+    : googleFailure('Gmail', answer, { now, isWrite: isLast })
 }
 
 /** The status of an upload that is not complete. */

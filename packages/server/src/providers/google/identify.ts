@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Secret } from '../../kit/secret.ts'
 import { ProviderFailure } from '../failure.ts'
-import { gmailFailure } from '../gmail/failure.ts'
+import { googleFailure } from './failure.ts'
 import type { ProviderAnswer, ProviderCalls } from '../http/provider-calls.ts'
 import { readJson } from '../oauth/read-json.ts'
 import { HOSTS } from './hosts.ts'
@@ -64,5 +64,5 @@ function get(
 function failureOf(answer: ProviderAnswer): ProviderFailure {
   if (answer.status === 401)
     return new ProviderFailure('access_refused', 'Google refuses its new access token.')
-  return gmailFailure(answer, Date.now())
+  return googleFailure('Gmail', answer, { now: Date.now() })
 }

@@ -18,6 +18,8 @@ const UNASKED_SHARE = 0.05
 const USERS_BEFORE_SWEEP = 1_000
 
 export interface GovernorOptions {
+  /** The API whose quotas these are; `Gmail` by default. Each API has quotas of its own. */
+  api?: string
   userUnitsPerMinute: number
   projectUnitsPerMinute: number
   /** The processes that share the quotas; this one is alone by default. */
@@ -44,7 +46,7 @@ export interface UserQuota {
 }
 
 /**
- * Keeps the requests of all processes to Gmail within the quotas of each user and project in any 60 seconds. A process
+ * Keeps the requests of all processes to an API of Google within the quotas of each user and project in any 60 seconds. A process
  * that is alone counts for itself. Several have a small part each, which they use at will; units beyond it come from
  * the rest, which they count together. The part that background work leaves free lets prompt calls overtake it.
  */
@@ -56,17 +58,18 @@ export class QuotaGovernor {
   #most = { processes: 1, until: Number.NEGATIVE_INFINITY }
 
   constructor(options: GovernorOptions) {
-    this.#options = { now: () => performance.now(), sharing: null, ...options }
+    this.#options = { api: 'Gmail', now: () => performance.now(), sharing: null, ...options }
   }
 
   /** The quota of a user of a project. Accounts of several tenants may be the same user. */
   userOf(project: string, user: string): UserQuota {
-    const { userUnitsPerMinute, projectUnitsPerMinute, now } = this.#options
-    const name = `${project} ${user}`
+    const { api, userUnitsPerMinute, projectUnitsPerMinute, now } = this.#options
+    const ofProject = `${api} ${project}`
+    const name = `${ofProject} ${user}`
     const usageOf = (owner: QuotaOwner) =>
       owner === 'user'
         ? usageIn(this.#users, { name, unitsMax: userUnitsPerMinute })
-        : usageIn(this.#projects, { name: project, unitsMax: projectUnitsPerMinute })
+        : usageIn(this.#projects, { name: ofProject, unitsMax: projectUnitsPerMinute })
     const ask = (units: number, urgency: Urgency, isTaken: boolean) =>
       this.#ask([usageOf('user'), usageOf('project')], units, urgency, isTaken)
     const perMinute = (units: number) => this.#partsAt(now(), units).asked
@@ -86,7 +89,7 @@ export class QuotaGovernor {
     const at = this.#options.now()
     this.#sweep(at)
     const paused = Math.max(...usages.map(usage => usage.pausedFor(at)))
-    if (paused > 0) throw spent(paused)
+    if (paused > 0) throw this.#spent(paused)
     const { sharing } = this.#options
     const isAlone = !sharing || this.#processesAt(at) === 1
     if (isAlone) for (const usage of usages) usage.countAsked()
@@ -102,7 +105,7 @@ export class QuotaGovernor {
       if (isTaken) for (const usage of usages) usage.add(units, at)
       return
     }
-    if (isAlone) throw spent(waitMs)
+    if (isAlone) throw this.#spent(waitMs)
     const asks = limited.map(({ usage, asked, mayKeep }) => ({
       name: usage.name,
       unitsMax: asked,
@@ -120,7 +123,7 @@ export class QuotaGovernor {
     const answeredAt = this.#options.now()
     for (const [index, { usedUnits }] of asks.entries())
       usages[index]!.addAsked(usedUnits + (isAdded ? units : 0), answeredAt)
-    if (sharedWaitMs > 0) throw spent(sharedWaitMs)
+    if (sharedWaitMs > 0) throw this.#spent(sharedWaitMs)
   }
 
   /** The part of a quota that this process uses at will, and the part that it shares with others. */
@@ -139,6 +142,14 @@ export class QuotaGovernor {
     return this.#most.processes
   }
 
+  #spent(waitMs: number): ProviderFailure {
+    const message = `The quota of calls to ${this.#options.api} is used up for the moment.`
+    return new ProviderFailure('throttled', message, {
+      retryAfterSeconds: Math.ceil(waitMs / 1_000),
+      isBusy: true,
+    })
+  }
+
   #sweep(at: number): void {
     if (this.#users.size < USERS_BEFORE_SWEEP) return
     for (const [name, usage] of this.#users) if (usage.isIdle(at)) this.#users.delete(name)
@@ -149,11 +160,4 @@ function usageIn(usages: Map<string, Usage>, quota: { name: string; unitsMax: nu
   const usage = usages.get(quota.name) ?? new Usage({ ...quota, window: WINDOW })
   usages.set(quota.name, usage)
   return usage
-}
-
-function spent(waitMs: number): ProviderFailure {
-  return new ProviderFailure('throttled', 'The quota of calls to Gmail is used up for the moment.', {
-    retryAfterSeconds: Math.ceil(waitMs / 1_000),
-    isBusy: true,
-  })
 }

@@ -1,5 +1,5 @@
 import { invalidParameter } from './refusal.ts'
-import type { Shape } from './shapes.ts'
+import type { Shape } from './shape.ts'
 
 /** Fields that a `fields` parameter keeps: true for everything below, or the names to keep. */
 type Mask = true | Map<string, Mask>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { gmailFailure } from './failure.ts'
+import { googleFailure } from './failure.ts'
 
 const answer = (code: number, message: string, reason: string, headers = {}) => ({
   status: code,
@@ -9,7 +9,7 @@ const answer = (code: number, message: string, reason: string, headers = {}) => 
 const metric = (limit: string) =>
   `Quota exceeded for quota metric 'Queries' and limit '${limit}' of service 'gmail.googleapis.com' for consumer 'project_number:1'.`
 
-describe('gmailFailure', () => {
+describe('googleFailure', () => {
   test.each([
     [403, metric('Queries per minute per user'), 'rateLimitExceeded', 'user'],
     [429, metric('Queries per minute per user'), 'rateLimitExceeded', 'user'],
@@ -21,7 +21,7 @@ describe('gmailFailure', () => {
     [403, 'Rate Limit Exceeded', 'rateLimitExceeded', 'project'],
     [403, 'Daily Limit Exceeded', 'dailyLimitExceeded', 'project'],
   ])('for %i "%s" (%s) is that the quota of the %4$s is spent', (code, message, reason, owner) => {
-    const failure = gmailFailure(answer(code, message, reason, { 'retry-after': '7' }), 0)
+    const failure = googleFailure('Gmail', answer(code, message, reason, { 'retry-after': '7' }), { now: 0 })
     expect(failure).toMatchObject({ kind: 'throttled', owner, retryAfterSeconds: 7, isBusy: false })
   })
 
@@ -34,6 +34,6 @@ describe('gmailFailure', () => {
     [400, 'invalidArgument', 'rejected'],
     [503, 'backendError', 'unavailable'],
   ])('for %i (%s) is %s', (code, reason, kind) => {
-    expect(gmailFailure(answer(code, 'No.', reason), 0).kind).toBe(kind)
+    expect(googleFailure('Gmail', answer(code, 'No.', reason), { now: 0 }).kind).toBe(kind)
   })
 })

@@ -5,7 +5,7 @@ import type { ProviderAnswer } from '../http/provider-calls.ts'
 import { retryAfterSeconds } from '../http/retry-after.ts'
 import { serverText } from '../server-text.ts'
 
-/** developers.google.com/workspace/gmail/api/guides/handle-errors */
+/** The errors of all APIs (AIP-193; developers.google.com/workspace/gmail/api/guides/handle-errors). */
 const schema = z.object({
   error: z.object({
     message: z.string().optional(),
@@ -25,12 +25,12 @@ const RATE_REASONS = new Set([
 /** Reasons for limits of a project; a limit of each user is named in the message, with any reason. */
 const PROJECT_REASONS = new Set(['rateLimitExceeded', 'dailyLimitExceeded', 'RATE_LIMIT_EXCEEDED'])
 const SCOPE_REASONS = new Set(['insufficientPermissions', 'ACCESS_TOKEN_SCOPE_INSUFFICIENT'])
-/** The project of the OAuth app may not use the Gmail API. */
+/** The project of the OAuth app may not use the API. */
 const DISABLED_REASONS = new Set(['accessNotConfigured', 'SERVICE_DISABLED'])
 /** The user's mailbox is not there, or an administrator has closed it to this app. */
 const CLOSED = /Mail service not enabled|Delegation denied/i
 
-/** Gmail refuses a call because the quota of a user or project is spent. */
+/** Google refuses a call because the quota of a user or project is spent. */
 export class QuotaRefused extends ProviderFailure {
   readonly owner: QuotaOwner
 
@@ -40,17 +40,32 @@ export class QuotaRefused extends ProviderFailure {
   }
 }
 
+/** Google refuses a request, with reasons for programs, such as `FAILED_PRECONDITION`. */
+export class RequestRefused extends ProviderFailure {
+  readonly reasons: readonly string[]
+
+  constructor(message: string, reasons: readonly string[]) {
+    super('rejected', message, { isBeforeAcceptance: true })
+    this.reasons = reasons
+  }
+}
+
 /**
- * The failure for an answer that is not a success. `isWrite` leaves open whether a failed server has carried out the
- * request.
+ * The failure for an answer of an API that is not a success. `isWrite` leaves open whether a failed server has carried out
+ * the request.
  */
-export function gmailFailure(answer: ProviderAnswer, now: number, isWrite = false): ProviderFailure {
+export function googleFailure(
+  api: string,
+  answer: ProviderAnswer,
+  { now, isWrite = false }: { now: number; isWrite?: boolean },
+): ProviderFailure {
   const { status, headers } = answer
-  const { message, reasons } = readError(answer.content)
+  const { code, message, reasons } = readError(answer.content)
   const kind = kindOf(status, message, reasons)
   const seconds = retryAfterSeconds(headers, now)
-  const text = `Gmail answered ${status}${message === '' ? '' : `: ${message}`}`
+  const text = `${api} answered ${status}${message === '' ? '' : `: ${message}`}`
   if (kind === 'throttled') return new QuotaRefused(text, seconds, ownerOf(status, message, reasons))
+  if (kind === 'rejected') return new RequestRefused(text, [code, ...reasons])
   return new ProviderFailure(kind, text, {
     isBeforeAcceptance: kind !== 'unavailable' || !isWrite,
     ...(kind === 'mailbox_gone' && { reason: 'provider_forbidden' as const }),
@@ -80,16 +95,17 @@ function kindOf(status: number, message: string, reasons: readonly string[]): Fa
   return 'unavailable'
 }
 
-function readError(content: Buffer): { message: string; reasons: string[] } {
+function readError(content: Buffer): { code: string; message: string; reasons: string[] } {
   let json: unknown
   try {
     json = JSON.parse(content.toString())
   } catch {
-    return { message: '', reasons: [] }
+    return { code: '', message: '', reasons: [] }
   }
   const { data } = schema.safeParse(json)
-  const { message, errors = [], details = [] } = data?.error ?? {}
+  const { status: code = '', message, errors = [], details = [] } = data?.error ?? {}
   return {
+    code,
     message: serverText(message),
     reasons: [...errors, ...details].flatMap(({ reason }) => reason ?? []),
   }

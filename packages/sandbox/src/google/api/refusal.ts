@@ -1,6 +1,6 @@
-import { apiError, type ApiError } from '../../google/errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 
-/** An error that Gmail answers. */
+/** An error that an API of Google answers. */
 export class Refusal extends Error {
   readonly error: ApiError
 
