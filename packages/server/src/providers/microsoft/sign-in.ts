@@ -8,7 +8,7 @@ import { Discovery } from './discovery.ts'
 import { IdTokens } from './id-token.ts'
 import { identify } from './identify.ts'
 import { grantsMail, halvesOf, readsMail, scopesFor, scopesOfRefresh, sharesMailboxes } from './scopes.ts'
-import { mailboxIdOf, subjectOf } from './subject.ts'
+import { mailboxIdOf, subjectOf, sharedSubjectOf } from './subject.ts'
 import { tokenEndpoint } from './token-endpoint.ts'
 
 export interface MicrosoftSignInOptions {
@@ -54,7 +54,7 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
       })
     const subject = subjectOf(user)
     const { accessToken } = answer
-    const { email, name } = await identify(
+    const { email, name, inboxId } = await identify(
       calls,
       row,
       { accessToken, mailboxId: mailboxIdOf(subject) },
@@ -63,7 +63,12 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     return {
       scopes,
       halves: halvesOf(row, scopes),
-      identity: { subject, email, displayName: presentableName(name ?? user.name) },
+      identity: {
+        subject,
+        sharedSubject: sharedSubjectOf(inboxId),
+        email,
+        displayName: presentableName(name ?? user.name),
+      },
     }
   }
 
