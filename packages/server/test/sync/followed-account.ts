@@ -1,5 +1,6 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
+import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { SyncPace } from '../../src/start/sync.ts'
 import type { Caller } from '../caller.ts'
@@ -18,6 +19,7 @@ export interface FeedEvent {
     message?: MessageSummary
     mailboxes?: Array<{ id: string; path: string }>
     mailbox?: Mailbox
+    contact?: Contact
     changes?: string[]
     messages?: number
   }
