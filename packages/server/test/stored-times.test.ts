@@ -177,6 +177,25 @@ test('finds what a transaction commits that began while the clock was ahead', as
   await waitUntil('the second look', async () => (await listAhead(db)).length === 0)
 })
 
+test('finds a time that a transaction read before the clock was set back, and stores afterwards', async () => {
+  await using clock = await openTurnedClock()
+  const { db } = clock
+  await insertAnyRow(db, 'webhook_delivery')
+  await clock.turn('2 hours')
+  await db.transaction().execute(async tx => {
+    const { rows } = await sql<{ time: string }>`select clock_timestamp()::text as time`.execute(tx)
+    await clock.turn('0')
+    await sql`update webhook_delivery set due_at = ${rows[0]!.time}::timestamptz + interval '1 minute'`.execute(
+      tx,
+    )
+  })
+  expect(await listAhead(db)).toContain('webhook_delivery.due_at')
+  const log = openLog({ level: 'silent', format: 'json' })
+  await using pulse = new Pulse(db, log)
+  await using _ = await startVoidingTimes({ db, pulse, log, times: TIMES })
+  expect(await listAhead(db)).toEqual([])
+})
+
 /** Columns by which something waits for the row of a table. */
 const PENDING: Record<string, Record<string, RawBuilder<unknown>>> = {
   outbox: { task: sql`'look_up'`, phase: sql`'pre'`, filed_copy: sql`'{}'`, held_since: sql`now()` },

@@ -9,10 +9,14 @@ export interface TurnedClock extends AsyncDisposable {
   turn(interval: string): Promise<unknown>
 }
 
-/** The functions that return the time, with their volatility. */
+/**
+ * The functions that return the time, with their volatility. A transaction or statement keeps the time at which it began,
+ * also if the clock is turned meanwhile.
+ */
 const FUNCTIONS = [
   ['clock_timestamp', 'volatile'],
   ['now', 'stable'],
+  ['transaction_timestamp', 'stable'],
   ['statement_timestamp', 'stable'],
 ] as const
 
@@ -32,18 +36,19 @@ export async function openTurnedClock(): Promise<TurnedClock> {
 
 /** Sets the clock of a database ahead by this interval, or back where it is negative. */
 export function turnClock(db: Db, interval: string): Promise<unknown> {
-  return sql`update clock set turned = ${interval}::interval`.execute(db)
+  return sql`insert into clock values (${interval}::interval, pg_catalog.clock_timestamp())`.execute(db)
 }
 
 /** Lets the clock of a database that was migrated be turned, for connections that are opened from now on. */
 export async function makeClockTurnable(address: DatabaseAddress): Promise<void> {
   await using setup = openDatabase({ address, applicationName: 'waxwing test', connectionsMax: 1 })
-  await sql`create table clock (turned interval not null)`.execute(setup.db)
-  await sql`insert into clock values ('0')`.execute(setup.db)
+  await sql`create table clock (turned interval not null, since timestamptz primary key)`.execute(setup.db)
+  await sql`insert into clock values ('0', '-infinity')`.execute(setup.db)
   for (const [name, volatility] of FUNCTIONS)
     await sql`
       create function ${sql.ref(name)}() returns timestamptz language sql ${sql.raw(volatility)}
-      as ${sql.lit(`select pg_catalog.${name}() + turned from public.clock`)}
+      as ${sql.lit(`select time + turned from public.clock, pg_catalog.${name}() as time
+        where since <= time order by since desc limit 1`)}
     `.execute(setup.db)
   const { rows: defaults } = await sql<{ change: string }>`
     select format('alter table %s alter column %I set default %s', adrelid::regclass, attname, expression) as change

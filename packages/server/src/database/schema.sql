@@ -10,16 +10,18 @@ CREATE OR REPLACE FUNCTION public.note_set_moment()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  moment constant timestamptz := greatest(now(), clock_timestamp());
 begin
   case tg_argv[0]
-    when 'attempt' then new.attempt_set_at := clock_timestamp();
-    when 'due' then new.due_set_at := clock_timestamp();
-    when 'judge' then new.judge_set_at := clock_timestamp();
-    when 'pause' then new.pause_set_at := clock_timestamp();
-    when 'probe' then new.probe_set_at := clock_timestamp();
-    when 'purge' then new.purge_set_at := clock_timestamp();
-    when 'retry' then new.retry_set_at := clock_timestamp();
-    when 'task' then new.task_set_at := clock_timestamp();
+    when 'attempt' then new.attempt_set_at := moment;
+    when 'due' then new.due_set_at := moment;
+    when 'judge' then new.judge_set_at := moment;
+    when 'pause' then new.pause_set_at := moment;
+    when 'probe' then new.probe_set_at := moment;
+    when 'purge' then new.purge_set_at := moment;
+    when 'retry' then new.retry_set_at := moment;
+    when 'task' then new.task_set_at := moment;
   end case;
   return new;
 end $function$;
@@ -660,6 +662,7 @@ create table mailbox (
   constraint mailbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX mailbox_deleted ON public.mailbox USING btree (account_id) WHERE is_deleted;
+CREATE INDEX mailbox_inbox ON public.mailbox USING btree (provider_key) WHERE ((role = 'inbox'::text) AND (upper(provider_key) <> 'INBOX'::text));
 CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
 CREATE INDEX mailbox_source ON public.mailbox USING btree (account_id, source) WHERE (source IS NOT NULL);
 

@@ -90,6 +90,8 @@ export interface Identity {
    * does not include it.
    */
   subject: string | null
+  /** The subject of the same mailbox as a shared one; absent if the provider has none. */
+  sharedSubject?: string
   email: string
   displayName: string | null
 }

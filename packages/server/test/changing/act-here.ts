@@ -29,10 +29,19 @@ export async function actHere(acting: ActingHere): Promise<string> {
   const custom = mailboxes.filter(({ role }) => role === 'custom')
   const kind = random.between(0, 99)
   const message = messages.length > 0 ? random.pick(messages) : null
-  const call = async (name: string, send: () => Promise<{ status: number }>) => {
+  const call = async (name: string, send: () => Promise<{ status: number; body: unknown }>) => {
+    let last: unknown
     const { status } = await waitUntil('a clear answer', async () => {
-      const answer = await send().catch(() => null)
-      return answer === null || [429, 502].includes(answer.status) ? null : answer
+      const answer = await send().catch((error: unknown) => {
+        last = String(error)
+        return null
+      })
+      if (answer === null) return null
+      const isUnclear = [429, 502].includes(answer.status)
+      if (isUnclear) last = answer.body
+      return isUnclear ? null : answer
+    }).catch((error: unknown) => {
+      throw new Error(`${name} has no clear answer: ${JSON.stringify(last)}`, { cause: error })
     })
     if (status >= 500) throw new Error(`${name}: ${status}`)
     return `here: ${name}: ${status}`

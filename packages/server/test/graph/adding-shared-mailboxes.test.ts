@@ -311,6 +311,18 @@ describe('adding a shared mailbox', () => {
     expect((await tenant.get<Account>(`/v1/accounts/${shared.id}`)).body.auth.method).toBe('delegate')
   })
 
+  test('makes an account that nobody can sign in for by another address of the mailbox', async () => {
+    const { tenant, delegate, desk } = await openWorld()
+    const shared = await addShared(tenant, delegate.id, desk)
+    // As if it had been added under an alias.
+    await sql`update account set email = ${`alias-of-${desk}`} where id = ${shared.id}`.execute(tenant.db)
+    const refreshToken = await refreshTokenOf(opened.sandbox, desk)
+    expect(await tenant.post('/v1/accounts', { provider: 'microsoft', refreshToken })).toMatchObject({
+      status: 409,
+      body: { code: 'account_exists', message: expect.stringContaining(shared.id) },
+    })
+  })
+
   test('is refused below accounts that open none', async () => {
     const world = await openWorld()
     const { tenant, delegate, desk } = world

@@ -190,6 +190,31 @@ describe('drafts by Graph', () => {
     expect(await subjectsOf(office)).toEqual(['Draft 2'])
   })
 
+  test('are replaced if Exchange does not find the new one at first', async () => {
+    await using office = await openOffice()
+    const { changing, api } = office
+    const folder = await office.folderId('drafts')
+    const added = await changing.addDraft(draftOf(folder, 1), false)
+    const { key } = added.location!
+    const former = { source: folder, cursor: null, key, revision: added.message!.content!.revision }
+    const { ask } = api
+    let unfound = 0
+    api.ask = async (request, options) => {
+      const isNew = request.method === undefined && /^messages\/[^/]+$/.test(request.path)
+      if (isNew && !request.path.endsWith(encodeURIComponent(String(key))) && unfound++ < 2)
+        throw new ProviderFailure('not_found', 'Not yet')
+      return (await ask.call(api, request, options)) as never
+    }
+    const outcome = await changing.replaceDraft({ ...draftOf(folder, 2), ...UNKNOWN, former })
+    expect(outcome).toMatchObject({
+      type: 'replaced',
+      added: { message: { subject: 'Draft 2' } },
+      isSettled: true,
+    })
+    expect(unfound).toBeGreaterThan(2)
+    expect(await subjectsOf(office)).toEqual(['Draft 2'])
+  })
+
   test('are not taken for gone or lost if Exchange does not find them yet', async () => {
     await using office = await openOffice()
     const { changing, api } = office

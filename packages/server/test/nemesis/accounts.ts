@@ -1,11 +1,13 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { callerOf } from '../caller.ts'
 import type { Random } from '../seeded.ts'
+import { waitForContacts } from '../contacts/carddav-account.ts'
 import { readChangingTruth } from '../servers/reference.ts'
 import { openWorld } from '../servers/world.ts'
 import { furnish } from '../sync/disturbance.ts'
 import { waitForFirstSync } from '../sync/followed-account.ts'
 import type { OtherClient } from '../sync/other-client.ts'
+import type { AddressBook } from './address-books.ts'
 import type { Bed } from './bed.ts'
 import type { ComparedAccount, RunAccount } from './clients/client-run.ts'
 import { openGraphAccounts } from './graph-accounts.ts'
@@ -20,6 +22,8 @@ export interface RunAccounts extends AsyncDisposable {
   changed: RunAccount[]
   /** Their users send mail and write drafts. */
   sending: RunAccount[]
+  /** Accounts of IMAP with an address book, which both the API and another program change. */
+  withBooks: Array<{ account: RunAccount; book: AddressBook }>
   /** Accounts of IMAP whose passwords change. */
   locked: RunAccount[]
   /** Accounts of Graph whose grants end. */
@@ -57,6 +61,10 @@ export async function openAccounts(bed: Bed, count: number, random: Random): Pro
   await inBatchesOf(AT_ONCE, accounts, ({ account }) =>
     waitForFirstSync(callerOf(bed.addresses()[0] ?? '', bed.key), account.id, FIRST_SYNC_SECONDS_MAX),
   )
+  const withBooks = accounts.flatMap(({ account }) => (account.book ? { account, book: account.book } : []))
+  await inBatchesOf(AT_ONCE, withBooks, ({ account }) =>
+    waitForContacts(callerOf(bed.addresses()[0] ?? '', bed.key), account.id),
+  )
   const owned = opened.move()
   const of = (wanted: AccountKind) =>
     accounts.flatMap(({ account, kind }) => (kind === wanted ? account : []))
@@ -64,6 +72,7 @@ export async function openAccounts(bed: Bed, count: number, random: Random): Pro
     foreign: accounts.flatMap(({ account, client }) => (client ? { account, client } : [])),
     changed: of('changed'),
     sending: of('sending'),
+    withBooks,
     locked: of('locked'),
     granted: of('granted'),
     all: accounts.map(({ account }) => account),
@@ -86,15 +95,18 @@ async function openImapAccounts(
     const kind: AccountKind = number >= count - lockedCount ? 'locked' : KINDS[number % KINDS.length]!
     const client = kind === 'foreign' ? await furnish(bed.mail, user, world, random.fork(user.user)) : null
     if (!client) await world.deliver(Array.from({ length: LETTERS }, (_, nth) => letterTo(user.email, nth)))
-    return { user, kind, client }
+    const hasBook = number % KINDS.length < KINDS_WITH_BOOKS && kind !== 'locked'
+    const book = hasBook ? await bed.books.open(random.fork(`book of ${user.user}`)) : null
+    return { user, kind, client, book }
   })
-  return inBatchesOf(AT_ONCE, made, async ({ user, kind, client }) => {
+  return inBatchesOf(AT_ONCE, made, async ({ user, kind, client, book }) => {
     const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
     const { status, body } = await caller.post<Account>('/v1/imap-accounts', {
       email: user.email,
       password: user.password,
       imap: { host: bed.imapProxy.host, port: bed.imapProxy.port, security: 'none', user: user.user },
       smtp: { host: bed.smtpProxy.host, port: bed.smtpProxy.port, security: 'none', user: user.user },
+      ...(book && { dav: book.dav }),
       appendSent: kind === 'sending',
       settings: { syncWindowDays: null, bodyStorage: kind === 'changed' ? 'full' : 'none' },
     })
@@ -104,10 +116,13 @@ async function openImapAccounts(
       user,
       // The password may have changed by then.
       readTruth: () => readChangingTruth(bed.mail, account.user),
+      book,
     }
     return { account, kind, client }
   })
 }
 
 const KINDS = ['foreign', 'changed', 'sending', 'foreign', 'changed'] as const
+/** The first kinds have an address book each. */
+const KINDS_WITH_BOOKS = 2
 export type AccountKind = (typeof KINDS)[number] | 'locked' | 'granted'

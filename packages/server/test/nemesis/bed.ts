@@ -13,6 +13,7 @@ import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { makeDataFolder } from '../service-process.ts'
 import { makeClockTurnable } from '../turned-clock.ts'
 import { waitUntil } from '../wait-until.ts'
+import { type AddressBooks, openAddressBooks } from './address-books.ts'
 import { startCapture } from './capture.ts'
 import { type DatabasePair, openDatabasePair } from './database-pair.ts'
 import { HANGING_HOSTS } from './hangers.ts'
@@ -32,6 +33,7 @@ export interface Bed extends AsyncDisposable {
   mail: MailServer
   sink: SmtpSink
   office: Office
+  books: AddressBooks
   receivers: Receivers
   endpoints: ReadonlyMap<string, TemperName>
   imapProxy: FaultProxy
@@ -88,6 +90,7 @@ export async function openBed(
   const imapProxy = opened.use(await startFaultProxy({ host: mail.host, port: mail.directPort }, sessions))
   const smtpProxy = opened.use(await startFaultProxy({ host: '127.0.0.1', port: sink.port }))
 
+  const books = opened.use(await openAddressBooks())
   const stores = kind === 'none' ? null : opened.use(await openStores())
 
   const folder = opened.use(await makeDataFolder())
@@ -129,6 +132,7 @@ export async function openBed(
     mail,
     sink,
     office,
+    books,
     receivers,
     endpoints,
     imapProxy,

@@ -13,6 +13,7 @@ import type { RunEndpoint } from './clients/edit-endpoints.ts'
 import type {
   AcceptedMessage,
   Bounds,
+  ContactState,
   DeletedAccount,
   EndState,
   EndpointState,
@@ -24,7 +25,7 @@ import type {
 import { entriesOf, type History } from './history.ts'
 import type { Leaver } from './leavers.ts'
 import type { Snapshot } from './snapshot.ts'
-import { claims, compareAccount } from './settle.ts'
+import { claims, compareAccount, compareContacts } from './settle.ts'
 import { listTimesAhead } from './times-ahead.ts'
 
 const IN_FLIGHT_MAX = 16
@@ -64,6 +65,7 @@ export async function collectEnd(
   await bed.sessions.end()
   const compared = []
   for (const account of accounts) compared.push({ account, ...(await compareAccount(bed, account)) })
+  const contacts = await collectContacts(bed, accounts, before)
   const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
   const { rows: events } = await sql<EndState['events'][number]>`
     select id::text, type, account_id as "accountId", extract(epoch from created_at)::float8 * 1000 as "createdAt"
@@ -82,6 +84,7 @@ export async function collectEnd(
       if (!was) throw new Error('There is an account that was not there before')
       return { accountId: account.id, index, truth, before: was, after: state, afterEventId: before.eventId }
     }),
+    contacts,
     flags: compared.flatMap(({ account, mailboxes }) =>
       mailboxes.flatMap(({ messages }) =>
         messages.map(({ subject, flags }) => ({
@@ -105,6 +108,22 @@ export async function collectEnd(
     timesAhead: await listTimesAhead(db),
     bounds,
   }
+}
+
+async function collectContacts(
+  bed: Bed,
+  accounts: readonly ComparedAccount[],
+  before: Snapshot,
+): Promise<ContactState[]> {
+  const states: ContactState[] = []
+  for (const account of accounts) {
+    const compared = await compareContacts(bed, account)
+    const was = before.contacts.get(account.id)
+    if (!compared || !was) continue
+    const { index, truth, contacts: after } = compared
+    states.push({ accountId: account.id, index, truth, before: was, after, afterEventId: before.eventId })
+  }
+  return states
 }
 
 /** Reads the messages that were accepted, but for those of accounts that were deleted. */

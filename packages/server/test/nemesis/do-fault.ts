@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Random } from '../seeded.ts'
-import type { LinkFaults } from '../servers/fault-proxy.ts'
 import type { SinkAnswer, SinkMoment } from '../servers/smtp-sink.ts'
 import { turnClock } from '../turned-clock.ts'
 import { type Bed, restartDatabase } from './bed.ts'
+import { DO_BOOK_FAULTS } from './do-book-fault.ts'
 import { DO_GRAPH_FAULTS } from './do-graph-fault.ts'
 import type { FaultKind, PlannedFault } from './fault-plan.ts'
 import type { History } from './history.ts'
 import type { ProcessSlot } from './processes.ts'
 import type { Stores } from './stores.ts'
+import { withLink, withNewLinks } from './with-link.ts'
 
 const CLOCK_AHEAD = '2 hours'
 const SLOW_MILLISECONDS = 300
@@ -25,6 +26,7 @@ export interface Doing {
 }
 
 const FAULTS: Record<FaultKind, (doing: Doing) => Promise<unknown>> = {
+  ...DO_BOOK_FAULTS,
   ...DO_GRAPH_FAULTS,
   async kill_process({ slot, last }) {
     await slot.kill()
@@ -127,26 +129,6 @@ export async function doFault(
   const from = Date.now()
   await FAULTS[kind]({ bed, slot, random, last: () => sleep(seconds * 1_000) })
   history.add({ type: 'fault', kind, process: name, from, at: Date.now(), about: `${seconds.toFixed(1)} s` })
-}
-
-interface Link {
-  setFaults(faults: LinkFaults): void
-  cutAll(): void
-}
-
-async function withLink(link: Link, faults: LinkFaults, last: () => Promise<unknown>): Promise<void> {
-  link.setFaults(faults)
-  await last()
-  link.setFaults({})
-}
-
-/** For faults of new connections: those that are open are cut before and after. */
-async function withNewLinks(link: Link, faults: LinkFaults, last: () => Promise<unknown>): Promise<void> {
-  link.setFaults(faults)
-  link.cutAll()
-  await last()
-  link.setFaults({})
-  link.cutAll()
 }
 
 async function restart({ bed, last }: Doing, stop: () => Promise<void>): Promise<void> {

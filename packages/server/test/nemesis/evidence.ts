@@ -1,3 +1,4 @@
+import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import type { State } from '../../src/features/sending/outbox/transitions.ts'
 import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
@@ -21,6 +22,7 @@ export interface EndState {
   /** Messages that were accepted, in the order of the journal of the SMTP server and of the inbox at Graph. */
   accepted: AcceptedMessage[]
   mailboxes: MailboxState[]
+  contacts: ContactState[]
   /** Flags at the provider, by account and subject. */
   flags: Array<{ accountId: string; subject: string; isRead: boolean; isFlagged: boolean }>
   owners: OwnerChange[]
@@ -121,6 +123,18 @@ export interface MailboxState {
   truth: string[]
   before: IndexState
   after: IndexState
+  /** The last event of the feed before `before` was read. */
+  afterEventId: string
+}
+
+/** The contacts of an account at the same two times. */
+export interface ContactState {
+  accountId: string
+  /** The index, and what the CardDAV server has, in the same words: the name of each, a colon, and other fields. */
+  index: string[]
+  truth: string[]
+  before: Map<string, Contact>
+  after: Map<string, Contact>
   /** The last event of the feed before `before` was read. */
   afterEventId: string
 }

@@ -57,17 +57,27 @@ export const GRAPH_FAULTS = [
   'graph_subscriptions_removed',
   'login_failing',
 ] as const
+/** Faults of the network to the server of address books. */
+export const BOOK_FAULTS = [
+  'books_cut',
+  'books_stalled',
+  'books_one_way',
+  'books_slow',
+  'books_short',
+  'books_refused',
+] as const
 export const FAULT_KINDS = [
   ...PROCESS_FAULTS,
   ...WORLD_FAULTS,
   ...LONG_WORLD_FAULTS,
   ...STORE_FAULTS,
   ...GRAPH_FAULTS,
+  ...BOOK_FAULTS,
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** Faults of different tracks overlap; those of one track come one after the other. */
-export type FaultTrack = 'processes' | 'world' | 'stores' | 'graph'
+export type FaultTrack = 'processes' | 'world' | 'stores' | 'graph' | 'books'
 
 /** Something that will be done, and undone later. */
 export interface PlannedFault {
@@ -106,6 +116,7 @@ export function planFaults(random: Random, options: PlanOptions): PlannedFault[]
     planTrack(random, 'processes', options),
     planTrack(random, 'world', options),
     planTrack(random, 'graph', options),
+    planTrack(random, 'books', options),
     ...(options.hasStores ? [planTrack(random, 'stores', options)] : []),
   ]
   return tracks.flat().toSorted((one, other) => one.atSeconds - other.atSeconds)
@@ -116,6 +127,7 @@ const KINDS: Record<FaultTrack, readonly FaultKind[]> = {
   world: WORLD_FAULTS,
   stores: STORE_FAULTS,
   graph: GRAPH_FAULTS,
+  books: BOOK_FAULTS,
 }
 
 function planTrack(parent: Random, track: FaultTrack, options: PlanOptions): PlannedFault[] {

@@ -39,6 +39,7 @@ async function openGraphAccount(bed: Bed, number: number, random: Random): Promi
     id,
     user: { user: email, email, password: '' },
     readTruth: async () => readTrueMailboxes(await office.openClient(email)),
+    book: null,
   }
   return { account, kind, client }
 }

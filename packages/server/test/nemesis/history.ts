@@ -27,6 +27,7 @@ export interface RequestEntry extends Timed {
   madeId: string | null
   window: WindowCount | null
   mark: Mark | null
+  contact: ContactMark | null
 }
 
 /** Headers of an answer about its window of requests. */
@@ -42,6 +43,12 @@ export interface Mark {
   subject: string
   field: 'isRead' | 'isFlagged'
   value: boolean
+}
+
+/** A contact that a request makes or deletes. Only this actor does. */
+export interface ContactMark {
+  accountId: string
+  name: string
 }
 
 /** Events that a reader of the feed was given, from the beginning of the feed on. */

@@ -1,5 +1,6 @@
 import { checkAudit } from './checks/audit.ts'
 import { checkBodies } from './checks/bodies.ts'
+import { checkContacts } from './checks/contacts.ts'
 import { checkDeletions } from './checks/deletions.ts'
 import { checkDeliveries } from './checks/deliveries.ts'
 import { checkEvents } from './checks/events.ts'
@@ -25,6 +26,7 @@ const CHECKS: readonly Check[] = [
   checkNeighbours,
   checkTimesAhead,
   checkMailboxes,
+  checkContacts,
   checkBodies,
   checkEvents,
   checkOwners,

@@ -1,8 +1,9 @@
+import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
-import type { DeletedAccount, EndState, Evidence, MailboxState } from './evidence.ts'
+import type { ContactState, DeletedAccount, EndState, Evidence, MailboxState } from './evidence.ts'
 import type {
   BodyEntry,
   FaultEntry,
@@ -81,6 +82,7 @@ export function sampleEvidence(): SampleEvidence {
         { messageId: '<send-3>', by: 'Microsoft Graph' },
       ],
       mailboxes: [sampleMailbox(), sampleGraphMailbox()],
+      contacts: [sampleContacts()],
       flags: [{ accountId: ACCOUNT, subject: 'one', isRead: true, isFlagged: false }],
       owners: [
         owner({ instanceId: 'i1', owner: 'one', epoch: 1, writer: 'one' }),
@@ -137,6 +139,7 @@ export function sampleRequest(given: Partial<RequestEntry> = {}): RequestEntry {
     madeId: null,
     window: null,
     mark: null,
+    contact: null,
     ...given,
   }
 }
@@ -169,6 +172,29 @@ export function sampleStop(process: string, from: number, at: number): FaultEntr
 
 export function sampleEvent(id: string, type: string, data: FeedEvent['data'] = {}): FeedEvent {
   return { id, type, accountId: ACCOUNT, data }
+}
+
+export function sampleContact(id: string, displayName: string, given: Partial<Contact> = {}): Contact {
+  // Checks look at no other fields than these.
+  return { id, displayName, nickname: null, notes: null, ...given } as Contact
+}
+
+export function sampleContactEvent(id: string, type: string, contact: Contact): FeedEvent {
+  return sampleEvent(id, type, { contact })
+}
+
+function sampleContacts(): ContactState {
+  const contacts = [sampleContact('c1', 'Card 1'), sampleContact('c2', 'Made 1')]
+  const state = () => new Map(contacts.map(contact => [contact.id, contact]))
+  const lines = ['Card 1: , ', 'Made 1: , ']
+  return {
+    accountId: ACCOUNT,
+    index: lines,
+    truth: [...lines],
+    before: state(),
+    after: state(),
+    afterEventId: '1',
+  }
 }
 
 export function sampleMessage(id: string, given: Partial<MessageSummary> = {}): MessageSummary {

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../src/database/pool.ts'
+import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import { callerOf } from '../caller.ts'
+import { readContacts } from '../contacts/carddav-account.ts'
 import { makeTaskDue } from '../make-task-due.ts'
 import { passTime } from '../notifications/open-webhooks.ts'
 import { hurry } from '../sending/killable-sending.ts'
@@ -9,6 +11,7 @@ import type { IndexState } from '../sync/fold-feed.ts'
 import { describeIndex, describeTruth } from '../sync/rest.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Bed } from './bed.ts'
+import { describeContact } from './cards.ts'
 import type { ComparedAccount, RunAccount } from './clients/client-run.ts'
 import type { RunEndpoint } from './clients/edit-endpoints.ts'
 import { inBatchesOf } from './in-batches.ts'
@@ -112,7 +115,13 @@ async function findUnsettled(db: Db): Promise<Unsettled> {
 async function findDiffering(bed: Bed, accounts: readonly ComparedAccount[]): Promise<Unsettled> {
   const differing = await inBatchesOf(AT_ONCE, accounts, async account => {
     const { index, truth } = await compareAccount(bed, account)
-    return index.join('\n') === truth.join('\n') ? [] : [`${account.user.user} differs from its provider`]
+    const contacts = await compareContacts(bed, account)
+    return [
+      ...(index.join('\n') === truth.join('\n') ? [] : [`${account.user.user} differs from its provider`]),
+      ...(!contacts || contacts.index.join('\n') === contacts.truth.join('\n')
+        ? []
+        : [`the contacts of ${account.user.user} differ from their server`]),
+    ]
   })
   return differing.flat()
 }
@@ -122,6 +131,22 @@ export async function compareAccount(bed: Bed, { id, readTruth }: ComparedAccoun
   const mailboxes = await readTruth()
   const state = await readIndex(bed, id)
   return { truth: describeTruth(mailboxes), index: describeIndex(state), mailboxes, state }
+}
+
+/** The contacts of an account and the cards of its address book, in the same words. Null if it has none. */
+export async function compareContacts(bed: Bed, { id, book }: ComparedAccount) {
+  if (!book) return null
+  const truth = await book.readCards()
+  const contacts = await readContactsOf(bed, id)
+  return { truth, index: [...contacts.values()].map(describeContact).toSorted(), contacts }
+}
+
+export async function readContactsOf(
+  { addresses, key }: Bed,
+  accountId: string,
+): Promise<Map<string, Contact>> {
+  const contacts = await readContacts(callerOf(addresses()[0] ?? '', key), accountId)
+  return new Map(contacts.map(contact => [contact.id, contact]))
 }
 
 export async function readIndex({ addresses, key }: Bed, accountId: string): Promise<IndexState> {

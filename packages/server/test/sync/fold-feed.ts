@@ -21,7 +21,8 @@ export function foldFeed(state: IndexState, feed: readonly FeedEvent[]): IndexSt
   return folded
 }
 
-function fold<Item extends { id: string }>(held: Map<string, Item>, type: string, item: Item): void {
+/** Applies one event to items by id. @throws if it contradicts the events before it */
+export function fold<Item extends { id: string }>(held: Map<string, Item>, type: string, item: Item): void {
   const isCreation = type.endsWith('.created')
   if (isCreation === held.has(item.id)) {
     throw new Error(

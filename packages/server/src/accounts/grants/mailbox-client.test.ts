@@ -68,14 +68,30 @@ test('the oldest account of a mailbox is the first one, whether it is an own or 
   const delegate = await add(`microsoft:${newId()}`, 'app')
   const [inboxId, address] = [newId(), `desk-${newId()}@office.test`]
   const sharedSubject = `microsoft:inbox:${inboxId}`
+  const inbox = { id: inboxId, sharedSubject }
   const own = await add(`microsoft:${newId()}`, 'app', { email: address.toUpperCase() })
   const shared = await share(delegate, sharedSubject, address)
   const later = await add(`microsoft:${newId()}`, 'app', { email: `another-${address}` })
-  const areFirst = () =>
-    Promise.all([own, shared, later].map(({ id }) => isFirstOfMailbox(db, id, sharedSubject)))
+  const areFirst = () => Promise.all([own, shared, later].map(({ id }) => isFirstOfMailbox(db, id, inbox)))
   expect(await areFirst()).toEqual([true, false, false])
   await db.updateTable('account').set({ deleted_at: new Date() }).where('id', '=', own.id).execute()
   expect((await areFirst()).slice(1)).toEqual([true, false])
+})
+
+test('a shared mailbox recognises the older account of its user by the inbox, whatever its addresses are', async () => {
+  const { db, add, share } = await openAccounts()
+  const inboxId = newId()
+  const inbox = { id: inboxId, sharedSubject: `microsoft:inbox:${inboxId}` }
+  const own = await add(`microsoft:${newId()}`, 'app', { email: `desk-${inboxId}@office.test` })
+  const delegate = await add(`microsoft:${newId()}`, 'app')
+  const shared = await share(delegate, inbox.sharedSubject, `alias-${inboxId}@office.test`)
+  const isFirst = () => isFirstOfMailbox(db, shared.id, inbox)
+  expect(await isFirst()).toBe(true)
+  await sampleMailbox(db, own, { provider_key: inboxId, role: 'inbox' })
+  expect(await isFirst()).toBe(false)
+  expect(await isFirstOfMailbox(db, own.id, inbox)).toBe(true)
+  await db.updateTable('mailbox').set({ is_deleted: true }).where('account_id', '=', own.id).execute()
+  expect(await isFirst()).toBe(true)
 })
 
 test('finds the client and the inbox of the user whose grant opens a mailbox', async () => {

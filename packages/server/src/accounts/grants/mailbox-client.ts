@@ -26,21 +26,32 @@ export async function findMailboxClient(db: Db, accountId: string): Promise<Mail
   return rows[0] ?? null
 }
 
+/** The inbox of a mailbox, and the subject of the shared mailboxes that have it. */
+export interface MailboxInbox {
+  id: string
+  sharedSubject: string
+}
+
 /**
- * Whether no older account, of whichever tenant, is the same mailbox opened by the same client. A mailbox may be the account
- * of its user and a shared mailbox. A shared mailbox recognises the account of the user by its address.
- * @param sharedSubject the subject of shared mailboxes that are this mailbox; null if it is not known
+ * Whether no older account, of any tenant, is the same mailbox opened by the same client. A mailbox may be the account of
+ * its user and a shared mailbox. A shared mailbox recognises the account of the user by its inbox, since a mailbox has
+ * several addresses, and by its address before the mailboxes of that account were listed.
+ * @param inbox null if it is not known
  */
 export async function isFirstOfMailbox(
   db: Db,
   accountId: string,
-  sharedSubject: string | null,
+  inbox: MailboxInbox | null,
 ): Promise<boolean> {
   const { rows } = await sql`
     select from account
     join oauth_grant on oauth_grant.account_id = coalesce(account.delegate_account_id, account.id)
     join account as other on (
-      other.subject = account.subject or other.subject = ${sharedSubject}
+      other.subject = account.subject or other.subject = ${inbox?.sharedSubject ?? null}
+      or account.auth_method = 'delegate' and other.auth_method = 'oauth' and other.id = any(array(
+        select account_id from mailbox
+        where provider_key = ${inbox?.id ?? null} and role = 'inbox' and upper(provider_key) <> 'INBOX' and not is_deleted
+      ))
       or account.auth_method = 'delegate' and other.auth_method = 'oauth' and lower(other.email) = lower(account.email)
     )
     join oauth_grant as other_grant

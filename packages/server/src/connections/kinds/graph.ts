@@ -163,8 +163,8 @@ function graphConnector(
       })
       if (reachedFor === 'calls') return connected
       // Several accounts may be the same mailbox. Only the follower of the oldest one has a slot without borrowing it.
-      const sharedSubject = inboxId === null ? null : sharedSubjectOf(inboxId)
-      if (!(await isFirstOfMailbox(db, account.id, sharedSubject))) return connected
+      const inbox = inboxId === null ? null : { id: inboxId, sharedSubject: sharedSubjectOf(inboxId) }
+      if (!(await isFirstOfMailbox(db, account.id, inbox))) return connected
       const followed = slots.follow(ofClient(name))
       return {
         ...connected,

@@ -22,6 +22,7 @@ const errorAnswer = z.object({ error: z.object({ code: z.string(), message: z.st
 export interface Profile {
   email: string
   name: string | null
+  inboxId: string
 }
 
 /**
@@ -41,10 +42,9 @@ export async function identify(
     throw new ProviderFailure('unavailable', 'Microsoft does not name the user who signed in.')
   if (data.id.toLowerCase() !== mailboxId)
     throw new ProviderFailure('rejected', 'Microsoft names two users for one sign-in.')
-  const inbox = await get(`/v1.0/users/${mailboxId}/mailFolders/inbox?$select=id`)
-  if (!folder.safeParse(inbox).success)
-    throw new ProviderFailure('unavailable', 'Microsoft does not show the mailbox now.')
-  return { email, name: data.displayName ?? null }
+  const inbox = folder.safeParse(await get(`/v1.0/users/${mailboxId}/mailFolders/inbox?$select=id`)).data
+  if (!inbox) throw new ProviderFailure('unavailable', 'Microsoft does not show the mailbox now.')
+  return { email, name: data.displayName ?? null, inboxId: inbox.id }
 }
 
 async function ask(

@@ -19,7 +19,7 @@ import {
   scopesToTry,
   sharesMailboxes,
 } from './scopes.ts'
-import { mailboxIdOf, subjectOf } from './subject.ts'
+import { mailboxIdOf, sharedSubjectOf, subjectOf } from './subject.ts'
 import { tokenEndpoint } from './token-endpoint.ts'
 
 export interface MicrosoftSignInOptions {
@@ -65,7 +65,7 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
       })
     const subject = subjectOf(user)
     const { accessToken } = answer
-    const { email, name } = await identify(
+    const { email, name, inboxId } = await identify(
       calls,
       row,
       { accessToken, mailboxId: mailboxIdOf(subject) },
@@ -74,7 +74,12 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
     return {
       scopes,
       halves: halvesOf(row, scopes),
-      identity: { subject, email, displayName: presentableName(name ?? user.name) },
+      identity: {
+        subject,
+        sharedSubject: sharedSubjectOf(inboxId),
+        email,
+        displayName: presentableName(name ?? user.name),
+      },
     }
   }
 

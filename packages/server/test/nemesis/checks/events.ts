@@ -23,8 +23,8 @@ function compareFolded({ accountId, before, after }: MailboxState, events: FeedE
     return [broken(accountId, String(error))]
   }
   return [
-    ...compare(accountId, 'message', folded.messages, after.messages),
-    ...compare(accountId, 'mailbox', withoutCounts(folded.mailboxes), withoutCounts(after.mailboxes)),
+    ...compareItems(accountId, 'message', folded.messages, after.messages),
+    ...compareItems(accountId, 'mailbox', withoutCounts(folded.mailboxes), withoutCounts(after.mailboxes)),
   ]
 }
 
@@ -33,7 +33,8 @@ function withoutCounts<Item extends object>(items: ReadonlyMap<string, Item>): M
   return new Map([...items].map(([id, item]) => [id, { ...item, totalCount: null, unreadCount: null }]))
 }
 
-function compare(
+/** Compares the items that the feed leads to with those of the index. */
+export function compareItems(
   accountId: string,
   noun: string,
   folded: ReadonlyMap<string, object>,

@@ -11,6 +11,11 @@ export const checkMailboxes: Check = evidence => [
 ]
 
 function compareIndex({ accountId, index, truth }: MailboxState): Violation[] {
+  return compareLines(`account ${accountId}`, index, truth)
+}
+
+/** Compares what the index has with what the provider has, both in lines. */
+export function compareLines(of: string, index: readonly string[], truth: readonly string[]): Violation[] {
   const missing = without(truth, index)
   const extra = without(index, truth)
   if (missing.length === 0 && extra.length === 0) return []
@@ -18,7 +23,7 @@ function compareIndex({ accountId, index, truth }: MailboxState): Violation[] {
     ...(missing.length > 0 ? [`the index lacks ${shorten(missing)}`] : []),
     ...(extra.length > 0 ? [`the index has ${shorten(extra)}`] : []),
   ]
-  return [broken(`account ${accountId}: ${told.join('; ')}`)]
+  return [broken(`${of}: ${told.join('; ')}`)]
 }
 
 /** Lines that are there more often than among the others. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../../src/kit/ids.ts'
 import type { Random } from '../../seeded.ts'
-import type { History, Mark, Outcome, RequestEntry, WindowCount } from '../history.ts'
+import type { ContactMark, History, Mark, Outcome, RequestEntry, WindowCount } from '../history.ts'
 
 /** An answer to one sending of a request; the status is null if there was none. */
 export interface Reply {
@@ -16,6 +16,7 @@ export interface ApiRequest {
   body?: unknown
   key?: string
   mark?: Mark
+  contact?: ContactMark
 }
 
 /** A client of the API that notes each request and its outcome. It asks any of the processes, as by a balancer. */
@@ -105,7 +106,7 @@ async function ask(address: string, key: string, requestId: string, request: Api
 
 type Described = Omit<RequestEntry, 'type' | 'from' | 'at' | 'actor' | 'requestId'>
 
-function describe({ method, path, key, mark }: ApiRequest, answered: Answered | null): Described {
+function describe({ method, path, key, mark, contact }: ApiRequest, answered: Answered | null): Described {
   const { status = null, body = {}, headers } = answered ?? {}
   const { id, code } = body
   return {
@@ -119,6 +120,7 @@ function describe({ method, path, key, mark }: ApiRequest, answered: Answered | 
     madeId: status === 200 && typeof id === 'string' ? id : null,
     window: headers ? windowOf(headers) : null,
     mark: mark ?? null,
+    contact: contact ?? null,
   }
 }
 

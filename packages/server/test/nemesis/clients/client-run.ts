@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../../seeded.ts'
 import type { TestUser } from '../../servers/mail-server.ts'
 import type { TrueMailbox, TrueMessage } from '../../servers/reference.ts'
+import type { AddressBook } from '../address-books.ts'
 import type { Bed } from '../bed.ts'
 import type { History } from '../history.ts'
 import type { ApiClient } from './api-client.ts'
@@ -16,6 +17,8 @@ export interface RunAccount {
 export interface ComparedAccount extends RunAccount {
   /** All that the provider has, read past the service. */
   readTruth(): Promise<TrueMailboxes>
+  /** The address book of the account; null if it has none. */
+  book: AddressBook | null
 }
 
 /** Mailboxes as their provider has them, with the flags of messages in the words of IMAP. */

@@ -5,6 +5,7 @@ import type { History } from '../history.ts'
 import type { Leaver } from '../leavers.ts'
 import { openApiClient } from './api-client.ts'
 import { breakOff } from './break-off.ts'
+import { changeContacts } from './change-contacts.ts'
 import { changeMail } from './change-mail.ts'
 import { changePasswords } from './change-passwords.ts'
 import type { ClientRun, RunAccount } from './client-run.ts'
@@ -65,6 +66,12 @@ export function startClients(options: Options): Clients {
     writeDrafts(open('writer', accounts.sending)),
     changeMail(open('changer 1', even ?? [])),
     changeMail(open('changer 2', odd ?? [])),
+    changeContacts(
+      open(
+        'keeper of contacts',
+        accounts.withBooks.map(({ account }) => account),
+      ),
+    ),
     ...accounts.locked.map((account, nth) => changePasswords(open(`locksmith ${nth + 1}`, [account]))),
     renewGrants(open('grantor', accounts.granted)),
     readBodies(open('reader of bodies', accounts.changed)),
@@ -75,6 +82,10 @@ export function startClients(options: Options): Clients {
     useOtherProgram(
       open('other program', []),
       accounts.foreign.map(({ client }) => client),
+    ),
+    useOtherProgram(
+      open('other program of contacts', []),
+      accounts.withBooks.map(({ book }) => book),
     ),
   ])
   const readers = Object.entries(FEED_READERS).map(([name, readOnce]) => {

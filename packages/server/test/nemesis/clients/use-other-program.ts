@@ -1,12 +1,11 @@
-import type { OtherClient } from '../../sync/other-client.ts'
 import { type ClientRun, keepDoing } from './client-run.ts'
 
 const PAUSE_MILLISECONDS = [100, 900] as const
 
-/** Changes mailboxes past the service, as the mail programs of their owners do. */
+/** Changes mailboxes or address books past the service, as the mail programs of their owners do. */
 export async function useOtherProgram(
   run: ClientRun,
-  clients: ReadonlyArray<Pick<OtherClient, 'act'>>,
+  clients: ReadonlyArray<{ act(): Promise<unknown> }>,
 ): Promise<void> {
   await keepDoing(run, PAUSE_MILLISECONDS, () => run.random.pick(clients).act())
 }

@@ -106,10 +106,16 @@ async function lockWithShared(unit: ChangeUnit, accountId: string) {
   return { existing: await findAccountView(unit.sql, unit.tenantId, accountId), page }
 }
 
-/** Finds the account by its subject, or by its address if the subject is unknown. */
-async function findAccountIdOf(unit: ChangeUnit, { subject, email }: Identity): Promise<string | null> {
-  const known = subject && (await findAccountIdBySubject(unit.sql, unit.tenantId, subject))
-  return known || findAccountIdByEmail(unit.sql, unit.tenantId, email)
+/** Finds the account by the subjects that its mailbox has for its user and as a shared one, or else by its address. */
+async function findAccountIdOf(
+  unit: ChangeUnit,
+  { subject, sharedSubject, email }: Identity,
+): Promise<string | null> {
+  for (const one of [subject, sharedSubject]) {
+    const known = one && (await findAccountIdBySubject(unit.sql, unit.tenantId, one))
+    if (known) return known
+  }
+  return findAccountIdByEmail(unit.sql, unit.tenantId, email)
 }
 
 async function insertConnected(

@@ -1,140 +1,12 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { ownAccount, passUntilCaughtUp } from '../../../../test/memory-account.ts'
-import { type LoggedMessage, LogServer, logMail } from '../../../../test/memory-log.ts'
-import { remoteMessage } from '../../../../test/memory-mail.ts'
+import { ownAccount, passUntilCaughtUp, readIndex } from '../../../../test/memory-account.ts'
+import { type DraftTraits, openDrafts, ours, withTraits } from '../../../../test/memory-drafts.ts'
+import { memoryMail, MemoryServer } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
-import type { Connections } from '../../../connections/connections.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { DraftMark } from '../../../providers/draft-mark.ts'
-import type { ChangingProvider, SettledDraft } from '../../../providers/changing.ts'
-import type { MailProvider, MessageKey, RemoteMessage, SourceStep } from '../../../providers/mail.ts'
-import { settleDraftHandler } from './settle-draft-job.ts'
 
 /* Drafts of a provider with lasting ids and without names for drafts, where new content is another message. */
-
-interface DraftTraits {
-  internetMessageId: string
-  draftMark?: DraftMark
-  isDraft?: boolean
-  isIncomplete?: true
-}
-
-/** An account with one message, in whose folder for drafts this and other clients write. */
-async function openDrafts() {
-  await using opened = new AsyncDisposableStack()
-  const { db } = opened.use(await openTestDatabase())
-  const server = new LogServer('folders')
-  const inbox = server.create('Inbox', 'inbox')
-  const drafts = server.create('Drafts', 'drafts')
-  const sent = server.create('Sent', 'sent')
-  const trash = server.create('Trash', 'trash')
-  server.deliver([inbox.key], 'hello', new Date(1.7e12))
-  const traits = new Map<string, DraftTraits>()
-  const owned = await ownAccount(db)
-  const sync = () => passUntilCaughtUp(db, owned, { connect: () => withTraits(logMail(server).mail, traits) })
-  await sync()
-  const resources = opened.move()
-  const accountId = owned.id
-  const write = (content: string, of: DraftTraits): LoggedMessage => {
-    const message = server.deliver([drafts.key], content, new Date(1.7e12 + traits.size * 1_000))
-    message.isDraft = true
-    traits.set(message.id, of)
-    return message
-  }
-  return {
-    db,
-    server,
-    drafts,
-    sent,
-    trash,
-    traits,
-    accountId,
-    sync,
-    write,
-    locationOf: ({ id: key }: LoggedMessage) => ({
-      source: drafts.key,
-      key,
-      isValidUnder: () => true,
-      firstCursor: null,
-    }),
-    /** A draft as the provider has it. */
-    read: (message: LoggedMessage) =>
-      remoteMessage({ ...message, key: message.id, mailboxKeys: [...message.mailboxes] }),
-    async index() {
-      const { rows } = await sql<{ id: string; subject: string; version: number }>`
-        select id, subject, content_version as version from message where account_id = ${accountId} and subject <> 'hello'
-        order by id
-      `.execute(db)
-      return rows
-    },
-    async events() {
-      const { rows } = await sql<{ type: string }>`
-        select type from event where account_id = ${accountId} and type like 'message.%' order by id
-      `.execute(db)
-      return rows.map(({ type }) => type)
-    },
-    async jobs() {
-      const { rows } = await sql<{ id: string }>`
-        select id::text from job where kind = 'settle_draft'
-      `.execute(db)
-      return rows.length
-    },
-    /** Runs the first of the jobs that settle drafts, with an answer of the provider. */
-    async settle(answer: () => SettledDraft, readDraft?: (key: MessageKey) => RemoteMessage | null) {
-      const { rows } = await sql<{ payload: unknown; tenantId: string }>`
-        select payload, tenant_id as "tenantId" from job where kind = 'settle_draft' order by id limit 1
-      `.execute(db)
-      const [{ payload, tenantId }] = rows as [(typeof rows)[0]]
-      const changing = {
-        settleDraft: async () => answer(),
-        ...(readDraft && { readDraft: async (key: MessageKey) => readDraft(key) }),
-      } as Partial<ChangingProvider> as ChangingProvider
-      const connections = {
-        use: (_account: unknown, _capability: unknown, work: (provider: ChangingProvider) => unknown) =>
-          work(changing),
-      } as unknown as Connections
-      await settleDraftHandler({ db, connections }).run(payload, {
-        tenantId,
-        signal: new AbortController().signal,
-      })
-    },
-    async hold(id: string, seconds: number) {
-      await sql`
-        insert into draft_change (message_id, generation, held_until)
-        values (${id}, 2, clock_timestamp() + make_interval(secs => ${seconds}))
-        on conflict (message_id) do update set held_until = excluded.held_until
-      `.execute(db)
-    },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  }
-}
-
-function withTraits(mail: MailProvider, traits: ReadonlyMap<string, DraftTraits>): MailProvider {
-  const told = (message: RemoteMessage): RemoteMessage => ({ ...message, ...traits.get(String(message.key)) })
-  const steps = async function* (given: AsyncIterable<SourceStep>): AsyncGenerator<SourceStep> {
-    for await (const step of given) {
-      if (step.type !== 'page') yield step
-      else
-        yield {
-          ...step,
-          steps: step.steps.map(one =>
-            one.type === 'arrived' ? { ...one, messages: one.messages.map(told) } : one,
-          ),
-        }
-    }
-  }
-  return {
-    ...mail,
-    compare: (source, options) => steps(mail.compare(source, options)),
-    arrivals: (source, options) => steps(mail.arrivals(source, options)),
-  }
-}
-
-const ours = (generation: number): DraftTraits => ({
-  internetMessageId: '<d1@example.com>',
-  draftMark: { draftId: 'd1', generation },
-})
 
 describe('a draft whose content becomes another message', () => {
   test('keeps its id, and gets one message.updated', async () => {
@@ -147,6 +19,19 @@ describe('a draft whose content becomes another message', () => {
     await of.sync()
     expect(await of.index()).toEqual([{ id: before!.id, subject: 'second', version: before!.version + 1 }])
     expect((await of.events()).slice(-2)).toEqual(['message.created', 'message.updated'])
+  })
+
+  test('takes its later content if its former one has changed as well by the same look', async () => {
+    await using of = await openDrafts()
+    const first = of.write('first', ours(1))
+    await of.sync()
+    const [before] = await of.index()
+    first.content = 'changed by another client'
+    of.server.touch(first)
+    of.write('second', ours(2))
+    await of.sync()
+    expect(await of.index()).toEqual([{ id: before!.id, subject: 'second', version: before!.version + 1 }])
+    expect(await of.jobs()).toBe(1)
   })
 
   test('is not taken back by an earlier content that is still there, which is removed later', async () => {
@@ -166,7 +51,7 @@ describe('a draft whose content becomes another message', () => {
     await of.sync()
     of.write('copy', ours(1))
     await of.sync()
-    expect((await of.index()).map(({ subject }) => subject)).toEqual(['draft', 'copy'])
+    expect((await of.index()).map(({ subject }) => subject ?? '')).toEqual(['draft', 'copy'])
   })
 
   test('is not taken over by the message that another client made of it and sent', async () => {
@@ -176,7 +61,7 @@ describe('a draft whose content becomes another message', () => {
     const message = of.server.deliver([of.sent.key], 'sent', new Date(1.7e12))
     of.traits.set(message.id, ours(2))
     await of.sync()
-    expect((await of.index()).map(({ subject }) => subject)).toEqual(['draft', 'sent'])
+    expect((await of.index()).map(({ subject }) => subject ?? '')).toEqual(['draft', 'sent'])
   })
 
   test('waits while it is being changed, although its former content is gone', async () => {
@@ -215,7 +100,7 @@ describe('a draft whose content becomes another message', () => {
     await of.sync()
     await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(of.db)
     await of.sync()
-    expect((await of.index()).map(({ subject }) => subject)).toEqual(['first'])
+    expect((await of.index()).map(({ subject }) => subject ?? '')).toEqual(['first'])
   })
 
   test('keeps its id if the provider does not find it just after it was written', async () => {
@@ -345,6 +230,30 @@ describe('a draft whose content becomes another message', () => {
   })
 })
 
+test('a draft under a number keeps its id if another client saves it as well while its content is replaced', async () => {
+  await using opened = await openTestDatabase()
+  const { db } = opened
+  const server = new MemoryServer()
+  const traits = new Map<string, DraftTraits>()
+  const owned = await ownAccount(db)
+  const mail = () => withTraits(memoryMail(server).mail, traits, ({ subject }) => subject ?? '')
+  const sync = () => passUntilCaughtUp(db, owned, { connect: mail })
+  const write = (content: string, of: DraftTraits) => {
+    traits.set(content, of)
+    server.deliver('Drafts', content, new Date(1.7e12), { isDraft: true })
+  }
+  server.create('Drafts', 'drafts')
+  write('first', ours(1))
+  await sync()
+  const [before] = await readIndex(db)
+  const { messages } = server.get('Drafts')
+  server.expunge('Drafts', messages[0]!)
+  write('second', ours(2))
+  write('theirs', { internetMessageId: '<d1@example.com>' })
+  await sync()
+  expect(await readIndex(db)).toMatchObject([{ id: before!.id, content: 'second' }, { content: 'theirs' }])
+})
+
 describe('the draft of a send', () => {
   const own = { internetMessageId: '<send@example.com>' }
   const queue = (of: Awaited<ReturnType<typeof openDrafts>>) =>
@@ -366,7 +275,7 @@ describe('the draft of a send', () => {
     message.isDraft = false
     of.server.place(message, [of.sent.key])
     await of.sync()
-    expect((await of.index()).map(({ subject }) => subject)).toEqual(['letter'])
+    expect((await of.index()).map(({ subject }) => subject ?? '')).toEqual(['letter'])
     const { rows } = await sql<{ is_linked: boolean; is_draft: boolean }>`
       select outbox_id is not null as is_linked, is_draft from message where subject = 'letter'
     `.execute(of.db)
@@ -381,6 +290,6 @@ describe('the draft of a send', () => {
     const copy = of.server.deliver([of.sent.key], 'copy', new Date(1.7e12))
     of.traits.set(copy.id, own)
     await of.sync()
-    expect((await of.index()).map(({ subject }) => subject).toSorted()).toEqual(['copy', 'other'])
+    expect((await of.index()).map(({ subject }) => subject ?? '').toSorted()).toEqual(['copy', 'other'])
   })
 })

@@ -45,15 +45,19 @@ export async function recordArrivals(
   const { found, created } = pairUp(marked.others, unplaced)
   const placed = await placeFound(unit, account, found)
   // Only now, since found messages are no longer missing.
-  const saved = await takeSavedContents(unit, account, account.hasMissing ? created : [])
+  const taken = new Set(marked.rewritings.map(({ held }) => held.id))
+  const saved = await takeSavedContents(unit, account, account.hasMissing ? created : [], taken)
   const replacing = [...keyed.rewritings, ...marked.rewritings, ...saved.rewritings]
+  const replacedIds = replacing.map(({ held }) => held.id)
+  // A draft that has later content under another key is not where its former content was reported again.
+  const replaced = new Set(replacedIds)
+  const kept = known.filter(({ held }) => !replaced.has(held.id))
 
   const changes: Changes = new Map([
     ...placed,
-    ...(await rewriteHeld(unit, account, [...known, ...replacing])),
+    ...(await rewriteHeld(unit, account, [...kept, ...replacing])),
   ])
-  const replacedIds = replacing.map(({ held }) => held.id)
-  await countContents(unit, [...replacedIds, ...known.filter(isEdited).map(({ held }) => held.id)])
+  await countContents(unit, [...replacedIds, ...kept.filter(isEdited).map(({ held }) => held.id)])
   const added = account.hasMissing ? saved.others : created
   const ids = await insertMessages(unit, account, added, changes)
   if (account.isInitialized) {

@@ -174,17 +174,19 @@ function settlingOf(account: MailAccount, { message, mailboxes: [mailbox] }: Any
 /**
  * Arrivals that replace drafts under the same Message-ID, as other clients save them: the draft is gone from the mailbox
  * that the arrival is in.
+ * @param taken ids of drafts that have another new content already
  */
 export async function takeSavedContents(
   unit: UnitOfWork,
   account: MailAccount,
   arrivals: readonly AnyArrival[],
+  taken: ReadonlySet<string>,
 ): Promise<NewContents> {
   const drafts = arrivals.filter(
     ({ message, mailboxes }) =>
       message.internetMessageId !== null && isNumbered(message) && isDraftIn(mailboxes, message.isDraft),
   )
-  const missing = await lockMissingDrafts(unit, account, drafts)
+  const missing = (await lockMissingDrafts(unit, account, drafts)).filter(({ id }) => !taken.has(id))
   const others = new Set(arrivals)
   const rewritings = drafts.flatMap((arrival): Rewriting[] => {
     const row = missing.find(

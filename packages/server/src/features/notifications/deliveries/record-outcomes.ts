@@ -59,7 +59,7 @@ export async function recordDeliveries(
       due_at = case when is_given_up or delivery.due_at is null then null
         else coalesce(to_timestamp(given.due_at / 1000), delivery.due_at) end,
       held_until = to_timestamp(given.held_until / 1000),
-      held_at = case when given.held_until is not null then clock_timestamp() end
+      held_at = case when given.held_until is not null then greatest(now(), clock_timestamp()) end
     from unnest(
       ${ids(kept)}, ${kept.map(({ result }) => result.delivery.replays)}::int[],
       ${kept.map(({ plan }) => plan.kind === 'given_up')}::boolean[],

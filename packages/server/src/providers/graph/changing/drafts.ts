@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   AddedMessage,
   DraftOutcome,
@@ -10,6 +11,7 @@ import type {
 } from '../../changing.ts'
 import { DRAFT_FIELD, readDraftMark } from '../../draft-mark.ts'
 import { ProviderFailure } from '../../failure.ts'
+import type { RemoteMessage } from '../../mail.ts'
 import type { GraphApi } from '../api.ts'
 import { readDraft } from '../draft-content.ts'
 import { isIncomplete } from '../incomplete.ts'
@@ -28,6 +30,9 @@ import { type FoundRevisions, requireUnchanged, revisionsOf } from './remove-dra
 
 /** The files of a draft are attached within this time. A later change is one of another client. */
 const WRITING_MS_MAX = 300_000
+
+/** Pauses before a draft that was just made is read again, since not every server of Exchange has it at once. */
+const UNFOUND_PAUSES_MS = [100, 300, 1_000]
 
 interface Generation {
   key: string
@@ -189,7 +194,7 @@ async function write(
   const { id: key, parentFolderId } = kept
     ? { id: kept.key, parentFolderId: kept.folderId }
     : await addToFolder(api, effect, mailboxKey, message)
-  const remote = (await readDraft(api, key))?.message ?? null
+  const remote = await readWritten(api, key)
   if (!kept && remote !== null && same.length > 0) {
     const keys = same.map(one => one.key)
     const { failure } = await removeForGood(api, effect, keys)
@@ -203,6 +208,15 @@ async function write(
     threadId: remote?.threadId ?? null,
     message: remote,
   }
+}
+
+async function readWritten(api: GraphApi, key: string): Promise<RemoteMessage | null> {
+  for (const pauseMs of UNFOUND_PAUSES_MS) {
+    const read = await readDraft(api, key)
+    if (read) return read.message
+    await sleep(pauseMs)
+  }
+  return (await readDraft(api, key))?.message ?? null
 }
 
 type Named = Pick<DraftSettling, 'internetMessageId' | 'draftId'> & { mailboxKey: string | null }
