@@ -17,12 +17,13 @@ export interface KillableService extends AsyncDisposable {
   errors(): string[]
 }
 
-export async function openKillableService(): Promise<KillableService> {
+/** @param env further variables of the service */
+export async function openKillableService(env: Record<string, string> = {}): Promise<KillableService> {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makePreparedFolder())
   const options = {
     program: PROGRAM,
-    env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
+    env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true', ...env },
   }
   const first = await startServiceProcess(folder, options)
   const { key } = first
