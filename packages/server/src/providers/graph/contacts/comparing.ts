@@ -31,9 +31,10 @@ export async function* compareFolder(
 ): Steps<void> {
   const held = await known()
   const compare = connection.api.cloud.has.contactDelta ? walkFolder : listFolder
-  const { seen, cursor } = yield* compare(connection, folderId, { from, held, options })
-  const lost = [...held.keys()].filter(key => !seen.has(key))
-  yield* bringByIds(connection, lost, held, options)
+  const { seen, doubted, cursor } = yield* compare(connection, folderId, { from, held, options })
+  const all = new Set([...held.keys(), ...doubted])
+  const lost = [...all].filter(key => !seen.has(key))
+  yield* bringByIds(connection, lost, all, options)
   yield { type: 'end', cursor }
 }
 
@@ -46,6 +47,8 @@ interface Comparing {
 /** The contacts that a folder has, as far as was seen, and the cursor behind the comparison. */
 interface Compared {
   seen: ReadonlySet<string>
+  /** Contacts that were brought, and may have gone before the walk began again. */
+  doubted: ReadonlySet<string>
   cursor: FolderCursor
 }
 
@@ -56,6 +59,7 @@ async function* walkFolder(
   { from, held, options }: Comparing,
 ): Steps<Compared> {
   const seen = new Set<string>()
+  const doubted = new Set<string>()
   let cursor: FolderCursor = {
     ...freshCursor(connection.api.now()),
     ...(from?.walk && { walk: from.walk, isOfIds: from.isOfIds }),
@@ -68,6 +72,7 @@ async function* walkFolder(
       if (++restarts > RESTARTS_MAX)
         throw new LinkExpired('conflict', 'Microsoft Graph does not let the folder be read to its end.')
       // The link of the new walk does not report contacts that went before it began.
+      for (const id of seen) doubted.add(id)
       seen.clear()
       isFromStart = true
       cursor = { ...cursor, walk: null, isOfIds: cursor.isOfIds || page === 'unreadable' }
@@ -77,7 +82,7 @@ async function* walkFolder(
     yield* bringItems(connection, page.items, held, options)
     if (page.isLast) {
       if (!isFromStart) await addListed(connection, folderId, seen, options)
-      return { seen, cursor: { ...cursor, walk: null, isOfIds: false, link: page.link } }
+      return { seen, doubted, cursor: { ...cursor, walk: null, isOfIds: false, link: page.link } }
     }
     cursor = { ...cursor, walk: page.link }
     yield { type: 'gone', keys: [], cursor }
@@ -135,7 +140,7 @@ async function* listFolder(
     }
   if (wanted.size > READ_BY_ID_MAX) yield* bringPages(connection, folderId, wanted, options)
   yield* bringByIds(connection, [...wanted], held, options)
-  return { seen, cursor: { ...freshCursor(now), mark } }
+  return { seen, doubted: new Set(), cursor: { ...freshCursor(now), mark } }
 }
 
 /** Brings wanted contacts by whole pages, and takes them out of the set. A page that cannot be read leaves the rest in it. */
@@ -180,12 +185,12 @@ async function* bringItems(
 async function* bringByIds(
   connection: ContactsConnection,
   keys: readonly string[],
-  held: Known,
+  known: Pick<Known, 'has'>,
   options: AskOptions,
 ): Steps<void> {
   for (let at = 0; at < keys.length; at += READ_AT_ONCE) {
     const read = await readContacts(connection, keys.slice(at, at + READ_AT_ONCE), options)
-    yield* stepsOf({ ...read, gone: read.gone.filter(key => held.has(key)) })
+    yield* stepsOf({ ...read, gone: read.gone.filter(key => known.has(key)) })
   }
 }
 
