@@ -56,6 +56,8 @@ describe('readConfig', () => {
       connectionsPerHost: 10,
       gmailUnitsPerMinute: 6000,
       gmailProjectUnitsPerMinute: 1_200_000,
+      peopleCallsPerMinute: 90,
+      peopleProjectCallsPerMinute: null,
       googleClientId: null,
       googleClientSecret: null,
       googlePushTopic: null,

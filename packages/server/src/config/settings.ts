@@ -231,6 +231,19 @@ export const settings = {
     fallback: '1200000',
     meaning: 'Quota units of the Gmail API that each Google project may use in a minute, over all processes.',
   },
+  peopleCallsPerMinute: {
+    name: 'WAXWING_PEOPLE_CALLS_PER_MINUTE',
+    read: integer(10, 1_000_000),
+    fallback: '90',
+    meaning: 'Calls of the People API for the contacts of each Google user in a minute, over all processes.',
+  },
+  peopleProjectCallsPerMinute: {
+    name: 'WAXWING_PEOPLE_PROJECT_CALLS_PER_MINUTE',
+    read: integer(10, 100_000_000),
+    fallback: null,
+    shown: 'what Google allows',
+    meaning: 'Calls of the People API for all users of a Google project in a minute, over all processes.',
+  },
   googleClientId: {
     name: 'WAXWING_GOOGLE_CLIENT_ID',
     read: clientId,

@@ -45,6 +45,7 @@ export async function openGmailApp(options: TestAppOptions = {}): Promise<GmailA
         googleClientSecret: new Secret(CLIENT.clientSecret),
         gmailUnitsPerMinute: NO_LIMIT,
         gmailProjectUnitsPerMinute: NO_LIMIT,
+        peopleCallsPerMinute: NO_LIMIT,
         ...config,
       },
       ...rest,

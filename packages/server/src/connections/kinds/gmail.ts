@@ -1,4 +1,6 @@
+import { openSemaphore, type Semaphore } from '../../kit/semaphore.ts'
 import type { Sharing } from '../../kit/share.ts'
+import { WeakValues } from '../../kit/weak-values.ts'
 import type { Db } from '../../database/pool.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
@@ -14,19 +16,27 @@ import type { AccessTokens } from '../../providers/access-tokens.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { gmailAccount } from '../../providers/gmail/account.ts'
 import { GMAIL_HOST } from '../../providers/gmail/api.ts'
+import { HOSTS } from '../../providers/google/hosts.ts'
 import type { PushPlan } from '../../providers/gmail/pushing.ts'
-import { QuotaGovernor } from '../../providers/google/governor.ts'
+import { QuotaGovernor, type UserQuota } from '../../providers/google/governor.ts'
 import { projectOf } from '../../providers/google/project.ts'
 import { readsSettings } from '../../providers/google/scopes.ts'
 import { googlePushTokens } from '../../providers/google/push-tokens.ts'
 import type { ProviderCalls } from '../../providers/http/provider-calls.ts'
+import { peopleAccount } from '../../providers/people/people.ts'
 import type { ConnectionPermit } from '../connections.ts'
 
 export interface GmailOptions {
   db: Db
   calls: ProviderCalls
   tokensOf(account: Pick<ReachedAccount, 'id' | 'tenantId'>): AccessTokens
-  settings: { gmailUnitsPerMinute: number; gmailProjectUnitsPerMinute: number } & PushConfig
+  settings: {
+    gmailUnitsPerMinute: number
+    gmailProjectUnitsPerMinute: number
+    peopleCallsPerMinute: number
+    /** Null: Google alone says when a project has called too often. */
+    peopleProjectCallsPerMinute: number | null
+  } & PushConfig
   /** The processes that share the quotas; this one is alone by default. */
   sharing?: Sharing | undefined
   pace?: GmailPace | undefined
@@ -40,21 +50,40 @@ export interface GmailPace {
   now?: () => number
 }
 
-/** Accounts that are read by Gmail's interface and send by it, with a grant of their user. */
+/** Changes of the contacts of one user that may wait for each other. */
+const WRITES_WAITING_MAX = 64
+
+/** Accounts that are read by Gmail's interface and send by it, and whose contacts are Google's, with a grant of their user. */
 export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }: GmailOptions): Kind {
+  const shared = sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null
   const governor = new QuotaGovernor({
     userUnitsPerMinute: settings.gmailUnitsPerMinute,
     projectUnitsPerMinute: settings.gmailProjectUnitsPerMinute,
-    sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null,
+    sharing: shared,
   })
+  const peopleGovernor = new QuotaGovernor({
+    api: 'the People API',
+    userUnitsPerMinute: settings.peopleCallsPerMinute,
+    projectUnitsPerMinute: settings.peopleProjectCallsPerMinute ?? Number.MAX_SAFE_INTEGER,
+    sharing: shared,
+  })
+  const lines = new WeakValues<Semaphore>()
+  const lineOf = (user: string) =>
+    lines.getOrMake(user, () => openSemaphore({ atOnce: 1, waitingMax: WRITES_WAITING_MAX }))
   // By what accounts are watched that use the operator's app.
   const operators = operatorsTerms(settings)
   return {
-    endpoints: { mail: 'gmail' },
+    endpoints: { mail: 'gmail', contacts: 'people' },
     waysTo(reached) {
-      const reach = { db, calls, governor, operators, tokens: tokensOf(reached), ...pace }
-      const connectorOf = (account: AccountView) => gmailConnector(reach, account)
-      return { read: connectorOf, send: connectorOf }
+      const reach = { db, calls, tokens: tokensOf(reached), ...pace }
+      const mailOf = (account: AccountView) => gmailConnector({ ...reach, governor, operators }, account)
+      return {
+        read: (account, half) =>
+          half === 'contacts'
+            ? peopleConnector({ ...reach, governor: peopleGovernor, lineOf }, account)
+            : mailOf(account),
+        send: mailOf,
+      }
     },
     openPushes: taking => [
       gmailPushReceiver({ db, pushTokens: googlePushTokens(calls), operators, ...taking }),
@@ -62,13 +91,22 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
   }
 }
 
-interface GmailReach extends GmailPace {
+interface Reach extends GmailPace {
   db: Db
   calls: ProviderCalls
+  /** The quotas of the API that is called. */
   governor: QuotaGovernor
-  operators: PushTerms | null
   /** Access tokens of the account, shared by all its connections. */
   tokens: AccessTokens
+}
+
+interface GmailReach extends Reach {
+  operators: PushTerms | null
+}
+
+interface PeopleReach extends Reach {
+  /** The line in which the writes of a user wait for each other. */
+  lineOf(user: string): Semaphore
 }
 
 /** Accounts of Gmail share the connections to its host, so none of them needs a permit. */
@@ -85,14 +123,10 @@ function gmailConnector(
     isOneAtATime: false,
     acquire: () => Promise.resolve(FREE),
     async connect(signal) {
-      // Shows that the grant and the OAuth app are good.
-      await tokens.get(signal)
-      const granted = await findGranted(db, account.id)
-      if (!granted) throw new ProviderFailure('account_deleted', 'The account was deleted.')
       return gmailAccount({
         calls,
         tokens,
-        quota: governor.userOf(projectOf(granted.clientId), account.subject ?? account.email),
+        quota: await quotaOf({ db, governor, tokens }, { id: account.id, user: userOf(account) }, signal),
         signal,
         pushPlan: await planPushes(db, account.id, operators),
         readsSettings: async () => readsSettings((await findGranted(db, account.id))?.scopes ?? []),
@@ -102,6 +136,41 @@ function gmailConnector(
       })
     },
   }
+}
+
+/** Leads to the contacts of an account. */
+function peopleConnector(
+  { db, calls, governor, lineOf, tokens, now }: PeopleReach,
+  account: AccountView,
+): Way {
+  // The follower of the account keeps the way, so it does not hold the whole row.
+  const user = userOf(account)
+  const named = { id: account.id, user }
+  return {
+    host: HOSTS.people,
+    syncWindowDays: null,
+    isOneAtATime: false,
+    acquire: () => Promise.resolve(FREE),
+    async connect(signal) {
+      const quota = await quotaOf({ db, governor, tokens }, named, signal)
+      return peopleAccount({ calls, tokens, quota, line: lineOf(user), now: now ?? Date.now })
+    },
+  }
+}
+
+/** The name of a user by which quotas and writes are counted. */
+const userOf = ({ subject, email }: Pick<AccountView, 'subject' | 'email'>) => subject ?? email
+
+/** The quota of the user of an account. Shows that the grant and the OAuth app are good. */
+async function quotaOf(
+  { db, governor, tokens }: Pick<Reach, 'db' | 'governor' | 'tokens'>,
+  { id, user }: { id: string; user: string },
+  signal: AbortSignal,
+): Promise<UserQuota> {
+  await tokens.get(signal)
+  const granted = await findGranted(db, id)
+  if (!granted) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+  return governor.userOf(projectOf(granted.clientId), user)
 }
 
 async function planPushes(db: Db, accountId: string, operators: PushTerms | null): Promise<PushPlan> {
