@@ -112,6 +112,7 @@ CREATE INDEX account_half_behind ON public.account_half USING btree (behind_sinc
 CREATE INDEX account_half_contacts_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'contacts'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 CREATE INDEX account_half_differs ON public.account_half USING btree (differs_since) WHERE (differs_since IS NOT NULL);
 CREATE INDEX account_half_owner ON public.account_half USING btree (owner_instance, account_id) WHERE (owner_instance IS NOT NULL);
+CREATE INDEX account_half_problem ON public.account_half USING btree (kind) WHERE (problem IS NOT NULL);
 CREATE INDEX account_half_search_version ON public.account_half USING btree (search_version, account_id) WHERE (kind = 'mail'::text);
 CREATE INDEX account_half_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'mail'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 

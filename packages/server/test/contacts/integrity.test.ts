@@ -3,6 +3,7 @@ import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
+import { findFreePort, readMetric } from '../metrics.ts'
 import { copyContact } from '../sample-rows.ts'
 import { davTestClient } from '../servers/dav-client.ts'
 import { startDovecot } from '../servers/dovecot.ts'
@@ -12,7 +13,11 @@ import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectionWithDav, waitForContacts, waitForNames } from './carddav-account.ts'
 
-const opened = useServer(() => openSyncApp())
+let metricsPort = 0
+const opened = useServer(async () => {
+  metricsPort = await findFreePort()
+  return openSyncApp({ config: { metricsPort } })
+})
 const dovecot = useServer(startDovecot)
 const radicale = useServer(startRadicale)
 
@@ -90,6 +95,22 @@ test('contacts of which rows were changed behind the back of the service are fou
     { type: 'contact.deleted', name: 'Ghost' },
     { type: 'contact.updated', name: 'Bob' },
   ])
+})
+
+test('halves are counted by their kind, with their state, and those that have a problem', async () => {
+  const { id } = await connect()
+  const metric = (name: string) => readMetric(metricsPort, name)
+  await waitUntil(
+    'contacts to be counted as live',
+    async () => (await metric('waxwing_halves_followed{kind="contacts",state="live"}')) > 0,
+  )
+  expect(await metric('waxwing_halves_with_problem{kind="contacts"}')).toBe(0)
+  const found = sql`account_id = ${id} and kind = 'contacts'`
+  await sql`update account_half set problem = 'dav_login_failed', behind_since = now() where ${found}`.execute(
+    opened().db,
+  )
+  expect(await metric('waxwing_halves_with_problem{kind="contacts"}')).toBe(1)
+  expect(await metric('waxwing_halves_behind{kind="contacts"}')).toBeGreaterThanOrEqual(1)
 })
 
 test('an account is behind while contacts differ, and shows no folders while its contacts are off', async () => {

@@ -38,3 +38,4 @@ create trigger due_set before update of due_at on contact_comparison for each ro
 -- Outside a transaction:
 create index concurrently account_half_contacts_verified on account_half (verified_at)
   where kind = 'contacts' and owner_instance is not null and differs_since is null;
+create index concurrently account_half_problem on account_half (kind) where problem is not null;
