@@ -13,7 +13,7 @@ import { readFeed } from '../sync/followed-account.ts'
 import { type KillableService, openKillableService } from '../sync/killable-service.ts'
 import { waitUntil } from '../wait-until.ts'
 import { readContacts, waitForContacts } from './carddav-account.ts'
-import { type ContactWorld, davWorld, graphWorld, sandboxEnv } from './contact-worlds.ts'
+import { type ContactWorld, davWorld, googleWorld, graphWorld, sandboxEnv } from './contact-worlds.ts'
 import { RandomEdits } from './random-edits.ts'
 
 const SECONDS = 1_000
@@ -37,6 +37,7 @@ const WORLDS: ReadonlyArray<{ name: string; seeds: number; open(seed: number): P
   { name: 'Xandikos', seeds: 1, open: () => davWorld(() => startXandikos({ isForOne: true }), dovecot()) },
   { name: 'Cyrus', seeds: 0, open: () => davWorld(startCyrusDav, dovecot()) },
   { name: 'sabre/dav', seeds: 0, open: () => davWorld(startSabre, dovecot()) },
+  { name: 'Google', seeds: 1, open: seed => googleWorld(sandbox, seed) },
   { name: 'Graph', seeds: 1, open: seed => graphWorld(sandbox, seed, 'global') },
   { name: 'Graph in China', seeds: 0, open: seed => graphWorld(sandbox, seed, 'china') },
 ]

@@ -2,7 +2,10 @@ import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import type { Answer, Caller } from '../caller.ts'
+import { SCOPES } from '../gmail/gmail-client.ts'
 import { openGraphClient } from '../graph/graph-client.ts'
+import { CONTACTS_SCOPE } from '../people/arrange-people.ts'
+import { configurePeople, otherClient } from '../people/other-client.ts'
 import { davTestClient } from '../servers/dav-client.ts'
 import type { DavTestServer } from '../servers/dav-test-server.ts'
 import type { MailServer } from '../servers/mail-server.ts'
@@ -10,6 +13,7 @@ import type { SandboxServer } from '../servers/sandbox.ts'
 import { connectionWithDav } from './carddav-account.ts'
 import { davContacts } from './dav-contacts.ts'
 import { graphContacts } from './graph-contacts.ts'
+import { peopleContacts } from './people-contacts.ts'
 import type { OtherContacts } from './other-contacts.ts'
 
 /** A new user of a provider, whose contacts another client changes. */
@@ -39,13 +43,18 @@ export async function davWorld(
 }
 
 const CLIENT = { id: 'sandbox', secret: 'sandbox-secret' }
-const SIGN_IN = ['openid', 'profile', 'email', 'offline_access']
+const NO_QUOTA = '1000000'
+const OPENID = ['openid', 'profile', 'email']
 const GRAPH = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Contacts.ReadWrite']
 
 /** The variables by which the service uses the sandbox, and its OAuth apps. */
 export function sandboxEnv({ controlUrl }: SandboxServer): Record<string, string> {
   return {
     WAXWING_SANDBOX_URL: controlUrl,
+    WAXWING_GOOGLE_CLIENT_ID: CLIENT.id,
+    WAXWING_GOOGLE_CLIENT_SECRET: CLIENT.secret,
+    WAXWING_PEOPLE_CALLS_PER_MINUTE: NO_QUOTA,
+    WAXWING_PEOPLE_PROJECT_CALLS_PER_MINUTE: NO_QUOTA,
     WAXWING_MICROSOFT_CLIENT_ID: CLIENT.id,
     WAXWING_MICROSOFT_CLIENT_SECRET: CLIENT.secret,
     WAXWING_MICROSOFT_CHINA_CLIENT_ID: CLIENT.id,
@@ -61,7 +70,7 @@ export async function graphWorld(sandbox: SandboxServer, nth: number, cloud: Clo
   await sandbox.control('PATCH', '/graph', { limits: 'off' })
   await sandbox.addUser(email, { messages: 0, ...at })
   const client = await openGraphClient(sandbox, email, { cloud, host })
-  const scopes = [...SIGN_IN, ...GRAPH.map(scope => `https://${host}/${scope}`)]
+  const scopes = [...OPENID, 'offline_access', ...GRAPH.map(scope => `https://${host}/${scope}`)]
   return {
     other: graphContacts(client),
     async connect(caller) {
@@ -72,6 +81,22 @@ export async function graphWorld(sandbox: SandboxServer, nth: number, cloud: Clo
         refreshToken,
         settings: { contactsEnabled: true },
       }
+      return idOf(await caller.post<Account>('/v1/accounts', body))
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** A user of Google, who is new for each number. */
+export async function googleWorld(sandbox: SandboxServer, nth: number): Promise<ContactWorld> {
+  const email = `seed-${nth}@gmail.test`
+  await configurePeople(sandbox, { quota: 'off' })
+  await sandbox.addUser(email)
+  return {
+    other: peopleContacts(otherClient(sandbox, email)),
+    async connect(caller) {
+      const { refreshToken } = await sandbox.grant(email, [...OPENID, ...SCOPES, CONTACTS_SCOPE])
+      const body = { provider: 'google', refreshToken, settings: { contactsEnabled: true } }
       return idOf(await caller.post<Account>('/v1/accounts', body))
     },
     async [Symbol.asyncDispose]() {},
