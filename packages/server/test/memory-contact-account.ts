@@ -48,6 +48,7 @@ export async function passContacts(
   return runPass(await openContactSession(db, owned, provider, doubts), {
     acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
     onRead: () => Promise.resolve(),
+    onDiffering: () => undefined,
   })
 }
 

@@ -6,8 +6,9 @@ export async function findFreePort(): Promise<number> {
   return port
 }
 
-/** The value of a metric without labels, or NaN. */
+/** The value of a metric, whose name has its labels if there are any, or NaN. */
 export async function readMetric(port: number, name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+  const line = text.split('\n').find(one => one.startsWith(`${name} `))
+  return line === undefined ? Number.NaN : Number(line.slice(name.length + 1))
 }

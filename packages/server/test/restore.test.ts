@@ -9,7 +9,10 @@ import { readMigrations } from '../src/database/migration-file.ts'
 import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { createBackup, readBackup } from '../src/cli/backup/backup-file.ts'
 import { MARK_KEY } from '../src/start/blob-mark.ts'
-import { callerOf } from './caller.ts'
+import { type Caller, callerOf } from './caller.ts'
+import { waitForContacts } from './contacts/carddav-account.ts'
+import { davTestClient } from './servers/dav-client.ts'
+import { startRadicale } from './servers/radicale.ts'
 import { SERVER_KINDS, useServer } from './servers/shared-server.ts'
 import { openWorld } from './servers/world.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
@@ -50,6 +53,31 @@ async function makeOwnedDatabase() {
 }
 
 const useIt = useServer(SERVER_KINDS[0].start)
+const radicale = useServer(startRadicale)
+
+/** Gives an account an address book with one contact, and waits until that is indexed. */
+async function addContacts(caller: Caller, accountId: string) {
+  const davUser = await radicale().addUser()
+  const client = davTestClient(radicale(), davUser)
+  const book = await client.makeBook('people', 'People')
+  await client.put(
+    `${book}ada.vcf`,
+    'BEGIN:VCARD\r\nVERSION:3.0\r\nUID:ada\r\nFN:Ada Lovelace\r\nN:Lovelace;Ada;;;\r\nEND:VCARD\r\n',
+  )
+  const { user, password } = davUser
+  const dav = { contactsUrl: radicale().url.href, calendarUrl: null, user, password }
+  expect(await caller.patch(`/v1/accounts/${accountId}/imap-settings`, { dav })).toMatchObject({
+    status: 200,
+  })
+  await waitForContacts(caller, accountId)
+  return findContacts(caller, accountId, 'lovel')
+}
+
+async function findContacts(caller: Caller, accountId: string, q: string): Promise<unknown> {
+  const { status, body } = await caller.get(`/v1/accounts/${accountId}/contacts?q=${q}`)
+  expect(status).toBe(200)
+  return body
+}
 
 test('a backup of the embedded database restores into another server, while no service runs there, and back with its key', async () => {
   await using opened = new AsyncDisposableStack()
@@ -68,6 +96,8 @@ test('a backup of the embedded database restores into another server, while no s
   await world.deliver({ raw: 'Subject: before\r\n\r\n' })
   const accountId = await connectMailbox(callerOf(first.address, key), server, user)
   await waitForFirstSync(callerOf(first.address, key), accountId)
+  const contacts = await addContacts(callerOf(first.address, key), accountId)
+  expect(contacts).toMatchObject({ items: [{ displayName: 'Ada Lovelace' }] })
   await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 17 })
   const env = { WAXWING_DATA_DIR: folder.path, WAXWING_SECRET_KEY: KEY }
   expect((await runWaxwing(['backup', file], { env })).code).toBe(0)
@@ -79,6 +109,13 @@ test('a backup of the embedded database restores into another server, while no s
   const second = opened.use(await startServiceProcess(place, { env: { ...external.env, ...LOCAL_MAIL } }))
   const restored = await callerOf(second.address, key).get('/v1/settings')
   expect(restored.body).toMatchObject({ syncWindowDays: 17 })
+  expect(await findContacts(callerOf(second.address, key), accountId, 'lovel')).toEqual(contacts)
+  expect(
+    await query(
+      external.address,
+      "select from pg_indexes where tablename = 'contact' and indexdef ~ 'gin_trgm_ops'",
+    ),
+  ).toHaveLength(1)
   // The process that owned the account is not in the backup; another one follows it at once.
   await world.deliver({ raw: 'Subject: after\r\n\r\n' })
   await waitUntil('the new mail', async () => {

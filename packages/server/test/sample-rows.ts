@@ -101,6 +101,14 @@ export async function sampleGrant(db: Db, accountId: string, scopes: readonly st
   `.execute(db)
 }
 
+/** A copy of a contact with other values in these columns. Its folder lists no such contact. */
+export async function copyContact(db: Db, key: string, values: Record<string, string | null>): Promise<void> {
+  await sql`
+    insert into contact select (jsonb_populate_record(contact, ${JSON.stringify(values)}::jsonb)).* from contact
+    where provider_key = ${key}
+  `.execute(db)
+}
+
 /** A mailbox. Its path is its name by default. */
 export async function sampleMailbox(
   db: Db,

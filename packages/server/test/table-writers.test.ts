@@ -22,6 +22,7 @@ const WRITERS: Record<string, readonly string[]> = {
   connect_attempt: ['features/accounts'],
   connect_session: ['features/accounts'],
   contact: ['features/contacts'],
+  contact_comparison: ['features/contacts'],
   contact_folder: ['features/contacts'],
   contact_home: ['features/contacts'],
   contact_mark: ['features/contacts'],

@@ -26,7 +26,7 @@ export function openInbox(count: number) {
 export const summary = async (db: Db, accountId: string) => {
   const comparisons = await findComparisons(db, accountId)
   return {
-    state: stateOf(comparisons, new Date()),
+    state: stateOf(comparisons, { now: new Date() }),
     open: comparisons.reduce((sum, comparison) => sum + openDifferences(comparison), 0),
     repaired: comparisons.reduce((sum, { repaired }) => sum + repaired, 0),
     listed: comparisons.reduce((sum, { listed }) => sum + listed, 0),

@@ -349,6 +349,13 @@ describe('waxwing doctor and OAuth apps', () => {
         remedy: expect.stringContaining('PATCH /v1/oauth-apps'),
       },
     ])
+    await sql`update oauth_app set scopes = '{https://mail.google.com/}' where name = 'Good'`.execute(db)
+    const unasked = 'its scopes do not ask for them'
+    expect((await told()).join()).not.toContain(unasked)
+    await sql`update tenant set settings = settings || '{"contactsEnabled": true}'`.execute(db)
+    expect((await told()).filter(line => line.includes(unasked))).toEqual([
+      `warning: The app "Good" (id), accounts: 0: contacts are switched on, and ${unasked}.`,
+    ])
     await sandbox.addFault({ does: 'error', status: 503, host: 'oauth2.googleapis.com' })
     expect((await told()).join()).toContain(
       'warning: The app "Good" (id), accounts: 0: Whether Google accepts it is not known. Google cannot issue tokens now',
@@ -450,11 +457,41 @@ describe('waxwing doctor with DATABASE_URL', () => {
     ])
   })
 
+  test('names the statement that makes the extension which contacts need', async () => {
+    await using external = await makeExternalDatabase()
+    const { db } = external.database
+    const role = `stranger_${newId().replaceAll('-', '')}`
+    await sql`create role ${sql.ref(role)} login password 'stranger'`.execute(db)
+    await sql`revoke create on database ${sql.ref(new URL(external.url).pathname.slice(1))} from public`.execute(
+      db,
+    )
+    const asStranger = new URL(external.url)
+    asStranger.username = role
+    asStranger.password = 'stranger'
+    const find = async (url: string) =>
+      (await examine({ DATABASE_URL: url, WAXWING_SECRET_KEY: KEY })).of('database')
+    try {
+      expect(await find(asStranger.href)).toContainEqual({
+        check: 'database',
+        state: 'wrong',
+        message:
+          'The database lacks the extension pg_trgm, by which contacts are found, and its user may not create it.',
+        remedy: 'Let an administrator of the database run: create extension pg_trgm',
+      })
+      expect((await find(external.url)).map(({ message }) => message).join()).not.toContain('pg_trgm')
+      await sql`create extension pg_trgm`.execute(db)
+      expect((await find(asStranger.href)).map(({ message }) => message).join()).not.toContain('pg_trgm')
+    } finally {
+      await sql`drop role ${sql.ref(role)}`.execute(db)
+    }
+  })
+
   test('names the servers of accounts that may not be reached', async () => {
     await using external = await makeExternalDatabase({ migrated: true })
     const { db } = external.database
     const tenant = await createTenant(db, 'acme')
-    const imap = { imap: { host: '10.1.2.3', port: 993 }, smtp: null }
+    const dav = { contactsUrl: 'https://10.4.5.6:8443/books/', calendarUrl: null, user: 'ada' }
+    const imap = { imap: { host: '10.1.2.3', port: 993 }, smtp: null, dav }
     await sampleAccount(db, tenant?.id ?? '', { imap: JSON.stringify(imap) })
     const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
     expect((await examine(env)).of('egress')).toContainEqual({
@@ -463,13 +500,15 @@ describe('waxwing doctor with DATABASE_URL', () => {
       message: 'A server of accounts: 10.1.2.3 is at 10.1.2.3, which is not public.',
       remedy: 'If it is your own server, allow it: WAXWING_EGRESS_ALLOW=10.1.2.3:993',
     })
-    const allowed = await examine({ ...env, WAXWING_EGRESS_ALLOW: '10.1.2.3:993' })
-    expect(
-      allowed
-        .of('egress')
-        .map(({ message }) => message)
-        .join(),
-    ).not.toContain('10.1.2.3')
+    expect((await examine(env)).of('egress')).toContainEqual({
+      check: 'egress',
+      state: 'warning',
+      message: 'A server of accounts: 10.4.5.6 is at 10.4.5.6, which is not public.',
+      remedy: 'If it is your own server, allow it: WAXWING_EGRESS_ALLOW=10.4.5.6:8443',
+    })
+    const allowed = await examine({ ...env, WAXWING_EGRESS_ALLOW: '10.1.2.3:993,10.4.5.6:8443' })
+    const messages = allowed.of('egress').map(({ message }) => message)
+    expect(messages.filter(message => message.includes('A server of accounts'))).toEqual([])
   })
 
   test('greets the SMTP servers of accounts, without logging in', async () => {

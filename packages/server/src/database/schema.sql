@@ -107,8 +107,10 @@ create table account_half (
 );
 CREATE INDEX account_half_attention ON public.account_half USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND (sync_wanted <> '{}'::text[]));
 CREATE INDEX account_half_behind ON public.account_half USING btree (behind_since) WHERE (behind_since IS NOT NULL);
+CREATE INDEX account_half_contacts_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'contacts'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 CREATE INDEX account_half_differs ON public.account_half USING btree (differs_since) WHERE (differs_since IS NOT NULL);
 CREATE INDEX account_half_owner ON public.account_half USING btree (owner_instance, account_id) WHERE (owner_instance IS NOT NULL);
+CREATE INDEX account_half_problem ON public.account_half USING btree (kind) WHERE (problem IS NOT NULL);
 CREATE INDEX account_half_search_version ON public.account_half USING btree (search_version, account_id) WHERE (kind = 'mail'::text);
 CREATE INDEX account_half_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'mail'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 
@@ -346,6 +348,26 @@ CREATE INDEX contact_list ON public.contact USING btree (account_id, sort_name, 
 CREATE INDEX contact_missing ON public.contact USING btree (account_id) WHERE (missing_look IS NOT NULL);
 CREATE INDEX contact_search ON public.contact USING gin (account_id, search_text gin_trgm_ops);
 CREATE INDEX contact_uid ON public.contact USING btree (account_id, uid) WHERE (uid IS NOT NULL);
+
+create table contact_comparison (
+  folder_id uuid not null,
+  account_id uuid not null,
+  due_at timestamp with time zone not null,
+  due_set_at timestamp with time zone default now(),
+  compared_at timestamp with time zone,
+  listed integer default 0 not null,
+  indexed integer default 0 not null,
+  missing integer default 0 not null,
+  extra integer default 0 not null,
+  changed integer default 0 not null,
+  repaired integer default 0 not null,
+  stuck_hours integer default 0 not null,
+  constraint contact_comparison_pkey PRIMARY KEY (folder_id),
+  constraint contact_comparison_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint contact_comparison_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES contact_folder(id) ON DELETE CASCADE
+);
+CREATE INDEX contact_comparison_account ON public.contact_comparison USING btree (account_id);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.contact_comparison FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table contact_folder (
   id uuid not null,

@@ -246,6 +246,21 @@ export interface ContactTable {
   updated_at: Timestamp
 }
 
+export interface ContactComparisonTable {
+  folder_id: string
+  account_id: string
+  due_at: Timestamp
+  due_set_at: Generated<Timestamp | null>
+  compared_at: Timestamp | null
+  listed: Generated<number>
+  indexed: Generated<number>
+  missing: Generated<number>
+  extra: Generated<number>
+  changed: Generated<number>
+  repaired: Generated<number>
+  stuck_hours: Generated<number>
+}
+
 export interface ContactFolderTable {
   id: string
   tenant_id: string
@@ -1030,6 +1045,7 @@ export interface Tables {
   connect_attempt: ConnectAttemptTable
   connect_session: ConnectSessionTable
   contact: ContactTable
+  contact_comparison: ContactComparisonTable
   contact_folder: ContactFolderTable
   contact_home: ContactHomeTable
   contact_mark: ContactMarkTable
@@ -1115,6 +1131,7 @@ export const COLUMNS = {
   connect_attempt: ['connect_attempt.id', 'connect_attempt.session_id', 'connect_attempt.showing', 'connect_attempt.provider', 'connect_attempt.cloud', 'connect_attempt.app_id', 'connect_attempt.scopes', 'connect_attempt.state_digest', 'connect_attempt.cookie_digest', 'connect_attempt.created_at', 'connect_attempt.expires_at', 'connect_attempt.ended_at'],
   connect_session: ['connect_session.id', 'connect_session.tenant_id', 'connect_session.kind', 'connect_session.digest', 'connect_session.providers', 'connect_session.password_imap', 'connect_session.microsoft_cloud', 'connect_session.app_ids', 'connect_session.redirect_uri', 'connect_session.return_state', 'connect_session.external_ref', 'connect_session.login_hint', 'connect_session.settings', 'connect_session.is_reconnect', 'connect_session.account_id', 'connect_session.email', 'connect_session.logins', 'connect_session.searches', 'connect_session.created_at', 'connect_session.expires_at', 'connect_session.ended_at', 'connect_session.error', 'connect_session.wants_shared'],
   contact: ['contact.id', 'contact.tenant_id', 'contact.account_id', 'contact.folder_id', 'contact.provider_key', 'contact.version', 'contact.uid', 'contact.display_name', 'contact.given_name', 'contact.middle_name', 'contact.family_name', 'contact.nickname', 'contact.organization', 'contact.job_title', 'contact.department', 'contact.emails', 'contact.phones', 'contact.birthday', 'contact.notes', 'contact.photo_state', 'contact.photo_version', 'contact.sort_name', 'contact.search_text', 'contact.missing_look', 'contact.updated_at'],
+  contact_comparison: ['contact_comparison.folder_id', 'contact_comparison.account_id', 'contact_comparison.due_at', 'contact_comparison.due_set_at', 'contact_comparison.compared_at', 'contact_comparison.listed', 'contact_comparison.indexed', 'contact_comparison.missing', 'contact_comparison.extra', 'contact_comparison.changed', 'contact_comparison.repaired', 'contact_comparison.stuck_hours'],
   contact_folder: ['contact_folder.id', 'contact_folder.tenant_id', 'contact_folder.account_id', 'contact_folder.provider_key', 'contact_folder.name', 'contact_folder.position', 'contact_folder.is_default', 'contact_folder.is_read_only', 'contact_folder.is_shown', 'contact_folder.cursor', 'contact_folder.is_complete'],
   contact_home: ['contact_home.account_id', 'contact_home.home'],
   contact_mark: ['contact_mark.account_id', 'contact_mark.provider_key', 'contact_mark.mark'],

@@ -57,11 +57,12 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
   },
 }
 
+// The keys of a record lose their type.
+export const ACCOUNT_KINDS = Object.keys(ABILITIES) as readonly AccountKind[]
+
 /** The kinds of accounts, and what is followed of each. */
 export function followedByKind(): Array<{ kind: AccountKind; data: FollowedData }> {
-  return (Object.keys(ABILITIES) as AccountKind[]).flatMap(kind =>
-    ABILITIES[kind].followed.map(data => ({ kind, data })),
-  )
+  return ACCOUNT_KINDS.flatMap(kind => ABILITIES[kind].followed.map(data => ({ kind, data })))
 }
 
 export function abilitiesOf(kind: AccountKind): Abilities {

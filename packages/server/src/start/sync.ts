@@ -7,7 +7,7 @@ import type { LeasePace } from '../processes/lease.ts'
 import type { Pulse } from '../processes/pulse.ts'
 import type { Logger } from '../kit/log.ts'
 import { SyncEngine } from '../sync/engine.ts'
-import { troubleGauges } from '../sync/overview.ts'
+import { halfGauges, troubleGauges } from '../sync/overview.ts'
 import type { RenewalPace } from '../sync/renewal.ts'
 import type { SharePace } from '../sync/share.ts'
 import type { Wing } from '../wing/wing.ts'
@@ -60,7 +60,18 @@ export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisp
       this.set(engine.accountCount)
     },
   })
+  const halves = new Gauge({
+    name: 'waxwing_halves_followed',
+    help: 'Mail, calendars and contacts of accounts that this process follows, by what it last reported of them',
+    labelNames: ['kind', 'state'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const { kind, state, count } of engine.countHalves()) this.set({ kind, state }, count)
+    },
+  })
   const followed = followers.flatMap(follower => follower.metrics)
-  for (const metric of [owned, ...followed, ...troubleGauges(db)]) metrics.registerMetric(metric)
+  for (const metric of [owned, halves, ...followed, ...troubleGauges(db), ...halfGauges(db)])
+    metrics.registerMetric(metric)
   return engine
 }

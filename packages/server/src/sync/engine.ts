@@ -134,6 +134,10 @@ export class SyncEngine implements AsyncDisposable {
     return this.#keepers.count
   }
 
+  countHalves(): ReturnType<Keepers['countHalves']> {
+    return this.#keepers.countHalves()
+  }
+
   /** Why this process cannot follow accounts now; null if it can. */
   get problem(): string | null {
     if (!this.#options.instance.lease) return 'it has no lease to follow accounts with'

@@ -1,4 +1,5 @@
 import type { HalfKind } from '../accounts/halves/kind.ts'
+import type { RuntimeState } from '../accounts/halves/report.ts'
 import { type ClaimedAccount, type OwnedAccount, releaseAccounts } from '../accounts/halves/ownership.ts'
 import type { FollowedKind } from './followed-kinds.ts'
 import { type KeptAccount, Runner, type RunnerOptions } from './runner.ts'
@@ -41,6 +42,11 @@ export class Keeper implements KeptAccount, AsyncDisposable {
     const followed = this.#options.kinds.get(kind)
     if (!followed || this.#isStopped || this.isLeaving || this.find(kind)) return
     this.#runners.push(new Runner(this, followed, this.#options))
+  }
+
+  /** The halves that are followed, with what was last reported of each. */
+  listStates(): Array<{ kind: HalfKind; state: RuntimeState }> {
+    return this.#runners.map(({ kind, state }) => ({ kind, state }))
   }
 
   /** Whether something is being read, in any half. */

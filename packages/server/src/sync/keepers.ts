@@ -1,3 +1,5 @@
+import type { HalfKind } from '../accounts/halves/kind.ts'
+import type { RuntimeState } from '../accounts/halves/report.ts'
 import type { Load } from '../processes/lease.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
 import type { ClaimedAccount, OwnedAccount } from '../accounts/halves/ownership.ts'
@@ -23,6 +25,15 @@ export class Keepers implements AsyncDisposable {
 
   get count(): number {
     return this.#kept.size
+  }
+
+  /** Counts the halves that are followed, by their kind and by what was last reported of them. */
+  countHalves(): Array<{ kind: HalfKind; state: RuntimeState; count: number }> {
+    const states = [...this.#kept.values()].flatMap(({ keeper }) => keeper.listStates())
+    const groups = Map.groupBy(states, ({ kind, state }) => `${kind} ${state}`)
+    return [...groups.values()].flatMap(group =>
+      group.slice(0, 1).map(one => ({ ...one, count: group.length })),
+    )
   }
 
   /** Finds the keeper of an account; null unless it follows the account under this epoch. */

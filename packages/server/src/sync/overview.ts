@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { measureTroubles, TROUBLES, type Troubled } from '../accounts/troubles.ts'
+import { countHalves } from '../accounts/halves/counts.ts'
 import { askingGauges } from '../kit/metrics.ts'
 
 type Measured = Awaited<ReturnType<typeof measureTroubles>>
@@ -19,6 +20,24 @@ export function askForTroubles(db: Db): () => Promise<Measured | null> {
     }
     return asked.answer
   }
+}
+
+/** Gauges of the halves of active accounts that are not caught up, or that somebody must see to. */
+export function halfGauges(db: Db): Gauge[] {
+  const label = 'kind'
+  return [
+    askingGauges(
+      'waxwing_halves_behind',
+      'Mail, calendars and contacts of active accounts of the whole installation that are not caught up',
+      { label, ask: () => countHalves(db, 'behind') },
+    ),
+    askingGauges(
+      'waxwing_halves_with_problem',
+      'Mail, calendars and contacts of active accounts of the whole installation that cannot be reached until ' +
+        'somebody changes their settings or permissions',
+      { label, ask: () => countHalves(db, 'problem') },
+    ),
+  ]
 }
 
 export function troubleGauges(db: Db): Gauge[] {

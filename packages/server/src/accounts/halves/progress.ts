@@ -33,6 +33,7 @@ export async function recordInitialized(unit: UnitOfWork, accountId: string, kin
 export async function recordEnded(unit: UnitOfWork, accountId: string, kind: HalfKind): Promise<void> {
   await sql`
     with shown as (update account set updated_at = clock_timestamp() where id = ${accountId})
-    update account_half set initialized_at = null where account_id = ${accountId} and kind = ${kind}
+    update account_half set initialized_at = null, differs_since = null, verified_at = null
+    where account_id = ${accountId} and kind = ${kind}
   `.execute(unit.sql)
 }

@@ -11,7 +11,7 @@ import { addHalves, lackingHalves } from './rows.ts'
 /** Halves of one kind that may be in their first sync at a time before more are added. */
 const BEGUN_MAX = 100
 /** Accounts that one statement looks at. */
-const PAGE_ACCOUNTS = 1_000
+const PAGE_ACCOUNTS = 250
 
 /** The settings by which kinds are switched on. */
 const SETTINGS: Readonly<Record<OtherKind, string>> = {

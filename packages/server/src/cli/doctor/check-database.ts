@@ -60,7 +60,41 @@ export async function checkDatabase(
         'Point DATABASE_URL to the primary, or promote it.',
       )
     : ok('database', `${name} answers: PostgreSQL ${version}.`)
-  return [answers, await checkSchema(pool), ...(databaseUrl ? await checkPooler(address) : [])]
+  const pooler = databaseUrl ? await checkPooler(address) : []
+  return [answers, await checkSchema(pool), ...(await checkExtension(pool)), ...pooler]
+}
+
+/** Whether the extension is there by whose index contacts are found, or can be made. Silent if so. */
+async function checkExtension(pool: Database['pool']): Promise<Finding[]> {
+  const { rows } = await pool.query<{
+    has: boolean
+    isAvailable: boolean
+    mayCreate: boolean
+    isLost: boolean
+  }>(`
+    select exists (select from pg_extension where extname = 'pg_trgm') as has,
+      exists (select from pg_available_extensions where name = 'pg_trgm') as "isAvailable",
+      has_database_privilege(current_database(), 'create') as "mayCreate",
+      to_regclass('contact') is not null as "isLost"`)
+  const [found] = rows
+  if (!found || found.has) return []
+  if (!found.isAvailable)
+    return [
+      wrong(
+        'database',
+        'The server lacks the extension pg_trgm, by which contacts are found.',
+        'Install the contrib modules of PostgreSQL there, as with: apt-get install postgresql-contrib',
+      ),
+    ]
+  if (found.mayCreate && !found.isLost) return []
+  return [
+    wrong(
+      'database',
+      'The database lacks the extension pg_trgm, by which contacts are found' +
+        (found.isLost ? '.' : ', and its user may not create it.'),
+      'Let an administrator of the database run: create extension pg_trgm',
+    ),
+  ]
 }
 
 async function checkPooler(address: Database['address']): Promise<Finding[]> {

@@ -35,8 +35,13 @@ export async function checkEgress(
   const findings: Finding[] = []
   for (const target of connect) findings.push(await tryConnection(guard, target))
   if (connect.length > 0) return findings
-  const servers = database ? await listServers(database) : []
-  const refused = await Promise.all(servers.map(server => checkServer(guard, server)))
+  const known = database && (await hasAccounts(database)) ? database : null
+  const servers = known ? await listServers(known) : []
+  const davServers = known ? await listDavServers(known) : []
+  const refused = await Promise.all([
+    ...servers.map(server => checkServer(guard, server)),
+    ...davServers.map(server => checkServer(guard, server, 'https')),
+  ])
   return [await checkResolving(guard), ...refused.filter(finding => finding !== null)]
 }
 
@@ -53,11 +58,15 @@ async function checkResolving(guard: EgressGuard): Promise<Finding> {
   }
 }
 
-/** The servers of accounts, the most used first. */
+async function hasAccounts({ db }: Database): Promise<boolean> {
+  const { rows } = await sql<{
+    exists: boolean
+  }>`select to_regclass('account') is not null as exists`.execute(db)
+  return rows[0]?.exists ?? false
+}
+
+/** The mail servers of accounts, the most used first. */
 async function listServers(database: Database): Promise<Target[]> {
-  const { rows: found } = await sql<{ exists: boolean }>`
-    select to_regclass('account') is not null as exists`.execute(database.db)
-  if (!found[0]?.exists) return []
   const { rows } = await sql<Target>`
     select server ->> 'host' as host, (server ->> 'port')::integer as port
     from account, unnest(array[imap -> 'imap', imap -> 'smtp']) as server
@@ -66,9 +75,28 @@ async function listServers(database: Database): Promise<Target[]> {
   return rows
 }
 
-async function checkServer(guard: EgressGuard, target: Target): Promise<Finding | null> {
+/** The DAV servers of accounts, the most used first. */
+async function listDavServers({ db }: Database): Promise<Target[]> {
+  const { rows } = await sql<{ origin: string }>`
+    select substring(url from '^https?://[^/?#]+') as origin
+    from account, unnest(array[imap -> 'dav' ->> 'contactsUrl', imap -> 'dav' ->> 'calendarUrl']) as url
+    where deleted_at is null and url is not null
+    group by 1 order by count(*) desc, 1 limit ${SERVERS_MAX}`.execute(db)
+  return rows.flatMap(({ origin }) => {
+    const url = URL.parse(origin)
+    return url
+      ? [{ host: url.hostname, port: Number(url.port) || (url.protocol === 'http:' ? 80 : 443) }]
+      : []
+  })
+}
+
+async function checkServer(
+  guard: EgressGuard,
+  target: Target,
+  kind: EgressKind = kindOf(target),
+): Promise<Finding | null> {
   try {
-    await guard.resolve({ ...target, kind: kindOf(target) })
+    await guard.resolve({ ...target, kind })
     return null
   } catch (error) {
     return warning('egress', `A server of accounts: ${detailOf(error)}`, remedyFor(error, target))

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
 import { openSignIns, SIGN_IN_PROVIDERS } from '../../connections/kinds/sign-ins.ts'
 import { findMissing } from '../../database/migrate.ts'
@@ -15,6 +16,7 @@ import { environmentKeyRing, type KeyRing } from '../../kit/key-ring.ts'
 import { fileKeyRing } from '../../kit/key-ring-file.ts'
 import { openLog } from '../../kit/log.ts'
 import { expiryOf } from '../../kit/rsa-certificate.ts'
+import { halvesOfScopes } from '../../providers/granted-halves.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { signInAbilitiesOf } from '../../providers/abilities.ts'
 import { operatorsApps } from '../../providers/operators-apps.ts'
@@ -73,6 +75,7 @@ export async function checkOAuthApps(config: Config, { db, pool }: Database): Pr
       ok('OAuth apps', `Apps whose secret can be read: ${readable.length}`),
       ...findings,
       ...readable.flatMap(findExpiry),
+      ...(await findUnasked(db, apps)),
       ...checkPushes(
         config,
         readable.map(({ client }) => client),
@@ -136,6 +139,29 @@ async function askAbout(
     ...[...accepted].map(([where, count]) => ok('OAuth apps', `Apps that ${where} accepts: ${count}`)),
     ...answers.filter(answer => answer !== null),
   ]
+}
+
+/** Warns of apps whose own scopes leave out contacts, which are switched on. */
+async function findUnasked(db: Database['db'], apps: readonly CountedApp[]): Promise<Finding[]> {
+  const { rows } = await sql<{ id: string }>`
+    select oauth_app.id from oauth_app join tenant on tenant.id = tenant_id
+    where scopes is not null and (tenant.settings ->> 'contactsEnabled' = 'true' or exists (
+      select from account where account.tenant_id = oauth_app.tenant_id and oauth_app_id = oauth_app.id
+        and deleted_at is null and account.settings_override ->> 'contactsEnabled' = 'true'))
+  `.execute(db)
+  const wanting = new Set(rows.map(({ id }) => id))
+  return apps
+    .filter(
+      ({ id, scopes, ...place }) =>
+        wanting.has(id) && halvesOfScopes(place, scopes ?? [], false).contacts === 'none',
+    )
+    .map(app =>
+      warning(
+        'OAuth apps',
+        `${nameOf(app)}: contacts are switched on, and its scopes do not ask for them.`,
+        'Add the scope for contacts with PATCH /v1/oauth-apps/{appId}, and have the users sign in again.',
+      ),
+    )
 }
 
 /** Warns of a certificate that expires soon, or has expired. */

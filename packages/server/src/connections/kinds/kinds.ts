@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { KeyRing } from '../../kit/key-ring.ts'
-import type { AccountKind } from '../../providers/abilities.ts'
+import { ACCOUNT_KINDS, type AccountKind, abilitiesOf } from '../../providers/abilities.ts'
 import { type GmailOptions, gmailKind } from './gmail.ts'
 import { type GraphOptions, graphKind } from './graph.ts'
 import { openClientStates } from './graph-push/client-state.ts'
@@ -24,9 +25,18 @@ export type KindSettings = GmailOptions['settings'] & ImapOptions['settings']
 export async function openKinds(options: KindOptions): Promise<Kinds> {
   const { db, keyRing, base } = options
   const subscribing = { states: await openClientStates(db, keyRing), base }
-  return {
+  const kinds: Record<AccountKind, Kind> = {
     gmail: gmailKind(options),
     graph: graphKind({ ...options, subscribing }),
     imap: imapKind(options),
   }
+  for (const kind of ACCOUNT_KINDS) requireFollowed(kind, kinds[kind])
+  return kinds
+}
+
+/** @throws if what is followed of a kind of account cannot be reached, or the other way round */
+function requireFollowed(kind: AccountKind, { endpoints }: Kind): void {
+  const { followed } = abilitiesOf(kind)
+  if (!isDeepStrictEqual(Object.keys(endpoints).toSorted(), [...followed].toSorted()))
+    throw new Error(`An account of ${kind} has other endpoints than it follows`)
 }

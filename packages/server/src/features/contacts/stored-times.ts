@@ -9,5 +9,6 @@ export const CONTACT_TIMES: readonly StoredTimes[] = [
     among: sql`version is null`,
     waits: { next_attempt_at: { seconds: UNVERSIONED_RETRY_HOURS * 3_600 } },
   },
+  { table: 'contact_comparison', waits: { due_at: { setAt: 'due_set_at' } }, past: ['compared_at'] },
   { table: 'contact_photo', among: sql`contact_id is null`, past: ['created_at'] },
 ]

@@ -181,6 +181,27 @@ export function describeContacts(name: string, setUp: () => Promise<ContactsArra
       expect(await hasChanged(opened)).toBe(false)
     })
 
+    test('brings an index that differs back to its listing if it is asked to compare everything', async () => {
+      await using arranged = await setUp()
+      const [lost, outdated, gone, kept] = await arranged.world.add(people(4))
+      await using opened = await open(arranged)
+      const { contacts, index } = opened
+      await index.follow(contacts)
+      const before = index.contacts.get(kept!)
+
+      await arranged.world.remove(gone!)
+      index.contacts.delete(lost!)
+      index.contacts.set(outdated!, { ...index.contacts.get(outdated!)!, version: 'another' })
+      index.cursor = null
+      await index.follow(contacts)
+
+      expect(await listed(opened)).toEqual(
+        new Map([...index.contacts.values()].map(({ key, version }) => [key, version])),
+      )
+      expect([...index.contacts.keys()].toSorted()).toEqual([kept, lost, outdated].toSorted())
+      expect(index.contacts.get(kept!)).toEqual(before)
+    })
+
     test('reports every contact of a folder that was emptied as gone', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.add(people(3))

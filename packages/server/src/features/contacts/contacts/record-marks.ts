@@ -40,6 +40,12 @@ export function listingMarked(accountId: string, keys: readonly string[]): RawBu
     where account_id = ${accountId} and provider_key = any(${[...keys]}::text[])`
 }
 
+export async function findMarked(db: Db, accountId: string, keys: readonly string[]): Promise<string[]> {
+  if (keys.length === 0) return []
+  const { rows } = await listingMarked(accountId, keys).execute(db)
+  return rows.map(({ key }) => key)
+}
+
 /** Deletes the marks of keys that were not changed again since they were listed. @returns these keys */
 export async function settleMarks(
   unit: UnitOfWork,

@@ -69,6 +69,14 @@ export async function loadKnownVersions(
   return new Map(rows.map(({ key, version }) => [key, version]))
 }
 
+/** The versions that the index has of the contacts of a folder, by key. */
+export async function loadVersions(db: Db, folderId: string): Promise<Map<string, string>> {
+  const { rows } = await sql<{ key: string; version: string }>`
+    select provider_key as key, version from contact where folder_id = ${folderId} and missing_look is null
+  `.execute(db)
+  return new Map(rows.map(({ key, version }) => [key, version]))
+}
+
 /** An id that more contacts have than this does not tell them apart. */
 export const SAME_UID_MAX = 10
 

@@ -82,8 +82,11 @@ async function lookOnce(
 
 /** @param onFruit called when contacts were brought, or others had their turn meanwhile */
 function passOptions(options: FollowContactsOptions, onFruit: () => void): PassOptions {
-  const { report, bulkPermits, bulkRequest, stall, pollSeconds, onProgress } = options
+  const { report, bulkPermits, bulkRequest, stall, pollSeconds, onProgress, log } = options
   return {
+    onDiffering(folderId, count) {
+      log.warn({ folder: folderId, count }, 'The index of contacts differed from the provider')
+    },
     async acquireBulkPermit(): Promise<BulkPermit | null> {
       stall.allow(pollSeconds)
       const permit = await bulkPermits.acquire(bulkRequest, pollSeconds * 1_000, stall.signal)

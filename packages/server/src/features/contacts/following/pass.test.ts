@@ -279,7 +279,7 @@ test('a process that no longer owns the account records nothing', async () => {
   books.add(book, { displayName: 'Ada' })
   const session = await openContactSession(db, owned, books.connect())
   await releaseAccounts(db, [owned])
-  const options = { acquireBulkPermit: async () => PERMIT, onRead: async () => {} }
+  const options = { acquireBulkPermit: async () => PERMIT, onRead: async () => {}, onDiffering: () => {} }
   await expect(runPass(session, options)).rejects.toThrow(FenceLost)
   expect(await readContacts(db)).toEqual([])
 })

@@ -10,6 +10,7 @@ import { lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { recordStep } from './record-step.ts'
 import { type Session, underFence } from './session.ts'
+import { findDue, type VerifyOptions, verifyFolder } from './verify.ts'
 
 /** Time for which an account reads whole folders before it lets others have their turn. */
 const SLICE_MS = 30_000
@@ -24,11 +25,12 @@ export interface PassOptions {
   acquireBulkPermit(): Promise<BulkPermit | null>
   /** Called when contacts of a folder were read that the index had not read to its end yet. */
   onRead(contacts: number, remaining: number | null): Promise<void>
+  onDiffering: VerifyOptions['onDiffering']
 }
 
 /**
  * Makes one pass over the contacts of an account: follows the folders that changed, asks about contacts that the interface
- * changed, and then deletes those that are in no folder any more.
+ * changed, deletes those that are in no folder any more, and compares folders that are due with their provider.
  * @returns whether contacts are still to come
  */
 export async function runPass(session: Session, options: PassOptions): Promise<{ hasMore: boolean }> {
@@ -43,8 +45,31 @@ export async function runPass(session: Session, options: PassOptions): Promise<{
   if (vanished === 'more') return { hasMore: true }
   await forgetVanished(session, vanished)
   if (!session.isInitialized) await completeFirstSync(session)
+  const hasMore = await verifyDue(session, look.listed, { ...options, failures })
   failures.rethrow()
-  return { hasMore: false }
+  return { hasMore }
+}
+
+/** @returns whether another pass may heal a difference that was found */
+async function verifyDue(
+  session: Session,
+  listed: readonly ListedFolder[],
+  { failures, acquireBulkPermit, onDiffering }: PassOptions & { failures: Failures },
+): Promise<boolean> {
+  const due = (await findDue(session, listed)).filter(({ folder }) => !failures.has(folder.id))
+  if (due.length === 0) return false
+  using permit = await acquireBulkPermit()
+  let mayHeal = false
+  const until = performance.now() + SLICE_MS
+  const follow = async (each: ListedFolder) => void (await followFolder(session, each, listed, neverPause))
+  for (const each of permit ? due : []) {
+    session.allow(LISTING_SECONDS_MAX)
+    await failures.after(each, async () => {
+      mayHeal = (await verifyFolder(session, each, { follow, onDiffering })) || mayHeal
+    })
+    if (performance.now() > until) break
+  }
+  return mayHeal
 }
 
 /**

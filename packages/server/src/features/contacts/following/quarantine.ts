@@ -66,6 +66,13 @@ export async function listDue(
   return rows
 }
 
+export async function listQuarantinedKeys(db: Db, folderId: string): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select provider_key as key from quarantined_contact where folder_id = ${folderId}
+  `.execute(db)
+  return rows.map(({ key }) => key)
+}
+
 export async function countQuarantined(db: Db, accountId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from quarantined_contact where account_id = ${accountId}

@@ -1,30 +1,43 @@
 import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
-import { type MailboxComparison } from '../../mail/comparisons/rules.ts'
+import type { FolderComparison } from '../../contacts/comparisons/store.ts'
+import type { Comparison, MailboxComparison } from '../../mail/comparisons/rules.ts'
 import { stateOf } from './rules.ts'
 
-/** The integrity of an account, by the last comparisons of its mailboxes. */
-export function presentIntegrity(
-  comparisons: readonly MailboxComparison[],
-  verifiedAt: Date | null,
-  now: Date,
-): AccountIntegrity {
-  const sum = (count: (comparison: MailboxComparison) => number) =>
-    comparisons.reduce((total, comparison) => total + count(comparison), 0)
-  const times = comparisons.map(({ comparedAt }) => comparedAt?.getTime() ?? null)
-  const isCompared = times.length > 0 && !times.includes(null)
+/** The last comparisons of an account, and when each of its parts was last found equal to the provider. */
+export interface Compared {
+  mailboxes: readonly MailboxComparison[]
+  /** Null unless contacts of the account are followed. */
+  contacts: { folders: readonly FolderComparison[]; isInitialized: boolean } | null
+  /** Null if a part never was. */
+  verifiedAt: Date | null
+}
+
+/** The integrity of an account, by the last comparisons of its mailboxes and its contact folders. */
+export function presentIntegrity({ mailboxes, contacts, verifiedAt }: Compared, now: Date): AccountIntegrity {
+  const all: readonly Comparison[] = [...mailboxes, ...(contacts?.folders ?? [])]
+  const sum = (count: (comparison: Comparison) => number) =>
+    all.reduce((total, comparison) => total + count(comparison), 0)
+  const times = all.map(({ comparedAt }) => comparedAt?.getTime() ?? null)
+  const isWhole = contacts === null || contacts.isInitialized
+  const isCompared = isWhole && times.length > 0 && !times.includes(null)
   return {
-    state: stateOf(comparisons, now),
+    state: stateOf(all, { now, isWhole }),
     verifiedAt: verifiedAt?.toISOString() ?? null,
     comparedAt: isCompared ? new Date(Math.min(...times.map(Number))).toISOString() : null,
     missing: sum(({ missing }) => missing),
     extra: sum(({ extra }) => extra),
     changed: sum(({ changed }) => changed),
     repaired: sum(({ repaired }) => repaired),
-    mailboxes: comparisons.map(
-      ({ comparedAt, isDoubtful: _isDoubtful, stuckHours: _stuckHours, ...counts }) => ({
-        ...counts,
-        comparedAt: comparedAt?.toISOString() ?? null,
-      }),
-    ),
+    mailboxes: mailboxes.map(({ mailboxId, ...comparison }) => ({ mailboxId, ...countsOf(comparison) })),
+    ...(contacts && {
+      contactFolders: contacts.folders.map(({ folderId, isShown, ...comparison }) => ({
+        folderId: isShown ? folderId : null,
+        ...countsOf(comparison),
+      })),
+    }),
   }
+}
+
+function countsOf({ isDoubtful: _isDoubtful, stuckHours: _stuckHours, comparedAt, ...counts }: Comparison) {
+  return { ...counts, comparedAt: comparedAt?.toISOString() ?? null }
 }

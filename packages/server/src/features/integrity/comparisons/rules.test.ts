@@ -29,5 +29,10 @@ describe('stateOf', () => {
     ['a missing message', [comparison(), comparison({ missing: 1 })], 'behind'],
     ['an old difference', [comparison({ extra: 1, comparedAt: hoursAgo(99) })], 'behind'],
     ['changed flags and doubt', [comparison({ changed: 1, isDoubtful: true })], 'behind'],
-  ])('%s', (_, comparisons, state) => expect(stateOf(comparisons, NOW)).toBe(state))
+  ])('%s', (_, comparisons, state) => expect(stateOf(comparisons, { now: NOW })).toBe(state))
+
+  test('an account of which something was not read yet is not verified', () => {
+    expect(stateOf([comparison()], { now: NOW, isWhole: false })).toBe('unverified')
+    expect(stateOf([comparison({ missing: 1 })], { now: NOW, isWhole: false })).toBe('behind')
+  })
 })

@@ -1,26 +1,29 @@
 import { sql } from 'kysely'
+import type { HalfKind } from '../../../accounts/halves/kind.ts'
 import type { Db } from '../../../database/pool.ts'
 import { VERIFIED_HOURS } from './rules.ts'
 import { followedCount } from '../../../processes/list-instances.ts'
 
-/** Time at which the account was last found equal to its provider; null if it never was. */
-export async function findVerifiedAt(db: Db, accountId: string): Promise<Date | null> {
-  const row = await db
-    .selectFrom('account_half')
-    .select('verified_at')
-    .where('account_id', '=', accountId)
-    .where('kind', '=', 'mail')
-    .executeTakeFirst()
-  return row?.verified_at ?? null
+/** Time at which these kinds of data of the account were last found equal to the provider; null if one never was. */
+export async function findVerifiedAt(
+  db: Db,
+  accountId: string,
+  kinds: readonly HalfKind[],
+): Promise<Date | null> {
+  const { rows } = await sql<{ verifiedAt: Date | null }>`
+    select case when count(verified_at) = ${kinds.length}::int then min(verified_at) end as "verifiedAt"
+    from account_half where account_id = ${accountId} and kind = any(${[...kinds]}::text[])
+  `.execute(db)
+  return rows[0]?.verifiedAt ?? null
 }
 
 /** Active accounts of the installation that are known to differ from their provider. Reads only those. */
 export async function measureDiffering(db: Db): Promise<{ count: number; oldestSeconds: number }> {
   const { rows } = await sql<{ count: number; seconds: number }>`
-    select count(*)::int as count,
+    select count(distinct account_id)::int as count,
       coalesce(extract(epoch from clock_timestamp() - min(differs_since)), 0)::float8 as seconds
     from account_half join account on account.id = account_id
-    where differs_since is not null and kind = 'mail' and status = 'active' and deleted_at is null
+    where differs_since is not null and status = 'active' and deleted_at is null
   `.execute(db)
   return { count: rows[0]?.count ?? 0, oldestSeconds: Math.max(0, rows[0]?.seconds ?? 0) }
 }
@@ -31,15 +34,22 @@ export async function measureDiffering(db: Db): Promise<{ count: number; oldestS
  */
 export async function countStates(db: Db): Promise<Record<string, number>> {
   // A half has an owner only while its account is active.
-  const isCounted = sql`kind = 'mail' and owner_instance is not null and differs_since is null`
+  const isOwned = sql`owner_instance is not null and differs_since is null`
+  const isCounted = sql`kind = 'mail' and ${isOwned}`
+  // Contacts that are switched off are not compared.
+  const isOfContacts = sql`kind = 'contacts' and ${isOwned} and runtime_state is distinct from 'stopped'`
+  const isOld = sql`verified_at <= statement_timestamp() - make_interval(hours => ${VERIFIED_HOURS}::int)`
   const { count: behind } = await measureDiffering(db)
   const { rows } = await sql<{ followed: number; unverified: number }>`
     with unverified as (
       select account_id from account_half where verified_at is null and ${isCounted}
       union
       -- An index serves no condition with clock_timestamp(), which changes from row to row.
-      select account_id from account_half
-      where verified_at <= statement_timestamp() - make_interval(hours => ${VERIFIED_HOURS}::int) and ${isCounted}
+      select account_id from account_half where ${isOld} and ${isCounted}
+      union
+      select account_id from account_half where verified_at is null and ${isOfContacts}
+      union
+      select account_id from account_half where ${isOld} and ${isOfContacts}
       union
       -- OFFSET 0 keeps the planner from reading all mailboxes and accounts.
       select account_id from mailbox_comparison as compared
@@ -52,7 +62,9 @@ export async function countStates(db: Db): Promise<Record<string, number>> {
         and exists (select from account_half where account_id = suspected.account_id and ${isCounted} offset 0)
     )
     select ${followedCount} as followed,
-      (select count(*)::int from unverified) as unverified
+      (select count(*)::int from unverified where not exists (
+        select from account_half as other
+        where other.account_id = unverified.account_id and differs_since is not null)) as unverified
   `.execute(db)
   const { followed = 0, unverified = 0 } = rows[0] ?? {}
   return { verified: Math.max(0, followed - behind - unverified), behind, unverified }

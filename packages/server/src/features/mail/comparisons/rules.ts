@@ -13,15 +13,19 @@ export interface ComparedCounts {
   changed: number
 }
 
-/** The last comparison of a mailbox; `comparedAt` is null before the first one. */
-export interface MailboxComparison extends ComparedCounts {
+/** The last comparison of a mailbox. */
+export interface MailboxComparison extends Comparison {
   mailboxId: string
+}
+
+/** The last comparison of a source with its provider; `comparedAt` is null before the first one. */
+export interface Comparison extends ComparedCounts {
   comparedAt: Date | null
   repaired: number
   /** Hours until the next comparison after repairs that did not help; 0 if they did. */
   stuckHours: number
   /**
-   * It is not known whether the mailbox is equal: the provider contradicted itself, left questions unanswered, or may have
+   * It is not known whether it is equal: the provider contradicted itself, left questions unanswered, or may have
    * given numbers of messages again.
    */
   isDoubtful: boolean
@@ -33,6 +37,18 @@ const AGAIN_HOURS = { min: 22, max: 24 }
 const STUCK_HOURS = { min: 1, max: 24 }
 
 export const openDifferences = ({ missing, extra, changed }: ComparedCounts) => missing + extra + changed
+
+/** Sums up the comparisons of all sources: their open differences, and when all were last found equal, if they are. */
+export function summarize(comparisons: readonly Comparison[]): {
+  openCount: number
+  verifiedAt: Date | null
+} {
+  const openCount = comparisons.reduce((sum, comparison) => sum + openDifferences(comparison), 0)
+  const isProven = comparisons.every(({ comparedAt, isDoubtful }) => comparedAt !== null && !isDoubtful)
+  const times = comparisons.flatMap(({ comparedAt }) => comparedAt?.getTime() ?? [])
+  const isVerified = openCount === 0 && isProven && times.length > 0
+  return { openCount, verifiedAt: isVerified ? new Date(Math.min(...times)) : null }
+}
 
 export interface ComparisonPlan {
   repaired: number
