@@ -15,13 +15,13 @@ const SCHEMAS = ['Prod', 'Fairfax', 'Mooncake']
 /** Operations and properties that the table of clouds depends on. */
 const ACTIONS = ['createUploadSession', 'permanentDelete']
 const FUNCTIONS = ['delta']
-const TYPES = /graph\.(?:message|mailFolder|attachment)$/
+const TYPES = /graph\.(?:message|mailFolder|attachment|contact)$/
 const PROPERTY = /<NavigationProperty Name="masterCategories" /
 
 const [folder, commit] = process.argv.slice(2)
 if (folder === undefined || commit === undefined) throw new Error('Name the folder and the commit')
 
-/** Types that operations of this name are bound to, as far as they concern mail. */
+/** Types that operations of this name are bound to, as far as they concern mail and contacts. */
 function boundTo(schema: string, kind: 'Action' | 'Function', name: string): string[] {
   const operation = new RegExp(
     `<${kind} Name="${name}"[^>]*IsBound="true"[^>]*>\\s*<Parameter Name="bindingParameter" Type="([^"]+)"`,

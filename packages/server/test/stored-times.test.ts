@@ -16,6 +16,7 @@ const LEFT_ALONE = {
     'api_key.expires_at',
     'gmail_watch.expires_at',
     'graph_subscription.expires_at',
+    'half_subscription.expires_at',
     'message.received_at',
     'message.sent_at',
     'message_mailbox.received_at',
@@ -39,6 +40,8 @@ const LEFT_ALONE = {
     // `openSubscribing`: no subscription is renewed later than after half of its longest life.
     'graph_subscription.begun_at',
     'graph_subscription.renew_at',
+    'half_subscription.begun_at',
+    'half_subscription.renew_at',
   ],
   'it says until or since when something is kept, which is then kept for longer': [
     'connect_attempt.expires_at',

@@ -34,7 +34,9 @@ const WRITERS: Record<string, readonly string[]> = {
   gmail_watch: ['connections'],
   grant_revocation: ['features/accounts'],
   graph_slot: ['connections'],
-  graph_subscription: ['accounts'],
+  // A later migration drops it.
+  graph_subscription: [],
+  half_subscription: ['accounts'],
   half_spread: ['accounts'],
   idempotency_key: ['door'],
   identity: ['features/mail'],

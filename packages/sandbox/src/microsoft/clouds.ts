@@ -18,6 +18,7 @@ export interface Cloud {
     readonly permanentDelete: boolean
     readonly messageDelta: boolean
     readonly folderDelta: boolean
+    readonly contactDelta: boolean
     readonly masterCategories: boolean
   }
 }
@@ -27,6 +28,7 @@ const ALL = {
   permanentDelete: true,
   messageDelta: true,
   folderDelta: true,
+  contactDelta: true,
   masterCategories: true,
 }
 const GOVERNMENT = { ...ALL, uploadSessions: false, permanentDelete: false }
@@ -75,6 +77,7 @@ export const CLOUDS: Readonly<Record<CloudName, Cloud>> = {
       permanentDelete: false,
       messageDelta: false,
       folderDelta: false,
+      contactDelta: false,
       masterCategories: false,
     },
   },

@@ -1,4 +1,6 @@
 import type {
+  Contact,
+  ContactFolder,
   EventMessageRequest,
   FileAttachment,
   ItemAttachment,
@@ -6,6 +8,7 @@ import type {
   MailSearchFolder,
   Message,
   OutlookCategory,
+  ProfilePhoto,
   ReferenceAttachment,
   Subscription,
   UploadSession,
@@ -14,6 +17,9 @@ import type {
 /** The answers of the API, in the types that Microsoft publishes. */
 export interface Answers {
   category: OutlookCategory
+  contact: Contact
+  contactFolder: ContactFolder
+  photo: ProfilePhoto
   fileAttachment: FileAttachment
   eventMessageRequest: EventMessageRequest
   itemAttachment: ItemAttachment

@@ -8,6 +8,7 @@ const graph = useGraph()
 const CALLS = [
   ['messageDelta', 'GET', 'mailFolders/inbox/messages/delta'],
   ['folderDelta', 'GET', 'mailFolders/delta'],
+  ['contactDelta', 'GET', 'contacts/delta'],
   ['masterCategories', 'GET', 'outlook/masterCategories'],
   ['permanentDelete', 'POST', 'mailFolders/{folder}/permanentDelete'],
 ] as const

@@ -159,7 +159,10 @@ test.each([
   [{ notificationUrl: 'http://far.test/notices' }, 400],
   [{ notificationUrl: undefined }, 400],
   [{ changeType: 'created,moved' }, 400],
-  [{ resource: 'me/contacts' }, 400],
+  [{ resource: 'me/events' }, 400],
+  [{ resource: 'me/mailFolders/inbox/contacts' }, 400],
+  [{ resource: 'me/contactFolders/none/contacts' }, 404],
+  [{ resource: `users/${FINN}/contacts` }, 404],
   [{ resource: 'me/mailFolders/none/messages' }, 404],
   [{ resource: `users/${DESK}/messages` }, 403],
   [{ resource: `users/${FINN}/messages` }, 404],
@@ -292,4 +295,20 @@ test("subscribes with Microsoft's own client", async () => {
   await arrived(1)
   await client.api(`/subscriptions/${made.id}`).delete()
   expect((await client.api('/subscriptions').get()).value).toEqual([])
+})
+
+test('sends notices of contacts of every folder to those who subscribed to them', async () => {
+  const made = await subscribe({ resource: 'me/contacts' })
+  expect(made).toMatchObject({ status: 201, data: { resource: 'me/contacts' } })
+  await deliver()
+  const { id } = (await office.ask(EVA, 'POST', 'contacts', { givenName: 'Ada' }, IMMUTABLE)).data
+  const folder = await office.ask(EVA, 'POST', 'contactFolders', { displayName: 'Friends' })
+  await office.ask(EVA, 'PATCH', `contacts/${id}`, { parentFolderId: folder.data.id })
+  await office.ask(EVA, 'POST', `contacts/${id}/permanentDelete`)
+  const came = await arrived(3)
+  expect(came.map(({ changeType }) => changeType)).toEqual(['created', 'updated', 'deleted'])
+  for (const { resource, resourceData } of came) {
+    expect(resource).toMatch(/^Users\/.*\/Contacts\/./)
+    expect(resourceData).toMatchObject({ '@odata.type': '#Microsoft.Graph.Contact', id })
+  }
 })

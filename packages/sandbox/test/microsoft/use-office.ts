@@ -13,7 +13,14 @@ export const FINN = 'finn@office.test'
 export const DESK = 'desk@office.test'
 export const ADA = 'ada@gmail.test'
 
-const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'Mail.ReadWrite.Shared', 'Mail.Send.Shared', 'User.Read']
+const SCOPES = [
+  'Mail.ReadWrite',
+  'Mail.Send',
+  'Mail.ReadWrite.Shared',
+  'Mail.Send.Shared',
+  'Contacts.ReadWrite',
+  'User.Read',
+]
 
 const SEED = {
   random: 1,

@@ -519,6 +519,20 @@ create table half_spread (
   constraint half_spread_pkey PRIMARY KEY (kind, provider)
 );
 
+create table half_subscription (
+  account_id uuid not null,
+  kind text not null,
+  subscription_id text not null,
+  nonce text not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  event text,
+  constraint half_subscription_pkey PRIMARY KEY (account_id, kind),
+  constraint half_subscription_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint half_subscription_event_check CHECK ((event = ANY (ARRAY['reauthorize'::text, 'removed'::text, 'missed'::text])))
+);
+
 create table idempotency_key (
   tenant_id uuid not null,
   key text not null,

@@ -376,6 +376,17 @@ export interface HalfSpreadTable {
   after_id: string | null
 }
 
+export interface HalfSubscriptionTable {
+  account_id: string
+  kind: string
+  subscription_id: string
+  nonce: string
+  begun_at: Generated<Timestamp>
+  expires_at: Timestamp
+  renew_at: Timestamp
+  event: 'reauthorize' | 'removed' | 'missed' | null
+}
+
 export interface IdempotencyKeyTable {
   tenant_id: string
   key: string
@@ -1059,6 +1070,7 @@ export interface Tables {
   graph_slot: GraphSlotTable
   graph_subscription: GraphSubscriptionTable
   half_spread: HalfSpreadTable
+  half_subscription: HalfSubscriptionTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
   instance: InstanceTable
@@ -1145,6 +1157,7 @@ export const COLUMNS = {
   graph_slot: ['graph_slot.name', 'graph_slot.number', 'graph_slot.instance', 'graph_slot.wanted_by', 'graph_slot.wanted_until', 'graph_slot.paused_until', 'graph_slot.used_at'],
   graph_subscription: ['graph_subscription.account_id', 'graph_subscription.subscription_id', 'graph_subscription.nonce', 'graph_subscription.begun_at', 'graph_subscription.expires_at', 'graph_subscription.renew_at', 'graph_subscription.event'],
   half_spread: ['half_spread.kind', 'half_spread.provider', 'half_spread.after_id'],
+  half_subscription: ['half_subscription.account_id', 'half_subscription.kind', 'half_subscription.subscription_id', 'half_subscription.nonce', 'half_subscription.begun_at', 'half_subscription.expires_at', 'half_subscription.renew_at', 'half_subscription.event'],
   idempotency_key: ['idempotency_key.tenant_id', 'idempotency_key.key', 'idempotency_key.fingerprint', 'idempotency_key.scope', 'idempotency_key.account_id', 'idempotency_key.claim', 'idempotency_key.locked_until', 'idempotency_key.status', 'idempotency_key.answer', 'idempotency_key.expires_at', 'idempotency_key.attempt', 'idempotency_key.has_failed', 'idempotency_key.about_account'],
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],

@@ -147,6 +147,12 @@ export interface ContactsProvider {
   /** False if the provider keeps all contacts in one place (Google): then it has exactly one folder, which is not shown. */
   readonly hasFolders: boolean
 
+  /**
+   * Makes or renews what has the provider notify of changes, if that is due. Called before each look. Never rejects.
+   * Absent if the provider does not notify of changes of contacts.
+   */
+  keepNotifying?(signal: AbortSignal): Promise<void>
+
   /** All folders that hold contacts, in the order of the provider. */
   listFolders(signal: AbortSignal): Promise<RemoteContactFolder[]>
 

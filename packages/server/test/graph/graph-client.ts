@@ -5,12 +5,14 @@ import type { DrivenSandbox } from '../servers/sandbox.ts'
 
 /** The OAuth client of the other client, by which its calls can be distinguished from those of the service. */
 const OTHER_CLIENT = 'another-client'
-const SCOPES = ['Mail.ReadWrite', 'Mail.Send']
+const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'Contacts.ReadWrite']
 
 /** Another client of a mailbox of the sandbox's Graph: Microsoft's own. */
 export interface GraphClient {
   /** Makes a call below the mailbox. Throws `GraphError` unless it succeeds. */
   ask(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Parsed>
+  /** Writes the photo of a contact. */
+  putPhoto(contactId: string, photo: Buffer): Promise<void>
   /** Every item of a list, over all its pages. */
   all(path: string): Promise<Parsed[]>
   /** The source of a message. */
@@ -54,6 +56,10 @@ export async function openGraphClient(
         if (next === undefined) return found
         page = await client.api(next).headers(IMMUTABLE).get()
       }
+    },
+    async putPhoto(contactId, photo) {
+      const request = client.api(`/me/contacts/${contactId}/photo/$value`)
+      await request.headers({ ...IMMUTABLE, 'content-type': 'image/png' }).put(photo)
     },
     async source(id) {
       const request = client.api(`/me/messages/${encodeURIComponent(id)}/$value`).headers(IMMUTABLE)

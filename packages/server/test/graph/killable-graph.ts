@@ -13,7 +13,16 @@ import { type GraphClient, openGraphClient } from './graph-client.ts'
 import { startPushRelay } from './push-relay.ts'
 
 const CLIENT = { id: 'sandbox', secret: 'sandbox-secret' }
-const SCOPES = ['openid', 'profile', 'email', 'offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send']
+const SCOPES = [
+  'openid',
+  'profile',
+  'email',
+  'offline_access',
+  'User.Read',
+  'Mail.ReadWrite',
+  'Mail.Send',
+  'Contacts.ReadWrite',
+]
 
 /** Longer than the service waits for an answer. */
 const PAUSE_MS = 600_000
@@ -42,7 +51,7 @@ export interface KillableGraph extends CrashableService {
   /** Adds a mailbox, arranges it, and connects it. */
   connect(
     email: string,
-    mailbox?: { cloud?: Cloud; arrange?: (client: GraphClient) => Promise<void> },
+    mailbox?: { cloud?: Cloud; arrange?: (client: GraphClient) => Promise<unknown>; settings?: object },
   ): Promise<KillableAccount>
   /**
    * Begins work, and waits until it stays at the moment, where it is when the service is killed.
@@ -72,7 +81,7 @@ export async function openKillableGraph({
   return {
     ...service,
     sandbox,
-    async connect(email, { cloud = 'global', arrange } = {}) {
+    async connect(email, { cloud = 'global', arrange, settings } = {}) {
       await sandbox.addUser(email, { messages: 0, provider: 'microsoft', cloud })
       const client = await openGraphClient(sandbox, email, { cloud, host: CLOUDS[cloud].graph })
       await arrange?.(client)
@@ -84,7 +93,7 @@ export async function openKillableGraph({
         provider: 'microsoft',
         microsoftCloud: cloud,
         refreshToken,
-        settings: { syncWindowDays: null },
+        settings: { syncWindowDays: null, contactsEnabled: false, ...settings },
       })
       if (status !== 200) throw new Error(JSON.stringify(body))
       await waitForFirstSync(caller(), body.id)

@@ -69,7 +69,7 @@ export function openReceivers(db: Db, tenantId: string) {
       const account = { id: accountId, delegate_account_id: null }
       const { nonce, clientState } = planSubscription({ db, states, base: PUSH_BASE }, account)!.newState()
       const times = { expiresAt: IN_AN_HOUR(), renewAt: IN_AN_HOUR() }
-      await recordSubscription(db, accountId, { id: `of ${accountId}`, nonce, ...times }, null)
+      await recordSubscription(db, 'mail', accountId, { id: `of ${accountId}`, nonce, ...times }, null)
       return { accountId, nonce, clientState }
     },
   }

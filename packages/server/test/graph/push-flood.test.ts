@@ -66,7 +66,7 @@ const ALL_ANSWERED = { 'push 202': PUSHES, 'call 200': CALLS }
 test('10,000 forged notifications in a burst cost no statement, leave nothing in memory, and calls are answered', async () => {
   await using opened = await open()
   const { states, statements } = opened
-  const genuine = states.make({ accountId: newId(), nonce: newNonce() })
+  const genuine = states.make({ accountId: newId(), kind: 'mail', nonce: newNonce() })
   const forged = (nth: number) => genuine.slice(0, -8) + String(nth).padStart(8, '0')
   const bodyOf = (nth: number) =>
     collectionOf(

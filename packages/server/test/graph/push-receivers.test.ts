@@ -64,8 +64,8 @@ describe('a notification', () => {
     const paused = await opened.subscribe()
     const control = await opened.subscribe()
     const { db } = database()
-    const stored = (await findSubscription(db, earlier.accountId))!
-    await recordSubscription(db, earlier.accountId, { ...stored, nonce: newNonce() }, null)
+    const stored = (await findSubscription(db, 'mail', earlier.accountId))!
+    await recordSubscription(db, 'mail', earlier.accountId, { ...stored, nonce: newNonce() }, null)
     await db
       .updateTable('account')
       .set({ deleted_at: new Date() })
@@ -130,7 +130,8 @@ test.each([0, 1])('both addresses prove that they are ours (%s)', async nth => {
 })
 
 describe('an event in the life of a subscription', () => {
-  const eventOf = async (accountId: string) => (await findSubscription(database().db, accountId))?.event
+  const eventOf = async (accountId: string) =>
+    (await findSubscription(database().db, 'mail', accountId))?.event
 
   test.each([
     ['reauthorizationRequired', 'reauthorize'],
@@ -177,7 +178,7 @@ describe('an event in the life of a subscription', () => {
     const token = async () => new Secret('token')
     const subscribing = openSubscribing(
       { askRoot, now: Date.now },
-      { mailboxId: 'user', plan, tokens: { get: token, renew: token } },
+      { resource: 'users/user/messages', plan, tokens: { get: token, renew: token } },
     )
     await subscribing.keep(new AbortController().signal)
     expect(methods).toEqual(['PATCH'])
@@ -191,7 +192,7 @@ describe('an event in the life of a subscription', () => {
     const control = await opened.subscribe()
     await tell(clientState, 'somethingElse')
     await tell(clientState, null)
-    await tell(opened.states.make({ accountId, nonce: newNonce() }), 'subscriptionRemoved')
+    await tell(opened.states.make({ accountId, kind: 'mail', nonce: newNonce() }), 'subscriptionRemoved')
     await tell(control.clientState, 'missed')
     await toBeNoticed(control.accountId)
     expect(await eventOf(accountId)).toBeNull()
@@ -203,9 +204,9 @@ describe('an event in the life of a subscription', () => {
 test('a subscription does not outlast the grant under which it was made', async () => {
   const { accountId } = await opened.subscribe()
   const { db } = database()
-  expect(await findSubscription(db, accountId)).not.toBeNull()
+  expect(await findSubscription(db, 'mail', accountId)).not.toBeNull()
   await sql`update oauth_grant set created_at = clock_timestamp() where account_id = ${accountId}`.execute(db)
-  expect(await findSubscription(db, accountId)).toBeNull()
+  expect(await findSubscription(db, 'mail', accountId)).toBeNull()
 })
 
 test('subscriptions are counted by their state', async () => {
@@ -214,11 +215,11 @@ test('subscriptions are counted by their state', async () => {
   const all = await Promise.all(Array.from({ length: 7 }, () => opened.subscribe()))
   const [due, noted, expired, without, regranted, paused] = all.map(({ accountId }) => accountId)
   const change = (id: string | undefined, set: RawBuilder<unknown>) =>
-    sql`update graph_subscription set ${set} where account_id = ${id}`.execute(db)
+    sql`update half_subscription set ${set} where account_id = ${id}`.execute(db)
   await change(due, sql`renew_at = clock_timestamp()`)
   await change(noted, sql`event = 'missed'`)
   await change(expired, sql`renew_at = clock_timestamp(), expires_at = clock_timestamp()`)
-  await sql`delete from graph_subscription where account_id = ${without}`.execute(db)
+  await sql`delete from half_subscription where account_id = ${without}`.execute(db)
   await sql`update oauth_grant set created_at = clock_timestamp() where account_id = ${regranted}`.execute(db)
   await sql`update account set status = 'paused' where id = ${paused}`.execute(db)
   const after = await countSubscriptions(db)

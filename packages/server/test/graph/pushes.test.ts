@@ -38,9 +38,10 @@ async function connectPushed(options: Parameters<typeof connectGraph>[1] = {}): 
 
 const storedOf = async (accountId: string) =>
   opened.app.db
-    .selectFrom('graph_subscription')
+    .selectFrom('half_subscription')
     .select(['subscription_id as id', 'event'])
     .where('account_id', '=', accountId)
+    .where('kind', '=', 'mail')
     .executeTakeFirst()
 const toBeStored = (accountId: string) =>
   waitUntil('its row', async () => (await storedOf(accountId)) !== undefined)

@@ -83,7 +83,7 @@ describe('a shared mailbox', () => {
     )
     expect(message).toMatchObject({ body: { text: expect.stringContaining('Hello') } })
     const subscriptions = await sql`
-      select from graph_subscription where account_id = ${account.id}`.execute(app.db)
+      select from half_subscription where account_id = ${account.id}`.execute(app.db)
     expect(subscriptions.rows).toEqual([])
   })
 

@@ -1,8 +1,8 @@
-import { changesAfter } from '../mailbox/change-log.ts'
 import { placeIn } from '../mailbox/messages.ts'
-import type { Folder, FolderChange, Message } from '../mailbox/message.ts'
-import { deltaLink, type DeltaState, gone, stateOf } from './delta-tokens.ts'
+import type { Folder, Message } from '../mailbox/message.ts'
+import { deltaLink, type DeltaState, stateOf } from './delta-tokens.ts'
 import { badRequest } from './errors.ts'
+import { type DeltaPage, type Folded, laterPage, optionsOf, repeated } from './item-changes.ts'
 import { messageFilter } from './message-filter.ts'
 import { presentMessage, presentSparse, type View, viewOf } from './message-shape.ts'
 import { requireFolder } from './messages.ts'
@@ -63,12 +63,6 @@ function delta(call: MethodCall): GraphAnswer {
   })
 }
 
-const optionsOf = ({ select, expand }: Pick<DeltaState, 'select' | 'expand'>) =>
-  new Map([
-    ...(select === null ? [] : [['select', select] as const]),
-    ...(expand === null ? [] : [['expand', expand] as const]),
-  ])
-
 /** Refuses any `$orderby` but the one that Graph takes, which is the order of a first round anyway. */
 function requireNewestFirst(order: string | undefined): void {
   if (order !== undefined && !/^receivedDateTime\s+desc$/i.test(order.trim()))
@@ -84,11 +78,6 @@ function filterOf(text: string | null): Filter<Message> | null {
       'ErrorInvalidRequest',
     )
   return messageFilter(text)
-}
-
-interface DeltaPage {
-  readonly value: readonly object[]
-  readonly link: Record<string, string>
 }
 
 /** A page of the first round, which goes through the folder from its newest message. */
@@ -122,70 +111,25 @@ function walkPage(
 
 /** A page of a later round: the messages that changed, by the time of their last change. */
 function changesPage({ call, folder, state, view, filter, size }: Round): DeltaPage {
-  const { mailbox, url } = call
-  const changes = changesAfter(folder.log, state.since)
-  if (changes === null) throw gone(mailbox, state)
-  const folded = foldedBy(changes, view).filter(
-    ({ last, first }) =>
-      (filter === null || filter.test(last.message)) &&
-      isAsked(state.changeType, last) &&
-      // A message that came and went since the last round was never reported.
-      !(last.kind === 'left' && first.kind === 'arrived' && !first.moved),
-  )
-  const page = folded.slice(0, size)
-  const isDone = page.length === folded.length
-  const since = isDone ? mailbox.lastChange : (page.at(-1)?.last.number ?? state.since)
-  const link = deltaLink(mailbox, url, isDone ? 'delta' : 'next', { ...state, since })
-  return { value: page.map(change => presentChange(call, change, view)), link }
+  return laterPage(call, folder.log, state, {
+    size,
+    isFitting: message => filter === null || filter.test(message),
+    present: change => presentChange(call, change, view),
+  })
 }
 
-/** The changes of one message since a moment. */
-interface Folded {
-  readonly first: FolderChange
-  readonly last: FolderChange
-  /** Names of the properties that changed; null if the message came or left. */
-  readonly fields: ReadonlySet<string> | null
-}
-
-/** Merges the changes of each message into one, in the order of their last changes. */
-function foldedBy(changes: readonly FolderChange[], view: View): Folded[] {
-  const folded = new Map<string, Folded>()
-  for (const change of changes) {
-    const key = view.immutableIds ? change.message.immutableId : change.id
-    const before = folded.get(key)
-    folded.delete(key)
-    const fields =
-      change.kind === 'changed' && before?.fields !== null
-        ? new Set([...(before?.fields ?? []), ...change.fields])
-        : null
-    folded.set(key, { first: before?.first ?? change, last: change, fields })
-  }
-  return [...folded.values()]
-}
-
-function isAsked(changeType: string | null, { kind }: FolderChange): boolean {
-  if (changeType === null) return true
-  return changeType.toLowerCase() === { arrived: 'created', changed: 'updated', left: 'deleted' }[kind]
-}
-
-function presentChange({ graph }: MethodCall, { last, fields }: Folded, view: View): object {
+function presentChange({ graph }: MethodCall, { last, fields }: Folded<Message>, view: View): object {
   if (last.kind === 'left')
     return {
       '@odata.type': '#microsoft.graph.message',
       '@removed': { reason: 'deleted' },
-      id: view.immutableIds ? last.message.immutableId : last.id,
+      id: view.immutableIds ? last.item.immutableId : last.id,
     }
   const isSparse = fields?.size === 1 && fields.has('isRead') && graph.random.float() < graph.settings.sparse
-  return isSparse ? typed(presentSparse(last.message, view)) : presentItem(last.message, view)
+  return isSparse ? typed(presentSparse(last.item, view)) : presentItem(last.item, view)
 }
 
 const presentItem = (message: Message, view: View): object => typed(presentMessage(message, view))
 
 /** Items of a delta name their type even if it is the usual one. */
 const typed = (item: object): object => ({ '@odata.type': '#microsoft.graph.message', ...item })
-
-/** The items, some of them twice by the settings of the sandbox. */
-function repeated({ graph }: MethodCall, items: readonly object[]): readonly object[] {
-  const { repeats } = graph.settings
-  return repeats === 0 ? items : [...items, ...items.filter(() => graph.random.float() < repeats)]
-}

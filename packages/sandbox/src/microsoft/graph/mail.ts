@@ -18,7 +18,7 @@ import { DEFAULT_GRAPH_SETTINGS, type GraphSettings, GraphSettingsSchema } from 
 import { uploadHost } from './upload-sessions.ts'
 import { openWriting, type Writing, type WritingSettings, WritingSettingsSchema } from './writing.ts'
 
-/** The mail of all users of Microsoft as Exchange keeps it and Graph serves it. */
+/** The mail and the contacts of all users of Microsoft as Exchange keeps them and Graph serves them. */
 export interface GraphMail {
   /** Makes a mailbox with this number of messages. If they are few, they are made when it is first asked for. */
   addUser(user: User, messages: number): Mailbox

@@ -1,9 +1,10 @@
 import { findFolder, wellKnownFolder } from '../mailbox/mailbox.ts'
-import type { Folder, Message, MessageFields } from '../mailbox/message.ts'
+import type { Folder, MessageFields } from '../mailbox/message.ts'
 import { changeMessage, copyMessage, moveMessage, removeMessage } from '../mailbox/messages.ts'
 import { changeDraft } from '../mailbox/draft-content.ts'
 import { createdAnswer } from './drafts.ts'
 import { badRequest, GraphRefusal } from './errors.ts'
+import { requireMatch } from './require-match.ts'
 import { readMessage } from './message-input.ts'
 import { etagOf, presentMessage, wholeView } from './message-shape.ts'
 import { MESSAGE_PATHS, requireMessage } from './messages.ts'
@@ -41,7 +42,7 @@ const OF_DRAFTS = new Set<keyof MessageFields>([
 
 function change(call: MethodCall): GraphAnswer {
   const message = requireMessage(call)
-  requireMatch(call, message)
+  requireMatch(call, etagOf(message))
   const { fields, body, headers, attachments, extended } = readMessage(call.json())
   if (headers.length > 0 || attachments.length > 0) throw invalidSet()
   const isOfDrafts = Object.keys(fields).some(name => OF_DRAFTS.has(name as keyof MessageFields))
@@ -65,17 +66,6 @@ function change(call: MethodCall): GraphAnswer {
 
 const invalidSet = (): GraphRefusal =>
   badRequest('Set action is invalid for property.', 'ErrorInvalidPropertySet')
-
-/** Refuses a change that was made for another version of the message. */
-function requireMatch({ headers }: MethodCall, message: Message): void {
-  const given = headers.get('if-match')
-  if (given === null || given === '*' || given === etagOf(message)) return
-  throw new GraphRefusal(
-    412,
-    'ErrorIrresolvableConflict',
-    'The send or update operation could not be performed because the change key passed in the request does not match the current change key for the item.',
-  )
-}
 
 /** The folder that a body names as the destination. */
 function destinationIn({ mailbox, json }: MethodCall): Folder {
@@ -111,7 +101,7 @@ function copy(call: MethodCall): GraphAnswer {
 /** Puts a message into Deleted Items, and deletes for good what is there already. */
 function remove(call: MethodCall): GraphAnswer {
   const message = requireMessage(call)
-  requireMatch(call, message)
+  requireMatch(call, etagOf(message))
   const deleted = wellKnownFolder(call.mailbox, 'deleteditems')
   let folder: Folder | null = message.folder
   while (folder && folder !== deleted) folder = folder.parent

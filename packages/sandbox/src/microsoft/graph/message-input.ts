@@ -65,9 +65,9 @@ export function readMessage(json: Record<string, unknown>): MessageInput {
   return input
 }
 
-const unknownProperty = (name: string): GraphRefusal =>
+export const unknownProperty = (name: string, type = 'message'): GraphRefusal =>
   badRequest(
-    `The property '${name}' does not exist on type 'microsoft.graph.message'. Make sure to only use property names that are defined by the type.`,
+    `The property '${name}' does not exist on type 'microsoft.graph.${type}'. Make sure to only use property names that are defined by the type.`,
     'RequestBodyRead',
   )
 
@@ -79,12 +79,12 @@ export function objectIn(value: unknown, name: string): Record<string, unknown> 
   return value as Record<string, unknown>
 }
 
-function objects(value: unknown, name: string): Record<string, unknown>[] {
+export function objects(value: unknown, name: string): Record<string, unknown>[] {
   if (!Array.isArray(value)) throw wrongValue(name)
   return value.map(item => objectIn(item, name))
 }
 
-function text(value: unknown, name: string): string {
+export function text(value: unknown, name: string): string {
   if (value === null || value === undefined) return ''
   if (typeof value !== 'string') throw wrongValue(name)
   return value
@@ -153,7 +153,8 @@ function headersIn(value: unknown): { name: string; value: string }[] {
   return headers
 }
 
-const extendedIn = (value: unknown): ReadonlyMap<string, string> =>
+/** Extended properties with one value, by their normalized ids. */
+export const extendedIn = (value: unknown): ReadonlyMap<string, string> =>
   new Map(
     objects(value, 'singleValueExtendedProperties').map(item => [
       propertyId(text(item['id'], 'singleValueExtendedProperties')),

@@ -89,7 +89,7 @@ export const wholeView = ({ immutableIds, bodyType }: Preferences): View => ({
 const idOf = (message: Message, { immutableIds }: Pick<View, 'immutableIds'>): string =>
   immutableIds ? message.immutableId : message.id
 
-export const etagOf = (message: Message): string => `W/"${message.changeKey}"`
+export const etagOf = ({ changeKey }: { readonly changeKey: string }): string => `W/"${changeKey}"`
 
 /** Types of messages about meetings, by their message class. */
 const MEETINGS: Readonly<Record<string, { type: string; is: string }>> = {

@@ -79,7 +79,7 @@ export function requireMessage({ mailbox, params, graph }: MethodCall): Message 
   return message
 }
 
-const isIdForm = (id: string | undefined): boolean => /^A[AQ][A-Za-z0-9+/_=-]{20,}$/.test(id ?? '')
+export const isIdForm = (id: string | undefined): boolean => /^A[AQ][A-Za-z0-9+/_=-]{20,}$/.test(id ?? '')
 
 function list(call: MethodCall): GraphAnswer {
   const { mailbox, params, query, url, prefer } = call

@@ -10,9 +10,10 @@ export type Ability =
   | 'permanentDelete'
   | 'messageDelta'
   | 'folderDelta'
+  | 'contactDelta'
   | 'masterCategories'
 
-/** One method of Graph's mail. */
+/** One method of Graph, below a mailbox. */
 export interface GraphMethod {
   http: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below /v1.0/me/ or /v1.0/users/{id}/. */
@@ -65,6 +66,8 @@ export interface GraphAnswer {
 
 export const READ = ['Mail.Read', 'Mail.ReadWrite'] as const
 export const WRITE = ['Mail.ReadWrite'] as const
+export const READ_CONTACTS = ['Contacts.Read', 'Contacts.ReadWrite'] as const
+export const WRITE_CONTACTS = ['Contacts.ReadWrite'] as const
 
 export const ok = (json: object): GraphAnswer => ({ status: 200, json })
 export const created = (json: object): GraphAnswer => ({ status: 201, json })

@@ -1,4 +1,5 @@
 import { categoryMethods } from './categories.ts'
+import { contactMethods } from './contacts/methods.ts'
 import { deltaMethods } from './delta.ts'
 import { folderDeltaMethods } from './folder-delta.ts'
 import { folderChangeMethods } from './folder-changes.ts'
@@ -7,7 +8,7 @@ import { messageMethods } from './messages.ts'
 import type { GraphMethod } from './method.ts'
 import { writeMethods } from './write-methods.ts'
 
-/** Every method of mail that this Graph has. */
+/** Every method of mail and of contacts that this Graph has. */
 export const METHODS: readonly GraphMethod[] = [
   ...folderMethods,
   ...folderChangeMethods,
@@ -16,6 +17,7 @@ export const METHODS: readonly GraphMethod[] = [
   ...deltaMethods,
   ...categoryMethods,
   ...writeMethods,
+  ...contactMethods,
 ]
 
 export interface Match {

@@ -2,10 +2,17 @@ import { z } from 'zod'
 import { parseInput } from '../../world/invalid-input.ts'
 import type { Random } from '../../world/random.ts'
 import { postUntilTaken } from '../../pushing/post-until-taken.ts'
-import type { Folder, FolderChange } from '../mailbox/message.ts'
+import type { Contact } from '../mailbox/contact.ts'
+import type { ItemChange, Message } from '../mailbox/message.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import { etagOf } from './message-shape.ts'
-import { type ChangeType, type Subscription, type SubscriptionStore, uuid } from './subscription-store.ts'
+import {
+  type ChangeType,
+  type Subscription,
+  type SubscriptionStore,
+  uuid,
+  type WatchedItems,
+} from './subscription-store.ts'
 import { isValidated } from './validate-endpoint.ts'
 import type { Writing } from './writing.ts'
 
@@ -76,25 +83,39 @@ export function openNotifier(store: SubscriptionStore, ground: NoticeGround): No
     })
   }
 
-  const notify = (subscription: Subscription, folder: Folder, change: FolderChange): void => {
-    const type = changeTypeOf(subscription, folder, change)
-    if (type === null || subscription.isPaused || !subscription.changeTypes.has(type)) return
+  /** Returns the type of the notice that was sent; null if none was. */
+  const notify = (subscription: Subscription, folderId: string, change: Change): ChangeType | null => {
+    const type = changeTypeOf(subscription, folderId, change)
+    if (type === null || subscription.isPaused || !subscription.changeTypes.has(type)) return null
     if (random.float() < settings.drop) {
       if (settings.missed) notifier.tell([subscription], 'missed')
-      return
+      return null
     }
-    if (type === 'created') writing.absences.begin(change.message, writing.settings.notFoundAfterNotice)
     send(subscription.notificationUrl, notice(subscription, type, change))
+    return type
+  }
+
+  /** The subscriptions to such items of a mailbox. They end if its user may no longer be watched. */
+  const subscriptionsTo = (email: string, of: WatchedItems): Subscription[] => {
+    const own = store.list().filter(one => one.email === email)
+    if (own.length > 0 && !ground.isActive(email)) {
+      notifier.tell(own, 'subscriptionRemoved')
+      return []
+    }
+    return own.filter(one => one.of === of)
   }
 
   const notifier: Notifier = {
     settings,
     watch(mailbox) {
-      mailbox.listeners.add((folder, change) => {
-        const own = store.list().filter(({ email }) => email === mailbox.email)
-        if (own.length === 0) return
-        if (!ground.isActive(mailbox.email)) return notifier.tell(own, 'subscriptionRemoved')
-        for (const subscription of own) notify(subscription, folder, change)
+      mailbox.listeners.add(({ id }, change) => {
+        for (const subscription of subscriptionsTo(mailbox.email, 'messages'))
+          if (notify(subscription, id, change) === 'created')
+            writing.absences.begin(change.item, writing.settings.notFoundAfterNotice)
+      })
+      mailbox.contacts.listeners.add(({ id }, change) => {
+        for (const subscription of subscriptionsTo(mailbox.email, 'contacts'))
+          notify(subscription, id, change)
       })
     },
     tell(subscriptions, event) {
@@ -128,16 +149,18 @@ const noticeRequest = (url: string, body: string): Request =>
     redirect: 'manual',
   })
 
+type Change = ItemChange<Message> | ItemChange<Contact>
+
 /**
- * Type of a change for a subscription; null if it is sent no notice. A message that is moved leaves one folder and
+ * Type of a change for a subscription; null if it is sent no notice. An item that is moved leaves one folder and
  * comes into another. For a subscription to the whole mailbox it only changes, provided that it keeps its id.
  */
 function changeTypeOf(
   { folderId, isImmutable }: Subscription,
-  folder: Folder,
-  { kind, moved }: FolderChange,
+  changedIn: string,
+  { kind, moved }: Change,
 ): ChangeType | null {
-  if (folderId !== null && folderId !== folder.id) return null
+  if (folderId !== null && folderId !== changedIn) return null
   if (folderId === null && isImmutable && moved) return kind === 'arrived' ? 'updated' : null
   return ({ arrived: 'created', changed: 'updated', left: 'deleted' } as const)[kind]
 }
@@ -149,17 +172,23 @@ const shared = ({ id, expiresAt, clientState, tenantId }: Subscription): object 
   tenantId,
 })
 
-function notice(subscription: Subscription, changeType: ChangeType, change: FolderChange): object {
-  const id = subscription.isImmutable ? change.message.immutableId : change.id
-  const resource = `Users/${subscription.creatorId}/Messages/${id}`
+const NAMES = {
+  messages: { path: 'Messages', type: 'Message' },
+  contacts: { path: 'Contacts', type: 'Contact' },
+} as const
+
+function notice(subscription: Subscription, changeType: ChangeType, change: Change): object {
+  const id = subscription.isImmutable ? change.item.immutableId : change.id
+  const { path, type } = NAMES[subscription.of]
+  const resource = `Users/${subscription.creatorId}/${path}/${id}`
   return {
     ...shared(subscription),
     changeType,
     resource,
     resourceData: {
-      '@odata.type': '#Microsoft.Graph.Message',
+      '@odata.type': `#Microsoft.Graph.${type}`,
       '@odata.id': resource,
-      '@odata.etag': etagOf(change.message),
+      '@odata.etag': etagOf(change.item),
       id,
     },
   }

@@ -3,6 +3,9 @@ import type { Random } from '../../world/random.ts'
 export const CHANGE_TYPES = ['created', 'updated', 'deleted'] as const
 export type ChangeType = (typeof CHANGE_TYPES)[number]
 
+/** The items whose changes a subscription reports. */
+export type WatchedItems = 'messages' | 'contacts'
+
 export interface Subscription {
   readonly id: string
   /** Address of the user who made the subscription, and whose mailbox it watches. */
@@ -13,6 +16,7 @@ export interface Subscription {
   readonly appId: string
   /** As the client wrote it. */
   readonly resource: string
+  readonly of: WatchedItems
   /** The folder that it watches; null for the whole mailbox. */
   readonly folderId: string | null
   readonly changeTypes: ReadonlySet<ChangeType>

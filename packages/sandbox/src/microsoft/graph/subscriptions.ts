@@ -4,6 +4,7 @@ import type { User } from '../../world/users.ts'
 import { graphIdOf } from '../ids.ts'
 import type { GraphCaller } from './authenticate.ts'
 import { accessDenied, badRequest, GraphRefusal } from './errors.ts'
+import { READ_CONTACTS } from './method.ts'
 import type { Notifier } from './notify.ts'
 import { preferencesOf } from './prefer.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type ChangeType,
   type Subscription,
   type SubscriptionStore,
+  type WatchedItems,
 } from './subscription-store.ts'
 
 const MINUTE_MS = 60_000
@@ -18,8 +20,11 @@ const MINUTES_MIN = 45
 const MINUTES_MAX = 10_080
 const CLIENT_STATE_MAX = 128
 
-/** Any one of them lets an app subscribe to messages. */
-const READ = ['Mail.ReadBasic', 'Mail.Read', 'Mail.ReadWrite']
+/** Any one of them lets an app subscribe to the items. */
+const READ: Readonly<Record<WatchedItems, readonly string[]>> = {
+  messages: ['Mail.ReadBasic', 'Mail.Read', 'Mail.ReadWrite'],
+  contacts: READ_CONTACTS,
+}
 
 /** Parts of Graph that the methods of subscriptions use. */
 export interface SubscriptionParts {
@@ -84,7 +89,7 @@ async function create(
   if (json['includeResourceData'] === true)
     throw badRequest('includeResourceData is not offered for this resource.', 'InvalidRequest')
   const resource = textIn(json, 'resource') ?? ''
-  const { owner, folderId } = watchedBy(parts, caller, resource)
+  const { owner, of, folderId } = watchedBy(parts, caller, resource)
   const notificationUrl = urlIn(json, 'notificationUrl')
   if (notificationUrl === null) throw badRequest('The notificationUrl is missing.', 'InvalidRequest')
   const lifecycleUrl = urlIn(json, 'lifecycleNotificationUrl')
@@ -98,6 +103,7 @@ async function create(
     tenantId: caller.tenant.id,
     appId: caller.client.clientId,
     resource,
+    of,
     folderId,
     changeTypes,
     notificationUrl,
@@ -147,26 +153,30 @@ async function change(
 }
 
 const RESOURCE =
-  /^\/?(?:me|users\/([^/]+)|users\('([^']+)'\))\/(?:mailFolders(?:\/([^/]+)|\('([^']+)'\))\/)?messages$/i
+  /^\/?(?:me|users\/([^/]+)|users\('([^']+)'\))\/(?:(mailFolders|contactFolders)(?:\/([^/]+)|\('([^']+)'\))\/)?(messages|contacts)$/i
+const FOLDERS_OF = { messages: 'mailfolders', contacts: 'contactfolders' } as const
 
 /** The mailbox and the folder of a resource. With a user's token it has to be the user's own mailbox. */
 function watchedBy(
   { ownerOf, mailboxOf }: Pick<SubscriptionParts, 'ownerOf' | 'mailboxOf'>,
   caller: GraphCaller,
   resource: string,
-): { owner: User; folderId: string | null } {
-  const match = RESOURCE.exec(resource)
-  if (!match) throw badRequest(`The resource '${resource}' cannot be subscribed to.`, 'InvalidRequest')
-  const [, slashed, keyed, folderSlashed, folderKeyed] = match
+): { owner: User; of: WatchedItems; folderId: string | null } {
+  const [, slashed, keyed, folders, folderSlashed, folderKeyed, items] = RESOURCE.exec(resource) ?? []
+  const of = items?.toLowerCase() === 'contacts' ? 'contacts' : 'messages'
+  if (items === undefined || (folders !== undefined && folders.toLowerCase() !== FOLDERS_OF[of]))
+    throw badRequest(`The resource '${resource}' cannot be subscribed to.`, 'InvalidRequest')
   const owner = ownerOf(caller, decodeURIComponent(slashed ?? keyed ?? 'me'))
   const permissions = caller.user ? caller.scopes : caller.roles
-  if ((caller.user && owner !== caller.user) || !READ.some(name => permissions.includes(name)))
+  if ((caller.user && owner !== caller.user) || !READ[of].some(name => permissions.includes(name)))
     throw accessDenied()
   const name = folderSlashed ?? folderKeyed
-  if (name === undefined) return { owner, folderId: null }
-  const folder = findFolder(mailboxOf(owner), decodeURIComponent(name))
+  if (name === undefined) return { owner, of, folderId: null }
+  const mailbox = mailboxOf(owner)
+  const id = decodeURIComponent(name)
+  const folder = of === 'messages' ? findFolder(mailbox, id) : mailbox.contacts.folders.get(id)
   if (!folder) throw new GraphRefusal(404, 'ResourceNotFound', 'The folder of the resource was not found.')
-  return { owner, folderId: folder.id }
+  return { owner, of, folderId: folder.id }
 }
 
 function changeTypesIn(json: Record<string, unknown>): ReadonlySet<ChangeType> {

@@ -1,11 +1,11 @@
-import type { ChangeLog, FolderChange } from './message.ts'
+import type { ChangeLog, ItemChange } from './message.ts'
 
 /** A log forgets its oldest changes beyond twice this number. */
 const CHANGES_KEPT = 100_000
 
-export const newChangeLog = (): ChangeLog => ({ changes: [], floor: 0 })
+export const newChangeLog = <Item>(): ChangeLog<Item> => ({ changes: [], floor: 0 })
 
-export function recordChange(log: ChangeLog, change: FolderChange): void {
+export function recordChange<Item>(log: ChangeLog<Item>, change: ItemChange<Item>): void {
   log.changes.push(change)
   if (log.changes.length <= 2 * CHANGES_KEPT) return
   const forgotten = log.changes.splice(0, log.changes.length - CHANGES_KEPT)
@@ -13,13 +13,13 @@ export function recordChange(log: ChangeLog, change: FolderChange): void {
 }
 
 /** The changes after a number, oldest first; null if the log has forgotten some of them. */
-export function changesAfter(log: ChangeLog, number: number): FolderChange[] | null {
+export function changesAfter<Item>(log: ChangeLog<Item>, number: number): ItemChange<Item>[] | null {
   if (number < log.floor) return null
   let low = 0
   let high = log.changes.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((log.changes[middle] as FolderChange).number <= number) low = middle + 1
+    if ((log.changes[middle] as ItemChange<Item>).number <= number) low = middle + 1
     else high = middle
   }
   return log.changes.slice(low)

@@ -1,5 +1,6 @@
 import { newChangeLog } from './change-log.ts'
 import type { WellKnownName } from './well-known-names.ts'
+import type { Contacts } from './contact.ts'
 import type { ChangeLog, Folder, FolderChange, HierarchyChange, Message } from './message.ts'
 
 /** Folders, with those that were deleted, of which changes are kept. */
@@ -34,6 +35,7 @@ export interface Mailbox {
   /** The last change of each folder, oldest first. */
   readonly hierarchyLog: Map<Folder, HierarchyChange>
   readonly categories: Map<string, Category>
+  readonly contacts: Contacts
   /** Messages that the latest searches found, by what was searched for. They hold as long as nothing changes. */
   readonly searches: Map<string, { readonly lastChange: number; readonly found: readonly Message[] }>
   readonly listeners: Set<MailboxListener>
@@ -82,7 +84,7 @@ export function putFolder(
   mailbox: Mailbox,
   folder: Pick<Folder, 'id' | 'number' | 'wellKnownName' | 'displayName' | 'parent' | 'isHidden' | 'search'>,
 ): Folder {
-  const log: ChangeLog = newChangeLog()
+  const log: ChangeLog<Message> = newChangeLog()
   const made: Folder = { ...folder, children: new Set(), ordered: [], unreadCount: 0, log }
   mailbox.folders.set(made.id, made)
   if (made.wellKnownName !== null) mailbox.wellKnown.set(made.wellKnownName, made)

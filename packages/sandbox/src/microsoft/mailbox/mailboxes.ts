@@ -38,7 +38,10 @@ export function openMailboxes(): MailboxStore {
 /** Changes a mailbox without calling its listeners. */
 function silently(mailbox: Mailbox, change: () => void): void {
   const listeners = [...mailbox.listeners]
+  const ofContacts = [...mailbox.contacts.listeners]
   mailbox.listeners.clear()
+  mailbox.contacts.listeners.clear()
   change()
   for (const listener of listeners) mailbox.listeners.add(listener)
+  for (const listener of ofContacts) mailbox.contacts.listeners.add(listener)
 }

@@ -127,7 +127,7 @@ export interface Folder {
   /** Newest first, by the time of receipt. */
   readonly ordered: Message[]
   readonly unreadCount: number
-  readonly log: ChangeLog
+  readonly log: ChangeLog<Message>
 }
 
 /** A change of the folders of a mailbox. */
@@ -138,25 +138,27 @@ export interface HierarchyChange {
 }
 
 /**
- * A change of a folder: a message came into it (new, or from another folder), changed in it, or left it (deleted, or
+ * A change of a folder: an item came into it (new, or from another folder), changed in it, or left it (deleted, or
  * to another folder).
  */
-export interface FolderChange {
+export interface ItemChange<Item> {
   /** Number in the mailbox, which grows with each change. */
   readonly number: number
   readonly kind: 'arrived' | 'changed' | 'left'
-  readonly message: Message
-  /** The id that the message had in this folder without the preference for immutable ids. */
+  readonly item: Item
+  /** The id that the item had in this folder without the preference for immutable ids. */
   readonly id: string
-  /** Whether the message was moved: it came from another folder, or is in another one now. */
+  /** Whether the item was moved: it came from another folder, or is in another one now. */
   readonly moved: boolean
   /** Names of the changed properties as Graph has them; empty unless the kind is `changed`. */
   readonly fields: readonly string[]
 }
 
+export type FolderChange = ItemChange<Message>
+
 /** The changes of a folder, oldest first. */
-export interface ChangeLog {
-  readonly changes: FolderChange[]
+export interface ChangeLog<Item> {
+  readonly changes: ItemChange<Item>[]
   /** Changes up to this number are forgotten. */
   floor: number
 }

@@ -185,7 +185,7 @@ interface Logged extends Pick<FolderChange, 'kind' | 'moved'> {
 
 function log(mailbox: Mailbox, message: Message, { kind, moved, isLogged, fields = [] }: Logged): void {
   const { folder } = message
-  const change = { number: nextChange(mailbox), kind, moved, message, id: message.id, fields }
+  const change = { number: nextChange(mailbox), kind, moved, item: message, id: message.id, fields }
   const written = message as Writable
   written.lastChange = change.number
   if (isLogged) recordChange(folder.log, change)

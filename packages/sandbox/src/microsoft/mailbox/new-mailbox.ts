@@ -1,10 +1,11 @@
+import { addDefaultContacts } from './contacts.ts'
 import { addDefaultFolders } from './default-folders.ts'
 import { storeOf } from './ids.ts'
 import type { Mailbox } from './mailbox.ts'
 
 /** An empty mailbox with the folders that Exchange makes. */
 export function newMailbox(email: string, name: string, now: () => number): Mailbox {
-  const mailbox: Mailbox = {
+  const begun: Omit<Mailbox, 'contacts'> = {
     email,
     name,
     now,
@@ -25,6 +26,9 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     lastChange: 0,
     logsArrival: () => true,
   }
+  // The contacts, which are numbered after the folders of mail, are added last.
+  const mailbox = begun as Mailbox
   addDefaultFolders(mailbox)
+  addDefaultContacts(mailbox)
   return mailbox
 }

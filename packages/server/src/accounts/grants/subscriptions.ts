@@ -7,18 +7,27 @@ import { type Pushed, recordPushedToMany } from '../halves/notice.ts'
 
 export type SubscriptionEvent = NonNullable<StoredSubscription['event']>
 
-/** The account that a notification is for, and the subscription of it. */
+/** The kinds of data that can be subscribed to. */
+export const SUBSCRIBED_KINDS = ['mail', 'contacts'] as const
+export type SubscribedKind = (typeof SUBSCRIBED_KINDS)[number]
+
+/** The half that a notification is for, and its subscription. */
 export interface Subscribed {
   accountId: string
+  kind: SubscribedKind
   nonce: string
 }
 
 /** Returns null if there is none, or if it was made under an earlier grant. */
-export async function findSubscription(db: Db, accountId: string): Promise<StoredSubscription | null> {
+export async function findSubscription(
+  db: Db,
+  kind: SubscribedKind,
+  accountId: string,
+): Promise<StoredSubscription | null> {
   const { rows } = await sql<StoredSubscription>`
-    select subscription_id as id, nonce, graph_subscription.expires_at as "expiresAt", renew_at as "renewAt", event
-    from graph_subscription join oauth_grant using (account_id)
-    where account_id = ${accountId} and begun_at >= created_at
+    select subscription_id as id, nonce, kept.expires_at as "expiresAt", renew_at as "renewAt", event
+    from half_subscription as kept join oauth_grant using (account_id)
+    where account_id = ${accountId} and kind = ${kind} and begun_at >= created_at
   `.execute(db)
   return rows[0] ?? null
 }
@@ -31,6 +40,7 @@ export async function findSubscription(db: Db, accountId: string): Promise<Store
  */
 export async function recordSubscription(
   db: Db,
+  kind: SubscribedKind,
   accountId: string,
   subscription: KeptSubscription,
   takenEvent: SubscriptionEvent | null,
@@ -38,58 +48,66 @@ export async function recordSubscription(
   const { id, nonce, expiresAt, renewAt } = subscription
   // The lock waits for a pause that is under way, which takes the subscription along.
   const { numAffectedRows = 0n } = await sql`
-    insert into graph_subscription (account_id, subscription_id, nonce, expires_at, renew_at)
-    select id, ${id}, ${nonce}, ${expiresAt}, ${renewAt} from account
+    insert into half_subscription as kept (account_id, kind, subscription_id, nonce, expires_at, renew_at)
+    select id, ${kind}, ${id}, ${nonce}, ${expiresAt}, ${renewAt} from account
     where id = ${accountId} and deleted_at is null and status = 'active' for share
-    on conflict (account_id) do update set subscription_id = excluded.subscription_id, nonce = excluded.nonce,
+    on conflict (account_id, kind) do update set subscription_id = excluded.subscription_id, nonce = excluded.nonce,
       begun_at = excluded.begun_at, expires_at = excluded.expires_at, renew_at = excluded.renew_at,
-      event = case when graph_subscription.nonce = excluded.nonce
-        then nullif(graph_subscription.event, ${takenEvent}) end
+      event = case when kept.nonce = excluded.nonce then nullif(kept.event, ${takenEvent}) end
   `.execute(db)
   return numAffectedRows > 0n
 }
 
 /** Forgets a subscription that has ended, unless there is another one by now. */
-export async function forgetSubscription(db: Db, { accountId, nonce }: Subscribed): Promise<void> {
-  await sql`delete from graph_subscription where account_id = ${accountId} and nonce = ${nonce}`.execute(db)
+export async function forgetSubscription(db: Db, { accountId, kind, nonce }: Subscribed): Promise<void> {
+  await sql`
+    delete from half_subscription where account_id = ${accountId} and kind = ${kind} and nonce = ${nonce}
+  `.execute(db)
 }
 
-/** Forgets the subscription of a locked account, and returns its id. Null if there was none. */
-export async function takeSubscription(unit: UnitOfWork, accountId: string): Promise<string | null> {
+/** Forgets the subscriptions of a locked account, and returns their ids. */
+export async function takeSubscriptions(unit: UnitOfWork, accountId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    delete from graph_subscription where account_id = ${accountId} returning subscription_id as id
+    delete from half_subscription where account_id = ${accountId} returning subscription_id as id
   `.execute(unit.sql)
-  return rows[0]?.id ?? null
+  return rows.map(({ id }) => id)
 }
 
 /** The parameters of subscriptions, for `unnest`. */
 const given = (subscribed: readonly Subscribed[]) =>
   sql`${subscribed.map(({ accountId }) => accountId)}::uuid[], ${subscribed.map(({ nonce }) => nonce)}::text[]`
 
-/** Asks for a look at the accounts of subscriptions. A subscription that is not the last of its account is left out. */
-export function recordNotified(db: Db, subscribed: readonly Subscribed[]): Promise<Pushed> {
+/**
+ * Asks for a look at the halves of subscriptions of one kind. A subscription that is not the last of its half is left out.
+ */
+export function recordNotified(
+  db: Db,
+  kind: SubscribedKind,
+  subscribed: readonly Subscribed[],
+): Promise<Pushed> {
   const isMeant = sql<boolean>`account.id in (
-    select account_id from graph_subscription
-    where (account_id, nonce) in (select * from unnest(${given(subscribed)})))`
-  return recordPushedToMany(db, 'mail', isMeant)
+    select account_id from half_subscription
+    where kind = ${kind} and (account_id, nonce) in (select * from unnest(${given(subscribed)})))`
+  return recordPushedToMany(db, kind, isMeant)
 }
 
-/** Stores events in the lives of subscriptions. A removal outlasts other events. */
+/** Stores events in the lives of subscriptions of one kind. A removal outlasts other events. */
 export async function recordEvents(
   db: Db,
+  kind: SubscribedKind,
   events: ReadonlyArray<Subscribed & { event: SubscriptionEvent }>,
 ): Promise<void> {
   // One subscription after the other is locked, in their order, so that two processes do not wait for each other.
   await sql`
     with known as (
-      select account_id, given.event from graph_subscription
+      select account_id, given.event from half_subscription as kept
       join unnest(${given(events)}, ${events.map(({ event }) => event)}::text[]) as given (account_id, nonce, event)
         using (account_id, nonce)
-      order by account_id for no key update of graph_subscription
+      where kind = ${kind} order by account_id for no key update of kept
     )
-    update graph_subscription
-    set event = case when graph_subscription.event = 'removed' then graph_subscription.event else known.event end
-    from known where graph_subscription.account_id = known.account_id
+    update half_subscription as kept
+    set event = case when kept.event = 'removed' then kept.event else known.event end
+    from known where kept.account_id = known.account_id and kept.kind = ${kind}
   `.execute(db)
 }
 
@@ -103,12 +121,12 @@ export async function countSubscriptions(
   const { rows } = await sql<{ state: 'current' | 'due' | 'expired' | 'none'; count: number }>`
     select case
         when begun_at is null or begun_at < oauth_grant.created_at then 'none'
-        when graph_subscription.expires_at <= clock_timestamp() then 'expired'
+        when half_subscription.expires_at <= clock_timestamp() then 'expired'
         when renew_at <= clock_timestamp() or event is not null then 'due'
         else 'current'
       end as state, count(*)::int as count
     from account join oauth_grant on oauth_grant.account_id = account.id
-    left join graph_subscription on graph_subscription.account_id = account.id
+    left join half_subscription on half_subscription.account_id = account.id and kind = 'mail'
     where oauth_grant.provider = any(${providersThatPush()}::text[]) and status = 'active' and deleted_at is null
     group by 1
   `.execute(db)

@@ -1,3 +1,4 @@
+import type { HalfKind } from '../../accounts/halves/kind.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import { effectiveSettings } from '../../accounts/settings.ts'
 import { findMailboxClient, isFirstOfMailbox } from '../../accounts/grants/mailbox-client.ts'
@@ -63,7 +64,7 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
   const paceOf = (mailbox: string) => sendPaceOf(mailbox, sends)
   const { all: metrics, observer, countNotification } = graphMetrics()
   return {
-    endpoints: { mail: 'graph' },
+    endpoints: { mail: 'graph', contacts: 'graph' },
     metrics,
     waysTo(_, reachedFor) {
       const reach = {
@@ -79,8 +80,8 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
         ...pace,
       }
       return {
-        read: account => graphConnector(reach, account),
-        send: account => graphConnector(reach, account),
+        read: (account, half) => graphConnector(reach, account, half),
+        send: account => graphConnector(reach, account, 'mail'),
       }
     },
     deleteSubscription: graphDeleteSubscription(calls),
@@ -119,6 +120,7 @@ function graphConnector(
     now,
   }: GraphReach,
   account: AccountView,
+  half: HalfKind,
 ): Way {
   const { syncWindowDays, bodyStorage } = effectiveSettings(account.tenant_settings, account)
   const cloud = CLOUDS[account.cloud ?? 'global']
@@ -151,6 +153,11 @@ function graphConnector(
         sendPace: paceOf(`${cloud.cloud} ${name}`),
         shared,
         subscriptionPlan: planSubscription({ db, ...subscribing }, account),
+        // Only the follower of the contacts keeps their subscription.
+        contactsPlan:
+          half === 'contacts' && reachedFor === 'following'
+            ? planSubscription({ db, ...subscribing }, account, 'contacts')
+            : null,
         takesSources: bodyStorage === 'full',
         ...(pollSeconds !== undefined && { pollSeconds }),
       })

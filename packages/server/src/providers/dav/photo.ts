@@ -1,5 +1,5 @@
 import { PHOTO_BYTES_MAX, type RemotePhoto } from '../contacts.ts'
-import { ProviderFailure } from '../failure.ts'
+import { photoOf, requirePhotoSize } from '../http/photo-answer.ts'
 import { requireWithin } from './address-books.ts'
 import { readCard, UnreadableCard } from './card-files.ts'
 import type { DavClient } from './client.ts'
@@ -36,7 +36,7 @@ function photoIn(bytes: Buffer): ReturnType<typeof readCard>['photo'] {
 }
 
 async function* whole(content: Buffer): AsyncGenerator<Uint8Array, void, void> {
-  requireSize(content.length)
+  requirePhotoSize(content.length)
   yield content
 }
 
@@ -57,27 +57,9 @@ async function openUrl(
     answerBytesMax: PHOTO_BYTES_MAX + 64 * 1024,
     signal,
   })
-  const type = answer.headers['content-type']
   if (answer.status !== 200) {
     await answer[Symbol.asyncDispose]()
     return null
   }
-  return {
-    contentType: typeof type === 'string' ? type : null,
-    version,
-    async *open() {
-      await using opened = answer
-      let size = 0
-      for await (const chunk of opened.content) {
-        size += chunk.length
-        requireSize(size)
-        yield chunk
-      }
-    },
-  }
-}
-
-function requireSize(bytes: number): void {
-  if (bytes > PHOTO_BYTES_MAX)
-    throw new ProviderFailure('rejected', `The photo is larger than ${PHOTO_BYTES_MAX} bytes.`)
+  return photoOf(answer, version)
 }

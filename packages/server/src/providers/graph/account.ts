@@ -5,6 +5,8 @@ import type { CloudRow } from '../microsoft/clouds.ts'
 import { graphChanging } from './changing/changing.ts'
 import { graphSending } from './sending.ts'
 import { openGraphApi } from './client.ts'
+import { graphContacts } from './contacts/contacts.ts'
+import { openContactsConnection } from './contacts/contacts-connection.ts'
 import { graphContent } from './content.ts'
 import type { MailboxQuota } from './governor.ts'
 import type { GraphApi } from './api.ts'
@@ -31,8 +33,9 @@ export interface GraphAccountOptions {
   mailboxId: string
   /** Set for a shared mailbox, whose tokens are those of its delegate. */
   shared?: SharedMailboxOptions | null
-  /** How the mailbox is subscribed to; by default it is only polled. */
+  /** How the mailbox, and its contacts, are subscribed to; by default they are only polled. */
   subscriptionPlan?: SubscriptionPlan | null
+  contactsPlan?: SubscriptionPlan | null
   /** Counts the calls; by default nothing does. */
   observer?: GraphObserver | undefined
   /** By default the mailbox may send any number of messages. */
@@ -77,27 +80,34 @@ export async function findGraphInbox(opening: Opening): Promise<string | null> {
 /** A mailbox of Microsoft Graph. It holds no connection of its own, so any number of callers may use it side by side. */
 export function graphAccount(
   options: GraphAccountOptions,
-): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending'> {
+): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending' | 'contacts'> {
   const { tokens, mailboxId, shared = null, signal } = options
   const closing = new AbortController()
   const openMailbox = openerOf(options)
   const own = openMailbox(mailboxId)
   const api = shared ? sharedMailboxApi(own, shared.inboxId) : own
-  const { subscriptionPlan: plan = null } = options
+  const subscribingTo = (items: 'messages' | 'contacts', plan: SubscriptionPlan | null = null) =>
+    plan ? openSubscribing(api, { resource: `users/${mailboxId}/${items}`, plan, tokens }) : POLLED
   const connection: GraphConnection = {
     api,
     signal: AbortSignal.any([signal, closing.signal]),
     takesSources: options.takesSources ?? false,
-    subscribing: plan ? openSubscribing(api, { mailboxId, plan, tokens }) : POLLED,
+    subscribing: subscribingTo('messages', options.subscriptionPlan),
     seen: emptySeenState(),
     delegate: shared && openMailbox(shared.delegateId),
   }
+  const contacts = openContactsConnection({
+    api,
+    signal: connection.signal,
+    subscribing: subscribingTo('contacts', options.contactsPlan),
+  })
   return {
     mail: graphMail(connection, options.pollSeconds ?? POLL_SECONDS),
     content: graphContent(connection),
     search: graphSearch(connection),
     changing: graphChanging(connection),
     sending: graphSending(connection, options.sendPace),
+    contacts: graphContacts(contacts),
     ...(!shared && { sharing: graphSharing(openMailbox) }),
     [Symbol.asyncDispose]: async () => closing.abort(),
   }

@@ -5,9 +5,9 @@ import type { CloudRow } from '../microsoft/clouds.ts'
 
 /**
  * `interactive`: a person waits. `prompt`: new mail, and writes. `background`: reading older mail, storing bodies,
- * sweeps.
+ * sweeps. `late`: following other data than mail, such as contacts, which lets every call of mail go first.
  */
-export type Urgency = 'interactive' | 'prompt' | 'background'
+export type Urgency = 'interactive' | 'prompt' | 'background' | 'late'
 
 /** OData options such as `$select`, and others. Undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>

@@ -1,7 +1,6 @@
 import { ProviderFailure } from '../failure.ts'
 import { LinkExpired } from './failure.ts'
-import type { AskOptions } from './api.ts'
-import { segment } from './api.ts'
+import { type AskOptions, type GraphRequest, segment } from './api.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { STATE_FIELDS } from './message.ts'
 import { type MessageState, statesSchema } from './resources.ts'
@@ -10,10 +9,16 @@ import { type MessageState, statesSchema } from './resources.ts'
 const PREFER = ['odata.maxpagesize=500']
 const PAGE_BYTES_MAX = 16 * 1024 * 1024
 
+/** An item as a delta names it. */
+export interface DeltaItem {
+  id: string
+  '@removed'?: unknown
+}
+
 /** One page of the changes of a folder, or of a walk through all of it. */
-export interface DeltaPage {
-  /** The messages that are there, in the order in which they were named, each once. */
-  items: MessageState[]
+export interface DeltaPage<Item extends DeltaItem = MessageState> {
+  /** The items that are there, in the order in which they were named, each once. */
+  items: Item[]
   /** Ids that left the folder, as far as this page goes: they may be elsewhere. */
   removed: string[]
   link: string
@@ -25,35 +30,68 @@ export interface DeltaPage {
  * Begins a walk through all messages of a folder. It has no filter, since a delta with one ends after 5,000 messages as if
  * all had come; and few fields, which the link then keeps (learn.microsoft.com/graph/api/message-delta).
  */
-export async function beginWalk(
-  { api }: GraphConnection,
+export function beginWalk(
+  connection: GraphConnection,
   source: string,
   options: AskOptions,
 ): Promise<DeltaPage> {
-  const { value } = await api.ask(
-    {
-      path: `mailFolders/${segment(source)}/messages/delta`,
-      query: { $select: STATE_FIELDS },
-      schema: statesSchema,
-      accepts: [200],
-      answerBytesMax: PAGE_BYTES_MAX,
-      prefer: PREFER,
-    },
+  return beginDelta(
+    connection,
+    { ...MESSAGES, path: `mailFolders/${segment(source)}/messages/delta`, select: STATE_FIELDS },
     options,
   )
-  const page = toPage(value)
+}
+
+/** Throws `LinkExpired` if Graph does not know the link, or it leads out of the mailbox, which had another id before. */
+export function readOn(connection: GraphConnection, link: string, options: AskOptions): Promise<DeltaPage> {
+  return continueDelta(connection, link, MESSAGES, options)
+}
+
+/** The form of the pages of a delta. */
+export interface DeltaForm<Item extends DeltaItem> {
+  schema: GraphRequest<GivenPage<Item>>['schema']
+  /** Preferences of each request, such as the size of a page. */
+  prefer: readonly string[]
+  answerBytesMax: number
+  /** The fields of an item that say something. */
+  given(item: Item): Item
+}
+
+interface GivenPage<Item> {
+  value: Item[]
+  '@odata.nextLink'?: string | undefined
+  '@odata.deltaLink'?: string | undefined
+}
+
+const MESSAGES: DeltaForm<MessageState> = {
+  schema: statesSchema,
+  prefer: PREFER,
+  answerBytesMax: PAGE_BYTES_MAX,
+  given,
+}
+
+/** Begins a delta, whose links keep the selected fields. */
+export async function beginDelta<Item extends DeltaItem>(
+  { api }: Pick<GraphConnection, 'api'>,
+  { path, select, ...form }: DeltaForm<Item> & { path: string; select: string },
+  options: AskOptions,
+): Promise<DeltaPage<Item>> {
+  const { schema, prefer, answerBytesMax } = form
+  const request = { path, query: { $select: select }, schema, accepts: [200], answerBytesMax, prefer }
+  const page = toPage((await api.ask(request, options)).value, form.given)
   api.requireOwn(page.link)
   return page
 }
 
-/** Throws `LinkExpired` if Graph does not know the link, or it leads out of the mailbox, which had another id before. */
-export async function readOn(
-  { api }: GraphConnection,
+/** Goes on at the link of a page. Throws `LinkExpired` as `readOn` does. */
+export async function continueDelta<Item extends DeltaItem>(
+  { api }: Pick<GraphConnection, 'api'>,
   link: string,
+  { schema, prefer, answerBytesMax, given: givenOf }: DeltaForm<Item>,
   options: AskOptions,
-): Promise<DeltaPage> {
-  const asked = { ...options, prefer: PREFER, answerBytesMax: PAGE_BYTES_MAX }
-  const page = toPage(await api.follow(link, statesSchema, asked).catch(expireRefused))
+): Promise<DeltaPage<Item>> {
+  const asked = { ...options, prefer, answerBytesMax }
+  const page = toPage(await api.follow(link, schema, asked).catch(expireRefused), givenOf)
   api.requireOwn(page.link)
   if (!page.isLast && page.link === link)
     throw new LinkExpired('conflict', 'Microsoft Graph gave a link that leads to itself.')
@@ -65,35 +103,37 @@ function expireRefused(error: unknown): never {
   throw new LinkExpired('conflict', error.message, { cause: error })
 }
 
-export function toPage(page: {
-  value: readonly MessageState[]
-  '@odata.nextLink'?: string | undefined
-  '@odata.deltaLink'?: string | undefined
-}): DeltaPage {
+export function toPage<Item extends DeltaItem>(
+  page: GivenPage<Item>,
+  givenOf: (item: Item) => Item,
+): DeltaPage<Item> {
   const { '@odata.nextLink': next, '@odata.deltaLink': last } = page
   const link = next ?? last
   // A page without a link cannot be gone on from.
   if (link === undefined) throw new LinkExpired('conflict', 'Microsoft Graph gave no link to later changes.')
-  return { ...fold(page.value), link, isLast: next === undefined }
+  return { ...fold(page.value, givenOf), link, isLast: next === undefined }
 }
 
 /**
- * The messages of a page, each once: an item may be named several times, with only the fields that changed. A message that
- * is also said to have left is looked at like one that is there.
+ * The items of a page, each once: an item may be named several times, with only the fields that changed. An item that is
+ * also said to have left is looked at like one that is there.
  */
-export function fold(items: readonly MessageState[]): Pick<DeltaPage, 'items' | 'removed'> {
-  const there = new Map<string, MessageState>()
+export function fold<Item extends DeltaItem>(
+  items: readonly Item[],
+  givenOf: (item: Item) => Item,
+): Pick<DeltaPage<Item>, 'items' | 'removed'> {
+  const there = new Map<string, Item>()
   const removed = new Set<string>()
   for (const item of items) {
     if (item['@removed'] !== undefined) removed.add(item.id)
-    else there.set(item.id, { ...there.get(item.id), ...given(item) })
+    else there.set(item.id, { ...there.get(item.id), ...givenOf(item) })
   }
   for (const id of there.keys()) removed.delete(id)
   return { items: [...there.values()], removed: [...removed] }
 }
 
-/** The fields of an item that are given. */
-function given(item: MessageState): MessageState {
+/** The fields of a message that are given. */
+export function given(item: MessageState): MessageState {
   const fields = Object.entries(item).filter(([, value]) => value !== undefined && value !== null)
   return { ...(Object.fromEntries(fields) as Partial<MessageState>), id: item.id }
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 export const id = z.string().regex(/^[\x21-\x7e]{1,1024}$/)
 const count = z.int().min(0).catch(0)
 /** Milliseconds since 1970; null for a time that is none. */
-const time = z
+export const time = z
   .string()
   .max(64)
   .transform(text => {
@@ -14,7 +14,7 @@ const time = z
     return Number.isNaN(at) ? null : at
   })
   .nullish()
-const text = z.string().nullish()
+export const text = z.string().nullish()
 /** Some servers write the names of values in another case. */
 const word = z
   .string()
@@ -22,8 +22,8 @@ const word = z
   .transform(name => name.toLowerCase())
   .nullish()
 
-/** An array of which only the first items are read, since its message may be one of many on a page. */
-function firstOf<T extends z.ZodType>(item: T, itemsMax: number) {
+/** An array of which only the first items are read, since its item may be one of many on a page. */
+export function firstOf<T extends z.ZodType>(item: T, itemsMax: number) {
   return z.preprocess(given => (Array.isArray(given) ? given.slice(0, itemsMax) : given), z.array(item))
 }
 

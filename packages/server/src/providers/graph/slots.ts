@@ -7,7 +7,7 @@ import type { Urgency } from './api.ts'
  */
 export const SLOTS = [0, 1, 2] as const
 export type SlotNumber = (typeof SLOTS)[number]
-/** The slot that background work leaves to other calls. */
+/** The slot that background and late work leaves to other calls. */
 const KEPT_FREE: SlotNumber = 2
 /** A call that waits longer than this for its slot is given up: the requests before it do not end. */
 const WAIT_MS_MAX = 60_000
@@ -33,9 +33,9 @@ interface Waiting {
   giveUp(error: unknown): void
 }
 
-const ORDER: readonly Urgency[] = ['interactive', 'prompt', 'background']
+const ORDER: readonly Urgency[] = ['interactive', 'prompt', 'background', 'late']
 
-/** The slots of one mailbox that this process has. Interactive calls enter first, background work last. */
+/** The slots of one mailbox that this process has. Interactive calls enter first, late ones last. */
 export class OwnSlots implements MailboxSlots {
   readonly #hooks: SlotHooks | null
   #free: SlotNumber[]
@@ -139,7 +139,7 @@ export class OwnSlots implements MailboxSlots {
 }
 
 function mayUse(urgency: Urgency, slot: SlotNumber): boolean {
-  return urgency !== 'background' || slot !== KEPT_FREE
+  return urgency === 'interactive' || urgency === 'prompt' || slot !== KEPT_FREE
 }
 
 function givenUp(): ProviderFailure {

@@ -68,7 +68,7 @@ function arrange() {
     },
   }
   const api: Pick<GraphApi, 'askRoot' | 'now'> = { askRoot, now: () => world.now }
-  const open = () => openSubscribing(api, { mailboxId: 'user 1', plan, tokens })
+  const open = () => openSubscribing(api, { resource: 'users/user 1/messages', plan, tokens })
   return { world, open, subscribing: open(), methods: () => world.requests.map(({ method }) => method) }
 }
 

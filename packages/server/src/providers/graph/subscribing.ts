@@ -7,7 +7,7 @@ import { isRefusal, pushTrouble } from '../push-trouble.ts'
 import { type GraphApi, segment } from './api.ts'
 import type { Subscribing, SubscriptionPlan } from './subscription.ts'
 
-/** The longest life of a subscription to messages (learn.microsoft.com/graph/api/resources/subscription). */
+/** The longest life of a subscription to messages or contacts (learn.microsoft.com/graph/api/resources/subscription). */
 const LIFE_MS_MAX = 10_080 * 60_000
 /** Kept from the longest life, since the clocks may differ. */
 const CLOCK_MS = 10 * 60_000
@@ -19,19 +19,19 @@ const subscriptionSchema = z.object({
 const renewalSchema = subscriptionSchema.pick({ expirationDateTime: true })
 
 export interface SubscribingOptions {
-  /** The id of the user whose messages are watched. Graph gives no subscription to a shared mailbox. */
-  mailboxId: string
+  /** The messages or contacts that are watched, of the user whose grant it is. Graph gives none to a shared mailbox. */
+  resource: string
   plan: SubscriptionPlan
   tokens: AccessTokens
 }
 
 /**
- * Keeps Graph notifying of the messages of a mailbox. A subscription is renewed at half of the life that was granted. Its
+ * Keeps Graph notifying of the messages or the contacts of a mailbox. A subscription is renewed at half of the life that was granted. Its
  * folders are asked for their links before, so that no change falls between.
  */
 export function openSubscribing(
   api: Pick<GraphApi, 'askRoot' | 'now'>,
-  { mailboxId, plan, tokens }: SubscribingOptions,
+  { resource, plan, tokens }: SubscribingOptions,
 ): Subscribing {
   /** Whether an event was taken after which changes may have been missed, and nobody has asked since. */
   let hasMissed = false
@@ -83,7 +83,7 @@ export function openSubscribing(
         changeType: 'created,updated,deleted',
         notificationUrl: plan.notificationUrl,
         lifecycleNotificationUrl: plan.lifecycleUrl,
-        resource: `users/${mailboxId}/messages`,
+        resource,
         clientState,
         ...wanted(),
       },

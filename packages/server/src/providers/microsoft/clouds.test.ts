@@ -32,6 +32,7 @@ describe.each(Object.values(CLOUDS))('the cloud $cloud', row => {
       permanentDelete: published?.permanentDelete.includes('graph.message'),
       messageDelta: published?.delta.includes('Collection(graph.message)'),
       folderDelta: published?.delta.includes('Collection(graph.mailFolder)'),
+      contactDelta: published?.delta.includes('Collection(graph.contact)'),
       masterCategories: published?.hasMasterCategories,
     })
   })

@@ -26,6 +26,8 @@ export interface CloudRow {
     messageDelta: boolean
     /** Changes of the folders of a mailbox since an earlier answer. */
     folderDelta: boolean
+    /** Changes of the contacts of a folder since an earlier answer. */
+    contactDelta: boolean
     /** The list of a mailbox's categories. */
     masterCategories: boolean
   }
@@ -36,6 +38,7 @@ const EVERYTHING: CloudRow['has'] = {
   permanentDelete: true,
   messageDelta: true,
   folderDelta: true,
+  contactDelta: true,
   masterCategories: true,
 }
 /** The two clouds of the government of the United States share a login host, and one schema. */
@@ -71,6 +74,7 @@ export const CLOUDS: Readonly<Record<Cloud, CloudRow>> = {
       permanentDelete: false,
       messageDelta: false,
       folderDelta: false,
+      contactDelta: false,
       masterCategories: false,
     },
   },

@@ -1,14 +1,15 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import fc from '../../../../test/property.ts'
+import type { SubscribedKind } from '../../../accounts/grants/subscriptions.ts'
 import { newId } from '../../../kit/ids.ts'
 import { clientStates, newNonce } from './client-state.ts'
 
 const states = clientStates(createSecretKey(randomBytes(32)))
-const subscribed = () => ({ accountId: newId(), nonce: newNonce() })
+const subscribed = (kind: SubscribedKind = 'mail') => ({ accountId: newId(), kind, nonce: newNonce() })
 
-test('reads the account and the nonce that it was made of', () => {
-  const given = subscribed()
+test.each(['mail', 'contacts'] as const)('reads the account, the nonce and the kind %s', kind => {
+  const given = subscribed(kind)
   const made = states.make(given)
   expect(made.length).toBeLessThanOrEqual(128)
   expect(made).toMatch(/^[\w-]+$/)
@@ -41,6 +42,6 @@ test('refuses any other text, whatever its length', () => {
 })
 
 test('makes none of what is no id of an account, or no nonce', () => {
-  expect(() => states.make({ accountId: 'x', nonce: newNonce() })).toThrow(RangeError)
-  expect(() => states.make({ accountId: newId(), nonce: 'x' })).toThrow(RangeError)
+  expect(() => states.make({ accountId: 'x', kind: 'mail', nonce: newNonce() })).toThrow(RangeError)
+  expect(() => states.make({ accountId: newId(), kind: 'mail', nonce: 'x' })).toThrow(RangeError)
 })

@@ -1,5 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Subscribed } from '../../../accounts/grants/subscriptions.ts'
+import {
+  SUBSCRIBED_KINDS,
+  type Subscribed,
+  type SubscribedKind,
+} from '../../../accounts/grants/subscriptions.ts'
 import type { Db } from '../../../database/pool.ts'
 import { requireSealedValue } from '../../../database/sealed-value.ts'
 import type { KeyRing } from '../../../kit/key-ring.ts'
@@ -10,12 +14,15 @@ const MAC_BYTES = 32
 const STATE_BYTES = ACCOUNT_BYTES + NONCE_BYTES + MAC_BYTES
 const STATE = new RegExp(`^[\\w-]{${Math.ceil((STATE_BYTES * 4) / 3)}}$`)
 const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`)
-/** Keeps the MAC apart from others under the same key. */
-const PURPOSE = 'graph_subscription'
+/** Keep the MACs of each kind apart, and from others under the same key. */
+const PURPOSES: Readonly<Record<SubscribedKind, string>> = {
+  mail: 'graph_subscription',
+  contacts: 'graph_contacts_subscription',
+}
 
 /**
- * Makes and checks the `clientState` of subscriptions, at most 128 characters. It names the account and has a MAC of that,
- * so that a notification proves itself without a look at the database.
+ * Makes and checks the `clientState` of subscriptions, at most 128 characters. It names the account and has a MAC of that
+ * and the kind of data, so that a notification proves itself without a look at the database.
  */
 export interface ClientStates {
   make(subscribed: Subscribed): string
@@ -32,22 +39,25 @@ export async function openClientStates(db: Db, keyRing: KeyRing): Promise<Client
 }
 
 export function clientStates(key: KeyObject): ClientStates {
-  const macOf = (named: Buffer) => createHmac('sha256', key).update(PURPOSE).update(named).digest()
+  const macOf = (kind: SubscribedKind, named: Buffer) =>
+    createHmac('sha256', key).update(PURPOSES[kind]).update(named).digest()
   return {
-    make({ accountId, nonce }) {
+    make({ accountId, kind, nonce }) {
       if (!NONCE.test(nonce)) throw new RangeError(`no nonce: ${nonce}`)
       const named = Buffer.from(accountId.replaceAll('-', '') + nonce, 'hex')
       if (named.length !== ACCOUNT_BYTES + NONCE_BYTES) throw new RangeError(`no account: ${accountId}`)
-      return Buffer.concat([named, macOf(named)]).toString('base64url')
+      return Buffer.concat([named, macOf(kind, named)]).toString('base64url')
     },
     read(clientState) {
       if (!STATE.test(clientState)) return null
       const bytes = Buffer.from(clientState, 'base64url')
       const named = bytes.subarray(0, ACCOUNT_BYTES + NONCE_BYTES)
-      if (!timingSafeEqual(bytes.subarray(ACCOUNT_BYTES + NONCE_BYTES), macOf(named))) return null
+      const mac = bytes.subarray(ACCOUNT_BYTES + NONCE_BYTES)
+      const kind = SUBSCRIBED_KINDS.find(one => timingSafeEqual(mac, macOf(one, named)))
+      if (kind === undefined) return null
       const hex = named.toString('hex')
       const [, a, b, c, d, e] = /^(.{8})(.{4})(.{4})(.{4})(.{12})/.exec(hex) ?? []
-      return { accountId: [a, b, c, d, e].join('-'), nonce: hex.slice(2 * ACCOUNT_BYTES) }
+      return { accountId: [a, b, c, d, e].join('-'), kind, nonce: hex.slice(2 * ACCOUNT_BYTES) }
     },
   }
 }

@@ -32,7 +32,7 @@ test.each([
   const { id, made } = plan(url, options)
   expect(made).toMatchObject({ notificationUrl, lifecycleUrl: `${notificationUrl}/lifecycle` })
   const [one, other] = [made!.newState(), made!.newState()]
-  expect(states.read(one.clientState)).toEqual({ accountId: id, nonce: one.nonce })
+  expect(states.read(one.clientState)).toEqual({ accountId: id, kind: 'mail', nonce: one.nonce })
   expect(other.nonce).not.toBe(one.nonce)
 })
 

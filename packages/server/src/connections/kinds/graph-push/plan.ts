@@ -4,6 +4,7 @@ import {
   findSubscription,
   forgetSubscription,
   recordSubscription,
+  type SubscribedKind,
 } from '../../../accounts/grants/subscriptions.ts'
 import { recordPushed } from '../../../accounts/halves/notice.ts'
 import type { AccountView } from '../../../accounts/row.ts'
@@ -29,10 +30,11 @@ export interface PlanOptions {
 /** Characters of a nonce that stand for the address to which its notifications go. */
 const MARK_LENGTH = 8
 
-/** How an account is subscribed to. Null: it is only polled, as a shared mailbox or without a public address. */
+/** How a half of an account is subscribed to. Null: it is only polled, as a shared mailbox or without a public address. */
 export function planSubscription(
   { db, states, base }: PlanOptions,
   { id, delegate_account_id: delegateId }: Pick<AccountView, 'id' | 'delegate_account_id'>,
+  kind: SubscribedKind = 'mail',
 ): SubscriptionPlan | null {
   const url = base.url()
   if (delegateId !== null || !(base.isPlayed || isPublicBase(url))) return null
@@ -44,25 +46,25 @@ export function planSubscription(
     lifecycleUrl: addressOf(url, LIFECYCLE_PATH),
     newState() {
       const nonce = mark + newNonce().slice(MARK_LENGTH)
-      return { nonce, clientState: states.make({ accountId: id, nonce }) }
+      return { nonce, clientState: states.make({ accountId: id, kind, nonce }) }
     },
     leadsHere: ({ nonce }) => nonce.startsWith(mark),
     async read() {
-      const stored = await findSubscription(db, id)
+      const stored = await findSubscription(db, kind, id)
       knownId = stored?.id ?? null
       return stored
     },
     async record(subscription, takenEvent) {
-      const isKept = await recordSubscription(db, id, subscription, takenEvent)
+      const isKept = await recordSubscription(db, kind, id, subscription, takenEvent)
       const isNew = subscription.id !== knownId
       knownId = subscription.id
       // Changes since the last look came before there was a subscription, or before it was stored.
-      if (isKept && isNew) await recordPushed(db, 'mail', sql<boolean>`account.id = ${id}`)
+      if (isKept && isNew) await recordPushed(db, kind, sql<boolean>`account.id = ${id}`)
       return isKept
     },
     async forget({ nonce }) {
       knownId = null
-      await forgetSubscription(db, { accountId: id, nonce })
+      await forgetSubscription(db, { accountId: id, kind, nonce })
     },
   }
 }

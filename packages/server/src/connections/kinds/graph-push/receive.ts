@@ -51,18 +51,21 @@ export function graphPushReceivers(options: GraphPushOptions): PushReceiver[] {
   const onError = (error: unknown) => log.warn({ error }, 'Notifications of Microsoft Graph were not stored')
   const notified = new Folded<Subscribed>({
     store: async values => {
-      const { ids, heldIds } = await recordNotified(db, [...values.values()])
-      for (const id of ids) waker.wake(id, 'waxwing_notice')
-      const held = new Set(heldIds)
-      for (const [key, subscribed] of values)
-        if (held.has(subscribed.accountId)) notified.add(key, subscribed)
+      for (const [kind, some] of Map.groupBy(values, ([, subscribed]) => subscribed.kind)) {
+        const subscribed = some.map(([, one]) => one)
+        const { ids, heldIds } = await recordNotified(db, kind, subscribed)
+        for (const id of ids) waker.wake(id, 'waxwing_notice')
+        const held = new Set(heldIds)
+        for (const [key, one] of some) if (held.has(one.accountId)) notified.add(key, one)
+      }
     },
     onError,
   })
   const events = new Folded<Subscribed & { event: SubscriptionEvent }>({
     store: async values => {
-      await recordEvents(db, [...values.values()])
-      for (const [key, { accountId, nonce }] of values) notified.add(key, { accountId, nonce })
+      for (const [kind, some] of Map.groupBy(values.values(), subscribed => subscribed.kind))
+        await recordEvents(db, kind, some)
+      for (const [key, { accountId, kind, nonce }] of values) notified.add(key, { accountId, kind, nonce })
     },
     fold: (before, after) => (before.event === 'removed' ? before : after),
     onError,

@@ -2,7 +2,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 import { recordAccountDeleted } from '../../../accounts/record-deleted.ts'
 import { hasShared } from '../../../accounts/shared/lock.ts'
-import { leaveSubscription } from '../grants/left-subscriptions.ts'
+import { leaveSubscriptions } from '../grants/left-subscriptions.ts'
 import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 import { enqueueFollowing } from '../shared-mailboxes/follow-delegate-job.ts'
 
@@ -32,7 +32,7 @@ export async function deleteAccount(
 
   await recordAccountDeleted(unit, account, { purgeInDays: options.purge ? 0 : RETENTION_DAYS })
   if (account.deleted_at) return true
-  await leaveSubscription(unit, keys, account)
+  await leaveSubscriptions(unit, keys, account)
   await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
   if (await hasShared(unit.sql, id)) await enqueueFollowing(unit, id)

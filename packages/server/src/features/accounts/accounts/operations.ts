@@ -8,7 +8,7 @@ import { requireBodyStorage, requireSharedModule } from '../plans/limits.ts'
 import type { BodyStorageChange, RequireStorage } from '../settings/body-storage.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { requireGrantedHalves } from '../grants/access.ts'
-import { leaveSubscription } from '../grants/left-subscriptions.ts'
+import { leaveSubscriptions } from '../grants/left-subscriptions.ts'
 import type { EndingKeys } from '../grants/revocation.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
@@ -86,7 +86,7 @@ export function accountOperations({
           }),
         }
         requireGrantedHalves(before, settings, change.settings_override)
-        if (change.status === 'paused') await leaveSubscription(unit, endingKeys, before)
+        if (change.status === 'paused') await leaveSubscriptions(unit, endingKeys, before)
         unit.wake(account.id)
         return presentAccount(await updateAccount(unit, before, change))
       })

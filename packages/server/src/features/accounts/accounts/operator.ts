@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import { everyAccountView, lockAccount, updateAccount } from '../../../accounts/store.ts'
-import { leaveSubscription } from '../grants/left-subscriptions.ts'
+import { leaveSubscriptions } from '../grants/left-subscriptions.ts'
 import type { EndingKeys } from '../grants/revocation.ts'
 
 /** Operations on accounts of any tenant, for the operator of an installation. */
@@ -69,7 +69,7 @@ export async function stopAccount(unit: UnitOfWork, id: string, keys: EndingKeys
   const isStopped = before.status === STOPPED.status && before.status_reason === STOPPED.status_reason
   if (isStopped) return { account: before, isDone: true }
   if (before.status !== 'active' && before.status !== 'paused') return { account: before, isDone: false }
-  await leaveSubscription(unit, keys, before)
+  await leaveSubscriptions(unit, keys, before)
   return { account: await updateAccount(unit, before, STOPPED), isDone: true }
 }
 

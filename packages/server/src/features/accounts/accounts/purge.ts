@@ -82,6 +82,7 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
     'account_secret',
     'gmail_watch',
     'graph_subscription',
+    'half_subscription',
     'oauth_grant',
     'connect_session',
   ] as const

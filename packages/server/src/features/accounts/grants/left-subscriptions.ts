@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { KeyedAccount } from '../../../accounts/secrets.ts'
 import { findAccessToken } from '../../../accounts/grants/store.ts'
-import { takeSubscription } from '../../../accounts/grants/subscriptions.ts'
+import { takeSubscriptions } from '../../../accounts/grants/subscriptions.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { type JobKind, enqueue } from '../../../jobs/enqueue.ts'
@@ -23,33 +23,37 @@ const deleteSubscription: JobKind<{ leftId: string }> = {
 }
 
 /**
- * Forgets the subscription of an account that is being paused or deleted, and enqueues its deletion at the provider. The
- * copy of the access token that this needs is sealed, and kept until the token expires at the latest. Without a token that
- * works, the subscription ends by itself. Called while the grant is still there.
+ * Forgets the subscriptions of an account that is being paused or deleted, and enqueues their deletion at the provider. The
+ * copies of the access token that this needs are sealed, and kept until the token expires at the latest. Without a token
+ * that works, the subscriptions end by themselves. Called while the grant is still there.
  */
-export async function leaveSubscription(
+export async function leaveSubscriptions(
   unit: UnitOfWork,
   keys: EndingKeys,
   account: KeyedAccount & { cloud: string | null },
 ): Promise<void> {
-  const subscriptionId = await takeSubscription(unit, account.id)
-  if (subscriptionId === null) return
+  const subscriptionIds = await takeSubscriptions(unit, account.id)
+  if (subscriptionIds.length === 0) return
   const grant = await findAccessToken(unit, account.id)
   const token = grant && openToken(keys, account, grant, 'access_token')
   if (!grant || !token) return
-  const id = newId()
-  await unit.sql
-    .insertInto('left_subscription')
-    .values({
+  const left = subscriptionIds.map(subscription_id => {
+    const id = newId()
+    return {
       id,
       tenant_id: unit.tenantId,
       cloud: account.cloud ?? 'global',
-      subscription_id: subscriptionId,
+      subscription_id,
       access_token: seal(keys.revocations, Buffer.from(token.reveal()), contextOf(unit.tenantId, id)),
       expires_at: grant.expires_at,
-    })
-    .execute()
-  await enqueue(unit, deleteSubscription, [{ leftId: id }])
+    }
+  })
+  await unit.sql.insertInto('left_subscription').values(left).execute()
+  await enqueue(
+    unit,
+    deleteSubscription,
+    left.map(({ id }) => ({ leftId: id })),
+  )
 }
 
 /** Deletes subscriptions at the provider. A job that fails is repeated while the access token lasts. */

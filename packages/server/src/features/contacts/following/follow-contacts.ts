@@ -37,6 +37,7 @@ export async function followContacts(options: FollowContactsOptions): ReturnType
     if (request.wanted.includes('restart')) return 'more'
     // A change of the plan wakes nobody. The runner lets the half rest.
     if (!(await findModule(db, owned.tenantId, 'contacts'))) return 'more'
+    await options.provider.keepNotifying?.(stall.signal)
     const { waitSeconds, isThrough } = await lookOnce(openSession(options, request.isInitialized), options)
     stall.signal.throwIfAborted()
     if (waitSeconds === 0) {

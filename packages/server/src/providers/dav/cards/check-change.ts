@@ -1,6 +1,6 @@
 import type { ContactChange } from '../../contacts.ts'
 import { toNumber } from './read-card.ts'
-import { toName, toNotes } from './text.ts'
+import { toName, toNotes } from '../../contact-text.ts'
 
 /** A change that cannot be written into a card. The message names the field. */
 export class UnwritableCard extends Error {

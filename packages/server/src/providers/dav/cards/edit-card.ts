@@ -11,7 +11,8 @@ import { checkChange, UnwritableCard } from './check-change.ts'
 import { editBirthday, editNames, editText } from './edit-names.ts'
 import { editValues, type ListProperty } from './edit-values.ts'
 import { emailsOf, phonesOf, readDisplayName, readFields } from './read-card.ts'
-import { makeDisplayName, toNotes } from './text.ts'
+import { toNotes } from '../../contact-text.ts'
+import { makeDisplayName } from './text.ts'
 import { EMAIL_TYPES, PHONE_TYPES } from './value-types.ts'
 
 const EMAILS: ListProperty<EmailType> = { name: 'EMAIL', words: EMAIL_TYPES, compared: comparedAddress }

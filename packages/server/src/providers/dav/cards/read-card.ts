@@ -5,7 +5,8 @@ import { readBirthday } from './birthday.ts'
 import { type Card, type CardLine, type CardVersion, labelOf, linesOf, openCard } from './card.ts'
 import { type CardPhoto, readPhoto } from './photo.ts'
 import { readTime } from './revision-time.ts'
-import { makeDisplayName, readListPart, readName, toName, toNotes } from './text.ts'
+import { toName, toNotes } from '../../contact-text.ts'
+import { makeDisplayName, readListPart, readName } from './text.ts'
 import { EMAIL_TYPES, PHONE_TYPES, readType } from './value-types.ts'
 
 export interface ReadCard {

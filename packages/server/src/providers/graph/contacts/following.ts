@@ -1,0 +1,156 @@
+import type { FollowFolder, RemoteContactFolder } from '../../contacts.ts'
+import type { Cursor } from '../../mail.ts'
+import type { AskOptions } from '../api.ts'
+import type { DeltaPage } from '../delta.ts'
+import { LinkExpired } from '../failure.ts'
+import { compareFolder, compareListed } from './comparing.ts'
+import { type ContactItem, isWhole } from './contact.ts'
+import type { ContactsConnection } from './contacts-connection.ts'
+import { type FolderCursor, readCursor } from './cursor.ts'
+import { askMark, continueContacts } from './pages.ts'
+import { type ReadContacts, readContacts, sortOut } from './reading.ts'
+import { READ_AT_ONCE, type Steps, stepsOf } from './steps.ts'
+
+/** Pages of one round. The next pass goes on from there. */
+const PAGES_MAX = 2_000
+/**
+ * A folder is compared as a whole after this time, and its new link is stored. No delta need report a contact that was made in
+ * one folder and moved to another one between two looks.
+ */
+const COMPARED_MS_MAX = 6 * 3_600_000
+/** Contacts in a cursor that were named, but not found. */
+const UNFOUND_MAX = 100
+/** After this time a contact that Graph named, and does not have, has come and gone. */
+const UNFOUND_MS_MAX = 60_000
+
+/**
+ * `ContactsProvider.findChanged`: asks each folder for its changes, which is the cheapest question that Graph has. The
+ * answers are kept until the folders are followed.
+ */
+export async function findChanged(
+  connection: ContactsConnection,
+  folders: ReadonlyArray<{ folder: RemoteContactFolder; cursor: Cursor | null }>,
+  options: AskOptions,
+): Promise<ReadonlySet<string>> {
+  connection.pages.clear()
+  const changed = new Set<string>()
+  for (const { folder, cursor } of folders) {
+    const from = readCursor(cursor)
+    if (from === null || isDue(connection, from) || (await hasNews(connection, folder.key, from, options)))
+      changed.add(folder.key)
+  }
+  return changed
+}
+
+function isDue(
+  { api }: ContactsConnection,
+  { walk, link, mark, unfound, comparedAt }: FolderCursor,
+): boolean {
+  const isBegun = walk !== null || (link === null && mark === null)
+  return isBegun || unfound.length > 0 || isLongAgo(api.now() - comparedAt)
+}
+
+function isLongAgo(agoMs: number): boolean {
+  return agoMs < 0 || agoMs >= COMPARED_MS_MAX
+}
+
+async function hasNews(
+  connection: ContactsConnection,
+  folderId: string,
+  { link, mark }: FolderCursor,
+  options: AskOptions,
+): Promise<boolean> {
+  if (link === null) return (await askMark(connection, folderId, options)) !== mark
+  const page = await readPage(connection, link, options)
+  if (page === null) return true
+  connection.pages.set(link, page)
+  return page.items.length > 0 || page.removed.length > 0 || !page.isLast
+}
+
+/** Null if Graph no longer knows the link. */
+async function readPage(
+  connection: ContactsConnection,
+  link: string,
+  options: AskOptions,
+): Promise<DeltaPage<ContactItem> | null> {
+  const kept = connection.pages.get(link)
+  connection.pages.delete(link)
+  if (kept) return kept
+  try {
+    return await continueContacts(connection, link, options)
+  } catch (error) {
+    if (error instanceof LinkExpired) return null
+    throw error
+  }
+}
+
+/** `ContactsProvider.follow`: by the link of the delta, else by a comparison of the whole folder. */
+export async function* followFolder(
+  connection: ContactsConnection,
+  { folder, cursor, known, signal }: FollowFolder,
+): Steps<void> {
+  const from = readCursor(cursor)
+  const options: AskOptions = { urgency: 'late', signal }
+  const followed = from?.link ? yield* followLink(connection, from, from.link, options) : 'expired'
+  if (followed === 'more') return
+  if (followed === 'expired') return yield* compareFolder(connection, folder.key, { from, known, options })
+  const now = connection.api.now()
+  const isToCompare = isLongAgo(now - followed.comparedAt)
+  if (isToCompare) yield* compareListed(connection, folder.key, await known(), options)
+  yield { type: 'end', cursor: isToCompare ? { ...followed, comparedAt: now } : followed }
+}
+
+/** @returns the cursor behind the last page; `expired` if Graph no longer knows a link, `more` if there are more pages */
+async function* followLink(
+  connection: ContactsConnection,
+  begun: FolderCursor,
+  first: string,
+  options: AskOptions,
+): Steps<FolderCursor | 'expired' | 'more'> {
+  let cursor = begun
+  let link = first
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const page = await readPage(connection, link, options)
+    if (page === null) return 'expired'
+    cursor = { ...cursor, link: page.link, askedAt: connection.api.now() }
+    cursor = yield* bringChanges(connection, page, cursor, options)
+    if (page.isLast) return cursor
+    yield { type: 'gone', keys: [], cursor }
+    link = page.link
+  }
+  return 'more'
+}
+
+/**
+ * The changes of a page, and contacts that were not found before. A contact that has left the folder may be in another one,
+ * which need not report it, so it is asked for by its id. A contact that is named before every server has it stays in the
+ * cursor.
+ */
+async function* bringChanges(
+  connection: ContactsConnection,
+  page: DeltaPage<ContactItem>,
+  cursor: FolderCursor,
+  options: AskOptions,
+): Steps<FolderCursor> {
+  const result: ReadContacts = { contacts: [], unreadable: [], gone: [] }
+  const partial: string[] = []
+  for (const item of page.items)
+    if (isWhole(item)) await sortOut(connection, item, result, options)
+    else partial.push(item.id)
+  yield* stepsOf(result)
+  const now = connection.api.now()
+  const isOver = now - (cursor.unfoundAt ?? 0) > UNFOUND_MS_MAX
+  const doubted = new Set([...cursor.unfound, ...partial])
+  const asked = [...new Set([...doubted, ...page.removed])]
+  const unfound: string[] = []
+  for (let at = 0; at < asked.length; at += READ_AT_ONCE) {
+    const read = await readContacts(connection, asked.slice(at, at + READ_AT_ONCE), options)
+    const late = read.gone.filter(key => doubted.has(key) && !(isOver && cursor.unfound.includes(key)))
+    unfound.push(...late)
+    const isLate = new Set(late)
+    yield* stepsOf({ ...read, gone: read.gone.filter(key => !isLate.has(key)) })
+  }
+  const kept = unfound.slice(0, UNFOUND_MAX)
+  const isSame = kept.length > 0 && kept.every(key => cursor.unfound.includes(key))
+  return { ...cursor, unfound: kept, unfoundAt: isSame ? cursor.unfoundAt : now }
+}
