@@ -116,12 +116,12 @@ async function isServed(path: string, key: string): Promise<boolean> {
   return answer?.ok === true
 }
 
-/** A link that connects one mailbox. */
+/** A link that connects one mailbox with its contacts. */
 async function makeLink(key: string): Promise<string> {
   const response = await fetch(`${baseUrl}/v1/connect-sessions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({}),
+    body: JSON.stringify({ options: { settings: { contactsEnabled: true } } }),
   })
   const { url } = (await response.json()) as { url?: string }
   return url ?? `(no link: HTTP ${response.status})`

@@ -1,5 +1,6 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
+import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { waitForContacts, waitForNames } from '../contacts/carddav-account.ts'
@@ -195,6 +196,32 @@ describe('contacts of a Gmail account', () => {
     } finally {
       await configurePeople(sandbox, { syncLagSeconds: 0 })
     }
+  })
+
+  test('are compared with Google, and repaired where the index differs', async () => {
+    const { app } = opened()
+    const { account, path } = await connectPeople(opened(), [named('Ann'), named('Bob'), named('Cid')])
+    const { id } = account
+    const [ann] = await waitForNames(app, id, ['Ann', 'Bob', 'Cid'])
+    const where = (name: string) => sql`account_id = ${id} and display_name = ${name}`
+    await sql`update contact set version = 'another', display_name = 'Eve' where ${where('Ann')}`.execute(
+      app.db,
+    )
+    await sql`delete from contact where ${where('Bob')}`.execute(app.db)
+    await sql`update contact set provider_key = 'people/c1', uid = null where ${where('Cid')}`.execute(app.db)
+    // Cid is missing under his own name, and there is one contact too many under the other.
+    await app.get(`/v1/accounts/${id}/integrity?refresh=true`)
+    await waitForNames(app, id, ['Ann', 'Bob', 'Cid'])
+    expect((await app.get<Contact>(`${path}/${ann!.id}`)).body.displayName).toBe('Ann')
+    const compared = await waitUntil('a comparison without differences', async () => {
+      const { body } = await app.get<AccountIntegrity>(`/v1/accounts/${id}/integrity`)
+      return body.contactFolders?.every(
+        ({ comparedAt, missing, extra, changed }) => comparedAt && missing + extra + changed === 0,
+      )
+        ? body.contactFolders
+        : null
+    })
+    expect(compared).toMatchObject([{ folderId: null, listed: 3, indexed: 3, repaired: 4 }])
   })
 
   test('that the grant only reads are followed, and refuse changes', async () => {

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { ProviderFailure } from '../failure.ts'
 import { googleFailure } from '../google/failure.ts'
 import { GoogleApi, type GoogleApiOptions } from '../google/google-api.ts'
+import { type Query, writeQuery } from '../google/query.ts'
 import { readAnswer } from '../http/answers.ts'
 import type { ProviderCall } from '../http/provider-calls.ts'
 import { readBatch, writeBatch } from './batch.ts'
@@ -13,8 +14,6 @@ const BATCH_PATH = '/batch/gmail/v1'
 /** The documentation advises no more, since larger batches are likely to be throttled. 100 are the most. */
 export const BATCH_PARTS_MAX = 50
 const BATCH_BYTES_MAX = 32 * 1024 * 1024
-
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface GmailRequest<T> {
   method?: ProviderCall['method']
@@ -141,16 +140,6 @@ function callOf<T>(request: GmailRequest<T>, { signal }: AskOptions): ProviderCa
 export function pathOf(path: string, query: Query | string = {}): string {
   const text = typeof query === 'string' ? query : writeQuery(query)
   return `${MAILBOX_PATH}${path}${text === '' ? '' : `?${text}`}`
-}
-
-/** A query in the form of a path. */
-export function writeQuery(query: Query): string {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue
-    for (const one of typeof value === 'object' ? value : [value]) search.append(name, String(one))
-  }
-  return search.toString()
 }
 
 /** An id as a segment of a path. */

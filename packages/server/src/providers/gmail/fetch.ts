@@ -7,8 +7,8 @@ import {
   type GmailRequest,
   type PartOutcome,
   segment,
-  writeQuery,
 } from './api.ts'
+import { writeQuery } from '../google/query.ts'
 import { isOfPart } from '../http/ask-twice.ts'
 import { askTwice } from './ask-twice.ts'
 import { type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'

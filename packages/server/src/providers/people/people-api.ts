@@ -3,12 +3,11 @@ import { ProviderFailure } from '../failure.ts'
 import type { Urgency } from '../google/governor.ts'
 import { GoogleApi, type GoogleApiOptions } from '../google/google-api.ts'
 import { HOSTS } from '../google/hosts.ts'
+import { type Query, writeQuery } from '../google/query.ts'
 import { readAnswer } from '../http/answers.ts'
 import type { OpenAnswer } from '../http/exchange.ts'
 import type { ProviderCall } from '../http/provider-calls.ts'
 import { FIELDS, RESOURCE_NAME } from './person.ts'
-
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 interface PeopleRequest<T> {
   method?: ProviderCall['method']
@@ -183,10 +182,11 @@ export class PeopleApi extends GoogleApi {
 
   async #ask<T>(request: PeopleRequest<T>): Promise<T> {
     const { method = 'GET', path, query, json, schema, urgency, signal, hasOwnQuota } = request
+    const parameters = writeQuery(query)
     const call: ProviderCall = {
       host: HOSTS.people,
       method,
-      path: `/v1/${path}${queryOf(query)}`,
+      path: `/v1/${path}${parameters && `?${parameters}`}`,
       signal,
       answerBytesMax: ANSWER_BYTES_MAX,
       ...(json !== undefined && {
@@ -198,16 +198,6 @@ export class PeopleApi extends GoogleApi {
     const { content } = await this.callReadied(call, readied, hasOwnQuota)
     return readAnswer(this.api, schema, content)
   }
-}
-
-function queryOf(query: Query): string {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue
-    for (const one of typeof value === 'object' ? value : [value]) search.append(name, String(one))
-  }
-  const text = search.toString()
-  return text === '' ? '' : `?${text}`
 }
 
 function pathOf(name: string): string {

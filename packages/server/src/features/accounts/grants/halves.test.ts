@@ -3,6 +3,8 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { sampleAccount, sampleGrant } from '../../../../test/sample-rows.ts'
 import { useTestApp } from '../../../../test/use-app.ts'
+import { followPage } from '../../../accounts/shared/follow-delegate.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { AccountKind } from '../../../providers/abilities.ts'
 
 const service = useTestApp()
@@ -100,4 +102,38 @@ test('contacts of a shared mailbox need the scope for those of others', async ()
     status: 400,
     body: { code: 'scope_missing' },
   })
+})
+
+test('a shared mailbox gets its contacts with a new grant of its delegate, announced once', async () => {
+  const { tenant, id: delegateId } = await openGranted('graph', [`${GRAPH}Mail.ReadWrite.Shared`])
+  const { db, tenantId } = tenant
+  const { id } = await sampleAccount(db, tenantId, {
+    provider: 'graph',
+    auth_method: 'delegate',
+    delegate_account_id: delegateId,
+    imap: null,
+    settings_override: '{}',
+  })
+  const follow = () => inTransaction(db, tenantId, unit => followPage(unit, delegateId))
+  const halves = async () =>
+    (
+      await sql<{ kind: string }>`
+        select kind from account_half where account_id = ${id} and kind <> 'mail'`.execute(db)
+    ).rows.map(({ kind }) => kind)
+  const changes = async () =>
+    (
+      await sql<{ changes: string[]; isOn: boolean }>`
+        select data -> 'changes' as changes,
+          (data -> 'account' -> 'settings' ->> 'contactsEnabled')::boolean as "isOn"
+        from event where account_id = ${id}`.execute(db)
+    ).rows
+  await follow()
+  expect(await halves()).toEqual([])
+  expect(await changes()).toEqual([])
+
+  await sampleGrant(db, delegateId, [`${GRAPH}Mail.ReadWrite.Shared`, `${GRAPH}Contacts.ReadWrite.Shared`])
+  await follow()
+  await follow()
+  expect(await halves()).toEqual(['contacts'])
+  expect(await changes()).toEqual([{ changes: ['settings'], isOn: true }])
 })

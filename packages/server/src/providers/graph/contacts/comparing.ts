@@ -131,6 +131,29 @@ async function* listFolder(
 ): Steps<Compared> {
   const now = connection.api.now()
   const mark = await askMark(connection, folderId, options)
+  const seen = yield* bringListed(connection, folderId, held, options)
+  return { seen, doubted: new Set(), cursor: { ...freshCursor(now), mark } }
+}
+
+/** Compares a folder with the index by its list, besides what its delta reports. */
+export async function* compareListed(
+  connection: ContactsConnection,
+  folderId: string,
+  held: Known,
+  options: AskOptions,
+): Steps<void> {
+  const seen = yield* bringListed(connection, folderId, held, options)
+  const lost = [...held.keys()].filter(key => !seen.has(key))
+  yield* bringByIds(connection, lost, held, options)
+}
+
+/** Lists a folder, and brings what the index lacks or has in another version. @returns the keys of the list */
+async function* bringListed(
+  connection: ContactsConnection,
+  folderId: string,
+  held: Known,
+  options: AskOptions,
+): Steps<Set<string>> {
   const seen = new Set<string>()
   const wanted = new Set<string>()
   for await (const items of listContacts(connection, folderId, true, options))
@@ -140,7 +163,7 @@ async function* listFolder(
     }
   if (wanted.size > READ_BY_ID_MAX) yield* bringPages(connection, folderId, wanted, options)
   yield* bringByIds(connection, [...wanted], held, options)
-  return { seen, doubted: new Set(), cursor: { ...freshCursor(now), mark } }
+  return seen
 }
 
 /** Brings wanted contacts by whole pages, and takes them out of the set. A page that cannot be read leaves the rest in it. */

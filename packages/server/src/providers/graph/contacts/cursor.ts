@@ -13,6 +13,8 @@ const schema = z.object({
   mark: z.string().nullable(),
   /** When changes were last asked for, and stored. */
   askedAt: z.int(),
+  /** When the folder was last compared as a whole. */
+  comparedAt: z.int(),
   /** Contacts that were named, but not found yet, and since when. */
   unfound: z.array(z.string()),
   unfoundAt: z.int().nullable(),
@@ -34,6 +36,7 @@ export function freshCursor(now: number): FolderCursor {
     isOfIds: false,
     mark: null,
     askedAt: now,
+    comparedAt: now,
     unfound: [],
     unfoundAt: null,
   }

@@ -3,7 +3,7 @@ import type { Cursor } from '../../mail.ts'
 import type { AskOptions } from '../api.ts'
 import type { DeltaPage } from '../delta.ts'
 import { LinkExpired } from '../failure.ts'
-import { compareFolder } from './comparing.ts'
+import { compareFolder, compareListed } from './comparing.ts'
 import { type ContactItem, isWhole } from './contact.ts'
 import type { ContactsConnection } from './contacts-connection.ts'
 import { type FolderCursor, readCursor } from './cursor.ts'
@@ -13,8 +13,11 @@ import { READ_AT_ONCE, type Steps, stepsOf } from './steps.ts'
 
 /** Pages of one round. The next pass goes on from there. */
 const PAGES_MAX = 2_000
-/** A link is stored again after this time, although it brought nothing; without a delta, the folder is compared again. */
-const STORED_MS_MAX = 6 * 3_600_000
+/**
+ * A folder is compared as a whole after this time, and its new link is stored. No delta need report a contact that was made in
+ * one folder and moved to another one between two looks.
+ */
+const COMPARED_MS_MAX = 6 * 3_600_000
 /** Contacts in a cursor that were named, but not found. */
 const UNFOUND_MAX = 100
 /** After this time a contact that Graph named, and does not have, has come and gone. */
@@ -39,10 +42,16 @@ export async function findChanged(
   return changed
 }
 
-function isDue({ api }: ContactsConnection, { walk, link, mark, unfound, askedAt }: FolderCursor): boolean {
-  const agoMs = api.now() - askedAt
+function isDue(
+  { api }: ContactsConnection,
+  { walk, link, mark, unfound, comparedAt }: FolderCursor,
+): boolean {
   const isBegun = walk !== null || (link === null && mark === null)
-  return isBegun || unfound.length > 0 || agoMs < 0 || agoMs >= STORED_MS_MAX
+  return isBegun || unfound.length > 0 || isLongAgo(api.now() - comparedAt)
+}
+
+function isLongAgo(agoMs: number): boolean {
+  return agoMs < 0 || agoMs >= COMPARED_MS_MAX
 }
 
 async function hasNews(
@@ -82,32 +91,34 @@ export async function* followFolder(
 ): Steps<void> {
   const from = readCursor(cursor)
   const options: AskOptions = { urgency: 'late', signal }
-  if (from !== null && from.link !== null && (yield* followLink(connection, from, from.link, options))) return
-  yield* compareFolder(connection, folder.key, { from, known, options })
+  const followed = from?.link ? yield* followLink(connection, from, from.link, options) : 'expired'
+  if (followed === 'more') return
+  if (followed === 'expired') return yield* compareFolder(connection, folder.key, { from, known, options })
+  const now = connection.api.now()
+  const isToCompare = isLongAgo(now - followed.comparedAt)
+  if (isToCompare) yield* compareListed(connection, folder.key, await known(), options)
+  yield { type: 'end', cursor: isToCompare ? { ...followed, comparedAt: now } : followed }
 }
 
-/** Returns false if Graph no longer knows a link. */
+/** @returns the cursor behind the last page; `expired` if Graph no longer knows a link, `more` if there are more pages */
 async function* followLink(
   connection: ContactsConnection,
   begun: FolderCursor,
   first: string,
   options: AskOptions,
-): Steps<boolean> {
+): Steps<FolderCursor | 'expired' | 'more'> {
   let cursor = begun
   let link = first
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await readPage(connection, link, options)
-    if (page === null) return false
+    if (page === null) return 'expired'
     cursor = { ...cursor, link: page.link, askedAt: connection.api.now() }
     cursor = yield* bringChanges(connection, page, cursor, options)
-    if (page.isLast) {
-      yield { type: 'end', cursor }
-      return true
-    }
+    if (page.isLast) return cursor
     yield { type: 'gone', keys: [], cursor }
     link = page.link
   }
-  return true
+  return 'more'
 }
 
 /**

@@ -254,8 +254,8 @@ test('applies a change again if another client was faster, and keeps the name th
     if (method === 'PATCH' && ++patches <= 3) changeContact(mailbox, ada!, { displayName: `Ada ${patches}` })
     return null
   }
-  const changed = await contacts.change(ada!.immutableId, { givenName: 'Augusta' })
-  expect([patches, changed.fields.displayName, changed.fields.givenName]).toEqual([4, 'Ada 3', 'Augusta'])
+  const result = await contacts.change(ada!.immutableId, { givenName: 'Augusta' })
+  expect([patches, result.fields.displayName, result.fields.givenName]).toEqual([4, 'Ada 3', 'Augusta'])
   patches = Number.NEGATIVE_INFINITY
   const overtaken = contacts.change(ada!.immutableId, { givenName: 'Grace' })
   await expect(overtaken).rejects.toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
@@ -282,4 +282,22 @@ test('loses no deletion that comes before a walk begins again in the midst', asy
   await index.follow(contacts)
   expect(index.contacts.size).toBe(250)
   expect(index.contacts.has(last.immutableId)).toBe(false)
+})
+
+test('finds after six hours what no delta reports: a new contact that was moved before any look', async () => {
+  const { mailbox, email, index, main } = await arrange(['Ada'])
+  const friends = addContactFolder(mailbox, main, 'Friends')
+  mailbox.logsArrival = () => false
+  moveContact(mailbox, addContact(mailbox, friends, { displayName: 'Bob' }), main)
+  const follow = async (hours: number) => {
+    const { contacts } = server.connect(email, { now: () => Date.now() + hours * 3_600_000 })
+    const from = [{ folder: index.folder, cursor: index.cursor }]
+    if ((await contacts.findChanged(from, never)).size > 0) await index.follow(contacts)
+    return index.names()
+  }
+  expect(await follow(0)).toEqual(['Ada'])
+  expect(await follow(7)).toEqual(['Ada', 'Bob'])
+  index.takeSteps()
+  await follow(8)
+  expect(index.takeSteps()).toEqual([])
 })
