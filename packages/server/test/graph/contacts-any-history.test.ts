@@ -151,7 +151,10 @@ test.each(RUNS)(
     const { db } = database
     const graph = server()
     const random = seeded(`contacts of graph ${cloud} ${seed}`)
-    graph.mail.configure({ arrivals: 'random', repeats: 0.2, sparse: 0.5 })
+    // If every arrival is reported, nothing may need the comparison that comes after six hours.
+    const isTold = seed % 2 === 1
+    graph.mail.configure({ arrivals: isTold ? 'told' : 'random', repeats: 0.2, sparse: 0.5 })
+    const longMs = isTold ? 2 * MINUTE_MS : COMPARED_MS
     const { email, mailbox } = graph.addUser(cloud)
     const others = new Others(mailbox, random)
     const owned = await ownContacts(db)
@@ -181,14 +184,14 @@ test.each(RUNS)(
           ? Response.json({ error: { code: 'UnknownError' } }, { status: 503 })
           : null
       }
-      if (random.chance(0.3)) graph.clock.turn(random.pick([20_000, 2 * MINUTE_MS, COMPARED_MS]))
+      if (random.chance(0.3)) graph.clock.turn(random.pick([20_000, 2 * MINUTE_MS, longMs]))
       await passContacts(db, owned, connect(), doubts).catch(ignoreTransient)
       await write({ db, owned }, connect(), others, random).catch(ignoreTransient)
       await keepIds()
     }
     graph.intercept = null
     for (let times = 0; times < 3; times += 1) {
-      graph.clock.turn(COMPARED_MS)
+      graph.clock.turn(longMs)
       await sql`update quarantined_contact set next_attempt_at = clock_timestamp()`.execute(db)
       while ((await passContacts(db, owned, connect(), doubts)).hasMore);
     }
