@@ -1,5 +1,4 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
@@ -11,6 +10,7 @@ import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { compareNow, readIntegrity } from './compare-now.ts'
 import { connectionWithDav, waitForContacts, waitForNames } from './carddav-account.ts'
 
 let metricsPort = 0
@@ -40,23 +40,6 @@ async function connect() {
   return { id: body.id, client, book }
 }
 
-async function readIntegrity(accountId: string, query = ''): Promise<AccountIntegrity> {
-  const { status, body } = await opened().get<AccountIntegrity>(`/v1/accounts/${accountId}/integrity${query}`)
-  expect(status).toBe(200)
-  return body
-}
-
-/** Asks for a comparison, and waits for one that found everything equal. */
-async function compareNow(accountId: string): Promise<AccountIntegrity> {
-  const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(opened().db)
-  await readIntegrity(accountId, '?refresh=true')
-  return waitUntil('a comparison of everything that found no difference', async () => {
-    const integrity = await readIntegrity(accountId)
-    const isLater = integrity.comparedAt !== null && new Date(integrity.comparedAt) > rows[0]!.at
-    return isLater && integrity.state === 'verified' ? integrity : null
-  })
-}
-
 test('contacts of which rows were changed behind the back of the service are found, repaired and announced once', async () => {
   const { id } = await connect()
   const { db } = opened()
@@ -64,7 +47,7 @@ test('contacts of which rows were changed behind the back of the service are fou
   const folders = await opened().get<{ items: Array<{ id: string }> }>(`/v1/accounts/${id}/contact-folders`)
   const folderId = folders.body.items[0]!.id
   const none = { missing: 0, extra: 0, changed: 0, repaired: 0 }
-  const equal = await compareNow(id)
+  const equal = await compareNow(opened(), id)
   expect(equal).toMatchObject({ ...none, contactFolders: [{ folderId, listed: 4, indexed: 4, ...none }] })
   expect(equal.verifiedAt).not.toBeNull()
 
@@ -80,7 +63,7 @@ test('contacts of which rows were changed behind the back of the service are fou
   await sql`delete from contact where ${where('Ada')}`.execute(db)
   await sql`update contact set version = 'another', display_name = 'Eve' where ${where('Bob')}`.execute(db)
 
-  const healed = await compareNow(id)
+  const healed = await compareNow(opened(), id)
   expect(healed.contactFolders).toMatchObject([
     { folderId, listed: 4, indexed: 4, missing: 0, extra: 0, changed: 0, repaired: 3 },
   ])
@@ -115,12 +98,12 @@ test('halves are counted by their kind, with their state, and those that have a 
 
 test('an account is behind while contacts differ, and shows no folders while its contacts are off', async () => {
   const { id } = await connect()
-  await compareNow(id)
+  await compareNow(opened(), id)
   await sql`
     update contact_comparison set missing = 2 where account_id = ${id}`.execute(opened().db)
-  expect(await readIntegrity(id)).toMatchObject({ state: 'behind', missing: 2 })
+  expect(await readIntegrity(opened(), id)).toMatchObject({ state: 'behind', missing: 2 })
   await opened().patch(`/v1/accounts/${id}`, { settings: { contactsEnabled: false } })
-  const without = await readIntegrity(id)
+  const without = await readIntegrity(opened(), id)
   expect(without).toMatchObject({ state: 'verified', missing: 0 })
   expect(without).not.toHaveProperty('contactFolders')
 })

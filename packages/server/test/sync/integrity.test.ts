@@ -1,12 +1,10 @@
-import type { AccountIntegrity } from '@waxwing/contract/integrity/integrity.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
-import type { TestApp } from '../open-app.ts'
+import { compareNow, readIntegrity } from '../contacts/compare-now.ts'
 import { startCyrus } from '../servers/cyrus.ts'
 import { startDovecot } from '../servers/dovecot.ts'
-import { waitUntil } from '../wait-until.ts'
 import { readFeed, readMessages } from './followed-account.ts'
 import {
   messageEvents,
@@ -20,23 +18,6 @@ const INBOX_MESSAGES = 40
 const ARCHIVED_MESSAGES = 12
 /** Below the UIDNEXT of the mailbox, and expunged before the account is connected. */
 const GHOST_UID = 3
-
-async function readIntegrity(app: TestApp, accountId: string, query = ''): Promise<AccountIntegrity> {
-  const { status, body } = await app.get<AccountIntegrity>(`/v1/accounts/${accountId}/integrity${query}`)
-  expect(status).toBe(200)
-  return body
-}
-
-/** Asks for a comparison, and waits until every mailbox was compared. */
-async function compareNow(app: TestApp, accountId: string): Promise<AccountIntegrity> {
-  const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(app.db)
-  await readIntegrity(app, accountId, '?refresh=true')
-  return waitUntil('a comparison of all mailboxes that found no difference', async () => {
-    const integrity = await readIntegrity(app, accountId)
-    const isLater = integrity.comparedAt !== null && new Date(integrity.comparedAt) > rows[0]!.at
-    return isLater && integrity.state === 'verified' ? integrity : null
-  })
-}
 
 async function subjectsBy(db: Db, statement: ReturnType<typeof sql>): Promise<string[]> {
   const { rows } = await sql<{ subject: string }>`${statement}`.execute(db)
