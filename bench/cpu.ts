@@ -29,7 +29,7 @@ type Role = Exclude<keyof CpuSeconds, 'others'>
 const PROGRAMS: ReadonlyArray<readonly [role: Role, commandLine: RegExp]> = [
   ['database', /^\S*postgres\b/],
   ['service', /waxwing\.js\0serve\0/],
-  ['mailServer', /dovecot|idle-server-process|sandbox-process/],
+  ['mailServer', /dovecot|radicale|idle-server-process|sandbox-process/],
 ]
 const MICROSECONDS = 1_000_000
 

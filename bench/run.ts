@@ -8,6 +8,7 @@ import { runAgainst } from './against.ts'
 import { audit } from './audit.ts'
 import { busyHalf } from './busy-half.ts'
 import { changeMessage } from './change-message.ts'
+import { contacts } from './contacts.ts'
 import { costs } from './costs.ts'
 import { formatCpu } from './cpu.ts'
 import { downloads } from './downloads.ts'
@@ -52,6 +53,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   s3Reads,
   changeMessage,
   busyHalf,
+  contacts,
   audit,
   neighbours,
   notice,

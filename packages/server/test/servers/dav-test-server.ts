@@ -2,7 +2,7 @@ import type { TestUser } from './mail-server.ts'
 
 /** A DAV server that runs for tests, whatever its make. It speaks HTTP without TLS. */
 export interface DavTestServer extends AsyncDisposable {
-  readonly kind: 'radicale' | 'xandikos' | 'cyrus' | 'sabre'
+  readonly kind: 'radicale' | 'xandikos' | 'cyrus' | 'sabre' | 'davical'
   /** A URL that a user would know. */
   readonly url: URL
   /** Makes a user without an address book of his own making. */

@@ -48,6 +48,11 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
 
 /** Cyrus runs as the user `mail`, who cannot enter root's home folder. */
 const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus-with-dav'
+/** DAViCal wants Apache, which is not needed, so it is unpacked as well. */
+const DAVICAL_ROOT = '/var/cache/waxwing-test/davical'
+const DAVICAL_PACKAGES = ['davical', 'libawl-php']
+/** The extension of PHP for PostgreSQL. */
+const PHP_PGSQL = 'php8.2-pgsql'
 const CYRUS_PACKAGES = ['cyrus-imapd', 'cyrus-caldav']
 const POLICY = '/usr/sbin/policy-rc.d'
 const REMEDY =
@@ -57,6 +62,18 @@ const REMEDY =
 /** Tests that run without them, for the message. */
 const WITHOUT =
   'Without them, `npm test -- --no-servers` runs types, lint, rules, and every test on the embedded PostgreSQL alone.'
+
+/** The folder of extensions of PHP 8.2. */
+const PHP_EXTENSIONS = 'usr/lib/php/20220829'
+const TRIPLET = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch as string] ?? ''
+
+export interface DavicalFiles {
+  /** The folder of files that do not depend on the machine, `/usr/share` of an installed DAViCal. */
+  share: string
+  /** Extensions of PHP that it needs, in the order in which they are loaded. */
+  extensions: readonly string[]
+  env: { LD_LIBRARY_PATH: string }
+}
 
 export interface CyrusFiles {
   /** Folder of master, imapd and the other programs. */
@@ -75,11 +92,18 @@ export async function requireCyrus(): Promise<CyrusFiles> {
   if (process.getuid?.() !== 0) throw new Error(`Cyrus can only be started by root. ${REMEDY}`)
   const programs = join(CYRUS_ROOT, 'usr/lib/cyrus/bin')
   requireInstalled(join(programs, 'master'), 'Cyrus')
-  const triplet = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch as string] ?? ''
-  const folders = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib', 'usr/lib/cyrus']
+  const folders = [`usr/lib/${TRIPLET}`, `lib/${TRIPLET}`, 'usr/lib', 'usr/lib/cyrus']
   const libraryPath = folders.map(folder => join(CYRUS_ROOT, folder)).join(':')
   // Cyrus flushes each message to disk, which takes most of the time, and has no setting against it.
   return { programs, env: { LD_LIBRARY_PATH: libraryPath, LD_PRELOAD: 'libeatmydata.so' } }
+}
+
+/** The unpacked DAViCal. Throws, with the remedy, if it is not there. */
+export function requireDavical(): DavicalFiles {
+  const extensions = ['pgsql.so', 'pdo_pgsql.so'].map(name => join(DAVICAL_ROOT, PHP_EXTENSIONS, name))
+  for (const extension of extensions) requireInstalled(extension, 'DAViCal')
+  const LD_LIBRARY_PATH = join(DAVICAL_ROOT, 'usr/lib', TRIPLET)
+  return { share: join(DAVICAL_ROOT, 'usr/share'), extensions, env: { LD_LIBRARY_PATH } }
 }
 
 /** Where Postfix is. Throws, with the remedy, where it is not or cannot be run. */
@@ -138,13 +162,16 @@ function requireInstalled(path: string, name: string) {
 export async function installServers(): Promise<void> {
   const missing = COMMANDS.filter(([path]) => !existsSync(path)).map(([, debianPackage]) => debianPackage)
   const needsCyrus = !existsSync(CYRUS_ROOT)
-  if (missing.length > 0 || needsCyrus) {
-    const wanted = [...missing, ...(needsCyrus ? CYRUS_PACKAGES : [])].join(', ')
+  const needsDavical = !existsSync(DAVICAL_ROOT)
+  if (missing.length > 0 || needsCyrus || needsDavical) {
+    const unpacked = [...(needsCyrus ? CYRUS_PACKAGES : []), ...(needsDavical ? DAVICAL_PACKAGES : [])]
+    const wanted = [...missing, ...unpacked].join(', ')
     await requireDebianAndRoot(wanted)
     process.stderr.write(`Installing ${wanted} for the tests\n`)
     await apt('update', '-qq')
     if (missing.length > 0) await installPackages(missing)
-    if (needsCyrus) await unpackCyrus()
+    if (needsCyrus) await unpack(CYRUS_ROOT, await listCyrusPackages())
+    if (needsDavical) await unpack(DAVICAL_ROOT, [...DAVICAL_PACKAGES, ...(await listMissing([PHP_PGSQL]))])
   }
   if (process.getuid?.() !== 0) throw new Error(`Cyrus can only be started by root. ${REMEDY}`)
   const { stdout } = await run(DOVECOT, ['--version'])
@@ -180,28 +207,33 @@ async function installPackages(packages: string[]) {
 }
 
 /** Cyrus with those of its libraries that are not here, as apt would install them; and what makes fsync do nothing. */
-async function listCyrusPackages() {
-  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', ...CYRUS_PACKAGES)
-  return [...stdout.matchAll(/^Inst (\S+)/gm)].map(match => match[1] ?? '').concat('libeatmydata1')
+async function listCyrusPackages(): Promise<string[]> {
+  return [...(await listMissing(CYRUS_PACKAGES)), 'libeatmydata1']
 }
 
-/** Its package conflicts with Dovecot's, so it is unpacked beside the system and not installed. */
-async function unpackCyrus() {
-  await mkdir(dirname(CYRUS_ROOT), { recursive: true })
-  const work = await mkdtemp(`${CYRUS_ROOT}-`)
+/** The packages that an installation of these ones would add, with these ones. */
+async function listMissing(packages: readonly string[]): Promise<string[]> {
+  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', ...packages)
+  return [...stdout.matchAll(/^Inst (\S+)/gm)].map(match => match[1] ?? '')
+}
+
+/** Unpacks packages beside the system, where they cannot conflict with others, as Cyrus does with Dovecot. */
+async function unpack(folder: string, packages: readonly string[]): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true })
+  const work = await mkdtemp(`${folder}-`)
   try {
     const downloads = join(work, 'packages')
     await mkdir(downloads)
     // apt downloads as its own user.
     await chmod(work, 0o755)
     await chmod(downloads, 0o777)
-    await run('apt-get', ['download', '-qq', ...(await listCyrusPackages())], { cwd: downloads })
+    await run('apt-get', ['download', '-qq', ...packages], { cwd: downloads })
     const root = join(work, 'root')
     for (const file of await readdir(downloads)) await run('dpkg', ['-x', join(downloads, file), root])
     await chmod(root, 0o755)
     // Another run that was faster leaves the same.
-    await rename(root, CYRUS_ROOT).catch(error => {
-      if (!existsSync(CYRUS_ROOT)) throw error
+    await rename(root, folder).catch(error => {
+      if (!existsSync(folder)) throw error
     })
   } finally {
     await rm(work, { recursive: true, force: true })

@@ -36,6 +36,8 @@ export class OddDav implements AsyncDisposable {
   oddities: Oddities
   /** Methods and paths of the requests that were let in. */
   readonly requests: string[] = []
+  /** Bodies of the requests that the server itself has answered. */
+  readonly bodies: string[] = []
   /** The `Authorization` of each request; empty if there was none. */
   readonly authorizations: string[] = []
   /** Called before each change is looked at, to let another client be faster. */
@@ -99,6 +101,7 @@ export class OddDav implements AsyncDisposable {
     this.requests.push(`${request.method} ${path}`)
     if (answers?.(request, response)) return
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString()
+    this.bodies.push(body)
     if (request.method === 'PUT' || request.method === 'DELETE') return this.#write(request, response, body)
     if (request.method === 'GET') return this.#read(response, nameIn(path))
     if (!request.headers['content-type']?.startsWith('application/xml')) return end(response, 415)

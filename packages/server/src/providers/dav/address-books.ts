@@ -17,15 +17,8 @@ export interface AddressBook {
   vcard: '3.0' | '4.0'
 }
 
-const PROPS = propfindBody([
-  D.resourcetype,
-  D.displayname,
-  D.syncToken,
-  CTAG,
-  D.privileges,
-  D.principal,
-  CARD.supportedData,
-])
+const PROPS_TO_WRITE = [D.resourcetype, D.displayname, D.privileges, D.principal, CARD.supportedData]
+const PROPS = propfindBody([...PROPS_TO_WRITE, D.syncToken, CTAG])
 const BOOKS_MAX = 500
 const NAME_CHARACTERS_MAX = 256
 /** Any of these lets a user change the cards of a book (RFC 3744 section 3). */
@@ -72,14 +65,31 @@ async function askForBooks(client: DavClient, home: URL, signal?: AbortSignal): 
 }
 
 /** One address book. Throws `not_found` if the path is none. */
-export async function findBook(
+export function findBook(
   client: DavClient,
   home: URL,
   path: string,
   signal?: AbortSignal,
 ): Promise<AddressBook> {
+  return askForBook(client, home, { path, body: PROPS, signal })
+}
+
+/** The same without its token and its tag, for which some servers read all cards of the book. */
+export function findBookToWrite(
+  client: DavClient,
+  home: URL,
+  path: string,
+): Promise<Omit<AddressBook, 'syncToken' | 'ctag'>> {
+  return askForBook(client, home, { path, body: propfindBody(PROPS_TO_WRITE) })
+}
+
+async function askForBook(
+  client: DavClient,
+  home: URL,
+  { path, ...asked }: { path: string; body: string; signal?: AbortSignal | undefined },
+): Promise<AddressBook> {
   const url = urlOf(requireWithin(path, home), home, true)
-  const { told } = await askAll(client, { method: 'PROPFIND', url, depth: '0', body: PROPS, signal })
+  const { told } = await askAll(client, { method: 'PROPFIND', url, depth: '0', ...asked })
   const book = told.map(one => bookOf(one, path)).find(one => one?.path === path)
   if (!book) throw new ProviderFailure('not_found', 'The server no longer has this address book.')
   return book

@@ -4,7 +4,7 @@ import { type OddDav, type Oddities, startOddDav } from '../../../test/servers/o
 import { cardOf, openOddAccount } from '../../../test/servers/odd-dav-account.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 import { never } from '../conformance/arrangement.ts'
-import type { ContactFields } from '../contacts.ts'
+import { type ContactFields, NO_FIELDS } from '../contacts.ts'
 
 /** Changes, deletes and adds a card as another client does. */
 function disturb(dav: OddDav): void {
@@ -165,6 +165,22 @@ test('applies a change again three times while another client is faster, and the
   }
   const changed = await contacts.change(`${index.folder.key}/a.vcf`, { notes: 'x' })
   expect(changed.fields).toMatchObject({ displayName: 'another 5', notes: 'x' })
+})
+
+test('asks for no tag and no token of a book before it writes a card, for which a server may read all cards', async () => {
+  await using opened = await openOddAccount({})
+  const { dav, contacts, index } = opened
+  const before = dav.bodies.length
+  const fields = { ...NO_FIELDS, displayName: 'new' }
+  await contacts.create({
+    folderKey: index.folder.key,
+    fields,
+    creationId: randomUUID(),
+    mayExist: false,
+  })
+  const asked = dav.bodies.slice(before).join()
+  expect(asked).toContain('resourcetype')
+  expect(asked).not.toMatch(/getctag|sync-token/)
 })
 
 test('finds the card of an earlier try, and leaves one of another UID alone', async () => {

@@ -2,7 +2,7 @@ import type { ContactChange, NewContact, RemoteContact } from '../contacts.ts'
 import { changingBy, type EffectRecord } from '../effect.ts'
 import { ProviderFailure } from '../failure.ts'
 import { readRefusal } from '../http/answers.ts'
-import { findBook, findBooks, requireWithin, type AddressBook } from './address-books.ts'
+import { type AddressBook, findBooks, findBookToWrite, requireWithin } from './address-books.ts'
 import { askAll } from './ask.ts'
 import { editCard, newCard, readCard, UnreadableCard, UnwritableCard } from './card-files.ts'
 import { isStrong } from './etags.ts'
@@ -96,8 +96,11 @@ function isOvertaken(error: unknown): boolean {
   return error instanceof StatusFailure && error.status === 412
 }
 
-async function findWritable({ client, home }: CardSource, key: string | null): Promise<AddressBook> {
-  if (key !== null) return findBook(client, home, key)
+async function findWritable(
+  { client, home }: CardSource,
+  key: string | null,
+): Promise<Pick<AddressBook, 'path' | 'vcard'>> {
+  if (key !== null) return findBookToWrite(client, home, key)
   const books = await findBooks(client, home)
   const book = books.find(({ isReadOnly }) => !isReadOnly)
   if (book) return book
