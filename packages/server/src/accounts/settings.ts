@@ -33,10 +33,9 @@ export function grantedHalves({
 }
 
 /**
- * The account's own values over its tenant's, as they take effect. IMAP has calendars and contacts only through DAV,
- * an account
- * that signs in by OAuth only with a grant for them, and a honeypot has no effect without tracked clicks, which the tenant
- * may turn off for accounts that have one.
+ * The account's own values over its tenant's, as they take effect. IMAP has calendars and contacts only through DAV, an
+ * account that signs in by OAuth only with a grant for them, and a honeypot has no effect without tracked clicks, which the
+ * tenant may turn off for accounts that have one.
  */
 export function effectiveSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
   const settings = inheritedSettings(tenant, account)

@@ -148,8 +148,8 @@ export interface ContactsProvider {
   readonly hasFolders: boolean
 
   /**
-   * Makes or renews what has the provider notify of changes, if that is due. Called before each look. Never rejects.
-   * Absent if the provider does not notify of changes of contacts.
+   * Makes or renews what has the provider notify of changes, if that is due. Called before each look. Rejects only if the
+   * account cannot be used. Absent if the provider does not notify of changes of contacts.
    */
   keepNotifying?(signal: AbortSignal): Promise<void>
 

@@ -2,6 +2,9 @@
 
 -- What a grant allows is read from its scopes.
 alter table account drop column granted_calendar, drop column granted_contacts;
+-- They were switched off for shared mailboxes, since no delegate could allow them, and could not be switched on.
+update account set settings_override = settings_override - 'calendarEnabled' - 'contactsEnabled'
+where auth_method = 'delegate' and settings_override ?| array['calendarEnabled', 'contactsEnabled'];
 
 -- How far accounts of a provider were given the halves of a kind that this provider was not followed by before. Those that
 -- are connected later get theirs at once.

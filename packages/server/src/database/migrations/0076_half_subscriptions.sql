@@ -1,4 +1,4 @@
--- Serves releases from 0060 on: they go on with graph_subscription, which a later migration drops.
+-- Serves releases from 0073 on: they go on with graph_subscription, which a later migration drops.
 
 -- The subscriptions by which Microsoft Graph notifies of the changes of a half of an account, as they were last made or
 -- renewed. They take the place of graph_subscription, which has those of mail alone.

@@ -1,4 +1,4 @@
--- Serves releases from 0060 on: the function sets the same columns, and an index changes no answer.
+-- Serves releases from 0073 on: the function sets the same columns, and an index changes no answer.
 
 -- A transaction may read the time, and store what it has computed from it after the clock was set back. The moment at
 -- which that was set is the time at which the transaction began, then.

@@ -46,8 +46,8 @@ export interface UserQuota {
 }
 
 /**
- * Keeps the requests of all processes to an API of Google within the quotas of each user and project in any 60 seconds. A process
- * that is alone counts for itself. Several have a small part each, which they use at will; units beyond it come from
+ * Keeps the requests of all processes to an API of Google within the quotas of each user and project in any 60 seconds. A
+ * process that is alone counts for itself. Several have a small part each, which they use at will; units beyond it come from
  * the rest, which they count together. The part that background work leaves free lets prompt calls overtake it.
  */
 export class QuotaGovernor {

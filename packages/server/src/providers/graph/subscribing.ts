@@ -26,8 +26,8 @@ export interface SubscribingOptions {
 }
 
 /**
- * Keeps Graph notifying of the messages or the contacts of a mailbox. A subscription is renewed at half of the life that was granted. Its
- * folders are asked for their links before, so that no change falls between.
+ * Keeps Graph notifying of the messages or the contacts of a mailbox. A subscription is renewed at half of the life that was
+ * granted. Its folders are asked for their links before, so that no change falls between.
  */
 export function openSubscribing(
   api: Pick<GraphApi, 'askRoot' | 'now'>,

@@ -131,7 +131,7 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
       async function withAll(answer: TokenAnswer): Promise<TokenAnswer> {
         const { refreshToken } = answer
         if (refreshToken === null || isGranted(row, scopes, answer.scopes ?? scopes)) return answer
-        const fuller = await refreshWithAny(client, refreshToken, [scopes], signal).catch(unlessTooMuch)
+        const fuller = await refreshWithAny(client, refreshToken, [scopes], signal).catch(unlessOurs)
         if (!fuller) return answer
         return {
           ...fuller.answer,
@@ -180,6 +180,12 @@ export function microsoftSignIn({ calls, standIns, row, now = Date.now }: Micros
 /** Null if more was asked for than was granted; throws every other error. */
 function unlessTooMuch(error: unknown): null {
   if (error instanceof ProviderFailure && error.kind === 'scope_missing') return null
+  throw error
+}
+
+/** Null if the provider failed: mail was granted, and what is wrong with the rest must not cost the sign-in. */
+function unlessOurs(error: unknown): null {
+  if (error instanceof ProviderFailure) return null
   throw error
 }
 

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
+import { toName } from '../contact-text.ts'
 import type { ContactChange, ContactFields } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
-import { emailTypeOf, fieldsOf, type Person, phoneTypeOf } from './person.ts'
+import { emailTypeOf, fieldsOf, type Person, phoneTypeOf, shownOf } from './person.ts'
 
 /** The fields of a person to write, and the names of those that are replaced by them. */
 export interface PersonEdit {
@@ -26,7 +28,8 @@ type Item = Record<string, unknown>
 
 /**
  * Plans a change of a person. A list replaces the whole field and keeps the values that stay as they are, with labels, types
- * of their own and metadata; so does a text with the rest of its value. Throws `unsupported` for names that Google cannot hold.
+ * of their own and metadata; so does a text with the rest of its value. Values that the interface does not show stay. Throws
+ * `unsupported` for names that Google cannot hold.
  */
 export function editPerson(person: Person, change: ContactChange): PersonEdit {
   const before = fieldsOf(person)
@@ -42,13 +45,13 @@ export function editPerson(person: Person, change: ContactChange): PersonEdit {
     ]
   if (differs('organization', 'jobTitle', 'department'))
     fields['organizations'] = organizationsOf(person, change)
-  if (change.emails && !isSame(change.emails, before.emails))
+  if (change.emails && !isDeepStrictEqual(change.emails, before.emails))
     fields['emailAddresses'] = listOf(
       change.emails.map(({ address, type }) => ({ value: address, type })),
       person.emailAddresses,
       (item, type) => emailTypeOf(item) === type,
     )
-  if (change.phones && !isSame(change.phones, before.phones))
+  if (change.phones && !isDeepStrictEqual(change.phones, before.phones))
     fields['phoneNumbers'] = listOf(
       change.phones.map(({ number, type }) => ({ value: number, type: type === 'fax' ? 'otherFax' : type })),
       person.phoneNumbers,
@@ -105,12 +108,13 @@ const SILENT = new Set(['metadata', 'type', 'formattedType', 'current'])
 /** Values of a list, each with everything that the item of the same value has. Its type stays if it reads as the wanted one. */
 function listOf(
   wanted: ReadonlyArray<{ value: string; type: string }>,
-  held: ReadonlyArray<{ value?: unknown; type?: string | null | undefined }>,
+  held: ReadonlyArray<Person['emailAddresses'][number]>,
   isOfType: (type: string | null | undefined, wanted: string) => boolean,
 ): readonly object[] {
-  const free = new Set(held)
-  return wanted.map(({ value, type }) => {
-    const same = [...free].filter(item => item.value === value)
+  const shown = shownOf(held)
+  const free = new Set(shown)
+  const next = wanted.map(({ value, type }) => {
+    const same = [...free].filter(item => toName(item.value ?? '') === value)
     const found = same.find(item => isOfType(item.type, type)) ?? same[0]
     if (!found) return { value, type }
     free.delete(found)
@@ -118,6 +122,7 @@ function listOf(
     const { formattedType: _label, ...others } = found as Item
     return { ...others, type }
   })
+  return [...next, ...held.filter(item => !shown.includes(item))]
 }
 
 function birthdaysOf(birthday: string | null): readonly object[] {
@@ -130,9 +135,3 @@ function setOrDelete(item: Item, name: string, value: string | null): void {
   if (value === null) delete item[name]
   else item[name] = value
 }
-
-function isSame(one: readonly object[], other: readonly object[]): boolean {
-  return JSON.stringify(one.map(inOrder)) === JSON.stringify(other.map(inOrder))
-}
-
-const inOrder = (value: object) => Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))

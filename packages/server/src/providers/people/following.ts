@@ -163,7 +163,7 @@ async function* bring(
 ): Steps<string[]> {
   const gone: string[] = []
   for (let at = 0; at < names.length; at += READ_MAX) {
-    const read = await readPeople(api, names.slice(at, at + READ_MAX), signal)
+    const read = await readPeople(api, names.slice(at, at + READ_MAX), { urgency: 'background', signal })
     const isNews = ({ key, version }: { key: string; version: string | null }) =>
       version === null || known?.get(key) !== version
     const contacts = read.contacts.filter(isNews).map(contact => {

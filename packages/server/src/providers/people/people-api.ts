@@ -22,17 +22,20 @@ interface PeopleRequest<T> {
   hasOwnQuota?: boolean
 }
 
-/** Persons of one answer at most, and their bytes: a contact has a few kilobytes. */
-export const PAGE_MAX = 200
+/** Persons of one page. A user has 25,000 contacts at most, so a minute is enough for all of them. */
+const PAGE_PERSONS = 500
+/** Persons that are asked for by their names at once, at most. */
+const BATCH_MAX = 200
+/** Bytes of one answer: a contact has a few kilobytes. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024
-/** Contacts that are looked through for an earlier try of a creation. 1,000 are the most. */
-const LATEST_MAX = 1_000
+/** Persons of which little is asked for, such as those that are looked through for an earlier try of a creation. */
+const SPARSE_MAX = 1_000
 
 /** Data of contacts alone: what people show in their own profiles changes without the contact. */
 const SOURCES = 'READ_SOURCE_TYPE_CONTACT'
 
 const connections = z.object({
-  connections: z.array(z.unknown()).max(LATEST_MAX).default([]),
+  connections: z.array(z.unknown()).max(SPARSE_MAX).default([]),
   nextPageToken: z.string().optional(),
   nextSyncToken: z.string().optional(),
   totalItems: z.number().optional(),
@@ -49,9 +52,15 @@ const batch = z.object({
         person: z.unknown().optional(),
       }),
     )
-    .max(PAGE_MAX)
+    .max(BATCH_MAX)
     .default([]),
 })
+
+export interface Asking {
+  /** `prompt` by default. */
+  urgency?: Urgency | undefined
+  signal?: AbortSignal | undefined
+}
 
 /** The place of a page in a sync. */
 export interface SyncPlace {
@@ -75,7 +84,7 @@ export class PeopleApi extends GoogleApi {
       query: {
         personFields: FIELDS,
         sources: SOURCES,
-        pageSize: PAGE_MAX,
+        pageSize: PAGE_PERSONS,
         requestSyncToken: true,
         ...(syncToken !== null && { syncToken }),
         ...(pageToken !== null && { pageToken }),
@@ -94,7 +103,7 @@ export class PeopleApi extends GoogleApi {
       query: {
         personFields: 'metadata',
         sources: SOURCES,
-        pageSize: PAGE_MAX,
+        pageSize: SPARSE_MAX,
         ...(pageToken !== null && { pageToken }),
       },
       schema: connections,
@@ -111,7 +120,7 @@ export class PeopleApi extends GoogleApi {
         personFields: 'clientData,metadata',
         sources: SOURCES,
         sortOrder: 'LAST_MODIFIED_DESCENDING',
-        pageSize: LATEST_MAX,
+        pageSize: SPARSE_MAX,
       },
       schema: connections,
     })
@@ -119,21 +128,26 @@ export class PeopleApi extends GoogleApi {
   }
 
   /** Several persons. A person who is gone is answered with 404. */
-  async getAll(names: readonly string[], signal?: AbortSignal): Promise<z.infer<typeof batch>['responses']> {
+  async getAll(
+    names: readonly string[],
+    { urgency, signal }: Asking = {},
+  ): Promise<z.infer<typeof batch>['responses']> {
     const answer = await this.#ask({
       path: 'people:batchGet',
       query: { resourceNames: names, personFields: FIELDS, sources: SOURCES },
       schema: batch,
+      urgency,
       signal,
     })
     return answer.responses
   }
 
-  get(name: string, signal?: AbortSignal): Promise<unknown> {
+  get(name: string, { urgency, signal }: Asking = {}): Promise<unknown> {
     return this.#ask({
       path: pathOf(name),
       query: { personFields: FIELDS, sources: SOURCES },
       schema: z.unknown(),
+      urgency,
       signal,
     })
   }

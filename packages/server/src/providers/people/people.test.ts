@@ -201,3 +201,27 @@ test('asks for photos by their size and at their host alone, and takes the pictu
   const large = await contacts.readPhoto(ann!.resourceName!, never)
   await expect(Array.fromAsync(large!.open())).rejects.toMatchObject({ kind: 'rejected' })
 })
+
+test('shows texts of one line, and twenty addresses at most, and keeps what it does not show', async () => {
+  await using arranged = await arrangePeople(sandbox())
+  const { client } = arranged
+  const addresses = Array.from({ length: 22 }, (_, nth) => ({ value: `ann-${nth}@example.com` }))
+  const [ann] = await client.add({
+    names: [{ givenName: 'Ann\nMarie' }],
+    emailAddresses: [{ value: ' ' }, ...addresses],
+  })
+  const { contacts, index } = await open(arranged)
+  const { fields } = index.contacts.get(ann!.resourceName!)!
+  expect(fields.givenName).toBe('Ann Marie')
+  expect(fields.emails).toHaveLength(20)
+
+  await contacts.change(ann!.resourceName!, { emails: [{ address: 'ann@example.com', type: 'other' }] })
+  const [after] = await client.list()
+  expect(after!.emailAddresses?.map(({ value }) => value?.trim())).toEqual([
+    'ann@example.com',
+    '',
+    'ann-20@example.com',
+    'ann-21@example.com',
+  ])
+  expect(after!.names).toMatchObject([{ givenName: 'Ann\nMarie' }])
+})

@@ -63,7 +63,7 @@ class PeopleContacts implements ContactsProvider {
   }
 
   read(keys: readonly string[], signal?: AbortSignal) {
-    return readPeople(this.api, keys, signal)
+    return readPeople(this.api, keys, { signal })
   }
 
   create(contact: Parameters<ContactsProvider['create']>[0]) {

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import type { ContactFields, EmailType, PhoneType, RemoteContact, RemotePhotoState } from '../contacts.ts'
+import { toName, toNotes } from '../contact-text.ts'
+import {
+  CONTACT_VALUES_MAX,
+  type ContactFields,
+  type EmailType,
+  type PhoneType,
+  type RemoteContact,
+  type RemotePhotoState,
+} from '../contacts.ts'
 import { photoPathOf } from './photo-url.ts'
 
 /** The key of the one folder that holds all contacts of a user. */
@@ -24,7 +32,8 @@ const valued = z.looseObject({ value: text, type: text })
 /** Names and state of a person, whatever else it has. */
 const namedSchema = z.object({
   resourceName: z.string().regex(RESOURCE_NAME),
-  metadata: metadata.default({ sources: [] }),
+  // A person whose state has another form cannot be read, and does not keep others from being read.
+  metadata: metadata.catch({ sources: [] }),
 })
 export type NamedPerson = z.infer<typeof namedSchema>
 
@@ -111,23 +120,32 @@ export function fieldsOf(person: Person): ContactFields {
   const [name] = person.names
   const [organization] = person.organizations
   return {
-    displayName: name?.unstructuredName || name?.displayName || null,
-    givenName: name?.givenName || null,
-    middleName: name?.middleName || null,
-    familyName: name?.familyName || null,
-    nickname: person.nicknames[0]?.value || null,
-    organization: organization?.name || null,
-    jobTitle: organization?.title || null,
-    department: organization?.department || null,
-    emails: person.emailAddresses.flatMap(({ value, type }) =>
-      value ? [{ address: value, type: emailTypeOf(type) }] : [],
-    ),
-    phones: person.phoneNumbers.flatMap(({ value, type }) =>
-      value ? [{ number: value, type: phoneTypeOf(type) }] : [],
-    ),
+    displayName: toName(name?.unstructuredName || name?.displayName || ''),
+    givenName: toName(name?.givenName ?? ''),
+    middleName: toName(name?.middleName ?? ''),
+    familyName: toName(name?.familyName ?? ''),
+    nickname: toName(person.nicknames[0]?.value ?? ''),
+    organization: toName(organization?.name ?? ''),
+    jobTitle: toName(organization?.title ?? ''),
+    department: toName(organization?.department ?? ''),
+    emails: shownOf(person.emailAddresses).map(({ value, type }) => ({
+      address: toName(value ?? '') ?? '',
+      type: emailTypeOf(type),
+    })),
+    phones: shownOf(person.phoneNumbers).map(({ value, type }) => ({
+      number: toName(value ?? '') ?? '',
+      type: phoneTypeOf(type),
+    })),
     birthday: birthdayOf(person),
-    notes: person.biographies[0]?.value || null,
+    notes: toNotes(person.biographies[0]?.value ?? ''),
   }
+}
+
+/** The addresses or numbers of a person that the interface shows. */
+export function shownOf<Value extends { value?: string | null | undefined }>(
+  values: readonly Value[],
+): Value[] {
+  return values.filter(({ value }) => toName(value ?? '') !== null).slice(0, CONTACT_VALUES_MAX)
 }
 
 export function emailTypeOf(type: string | null | undefined): EmailType {

@@ -1,6 +1,7 @@
 import { PHOTO_BYTES_MAX, type RemotePhoto } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
 import { readRefusal } from '../http/answers.ts'
+import { photoOf } from '../http/photo-answer.ts'
 import { retryAfterSeconds } from '../http/retry-after.ts'
 import type { PeopleApi } from './people-api.ts'
 import { contactOf, readPerson, UnreadablePerson } from './person.ts'
@@ -16,7 +17,7 @@ export async function readPhotoOf(
   key: string,
   signal: AbortSignal,
 ): Promise<RemotePhoto | null> {
-  const state = photoStateOf(await api.get(key, signal))
+  const state = photoStateOf(await api.get(key, { signal }))
   if (state.type !== 'some') return null
   const answer = await api.openPhoto(sizedPhotoPath(state.version), ANSWER_BYTES_MAX, signal)
   if (answer.status !== 200) {
@@ -31,21 +32,7 @@ export async function readPhotoOf(
       },
     )
   }
-  const type = answer.headers['content-type']
-  return {
-    contentType: typeof type === 'string' ? type : null,
-    version: state.version,
-    async *open() {
-      await using opened = answer
-      let size = 0
-      for await (const chunk of opened.content) {
-        size += chunk.length
-        if (size > PHOTO_BYTES_MAX)
-          throw new ProviderFailure('rejected', `The photo is larger than ${PHOTO_BYTES_MAX} bytes.`)
-        yield chunk
-      }
-    },
-  }
+  return photoOf(answer, state.version)
 }
 
 /** A person who cannot be read has no photo that can. */

@@ -1,7 +1,7 @@
 import type { RemoteContact, UnreadableContact } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
 import { askTwice } from '../http/ask-twice.ts'
-import type { PeopleApi } from './people-api.ts'
+import type { Asking, PeopleApi } from './people-api.ts'
 import { contactOf, readNamed, readPerson, RESOURCE_NAME, UnreadablePerson, versionOf } from './person.ts'
 
 /** Outcomes of reading contacts. */
@@ -22,16 +22,16 @@ const GONE = 404
 export async function readPeople(
   api: PeopleApi,
   keys: readonly string[],
-  signal?: AbortSignal,
+  asking: Asking = {},
 ): Promise<ReadPeople> {
   const result: ReadPeople = { contacts: [], unreadable: [], absent: [] }
   const names = [...new Set(keys)].filter(key => RESOURCE_NAME.test(key))
   result.absent.push(...keys.filter(key => !RESOURCE_NAME.test(key)))
   if (names.length === 0) return result
   const outcomes = await askTwice<string, unknown>(names, {
-    askAll: some => askAll(api, some, signal),
+    askAll: some => askAll(api, some, asking),
     repeatedMax: REPEATED_MAX,
-    requireAnswer: () => api.get(names[0] ?? '', signal).catch(unlessGone),
+    requireAnswer: () => api.get(names[0] ?? '', asking).catch(unlessGone),
   })
   for (const [index, { value, failure }] of outcomes.entries()) {
     const key = names[index] ?? ''
@@ -68,12 +68,8 @@ export function addPerson(
 type Outcomes = Awaited<ReturnType<Parameters<typeof askTwice<string, unknown>>[1]['askAll']>>
 
 /** The answered persons; null for those that are gone. */
-async function askAll(
-  api: PeopleApi,
-  names: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<Outcomes> {
-  const responses = await api.getAll(names, signal)
+async function askAll(api: PeopleApi, names: readonly string[], asking: Asking): Promise<Outcomes> {
+  const responses = await api.getAll(names, asking)
   const answered = new Map(responses.map(response => [response.requestedResourceName, response]))
   return names.map((name): Outcomes[number] => {
     const { httpStatusCode, person } = answered.get(name) ?? {}

@@ -64,11 +64,12 @@ export function changeContact(
     againIfOvertaken(async () => {
       const { api } = writer
       const person = requirePerson(await api.get(key))
+      // Google compares the version of the source, and that of the answer if it is sent.
+      const source = contactSourceOf(person)
+      if (!source) throw noContact()
       const { mask, fields } = editPerson(person, change)
       if (mask.length === 0) return requireContact(person)
       const { resourceName, etag } = person
-      // Google compares the version of the source, and that of the answer if it is sent.
-      const source = contactSourceOf(person)
       const body = { resourceName, ...(etag && { etag }), metadata: { sources: [source] }, ...fields }
       return requireContact(await record.run(() => api.update(resourceName, mask, body)))
     }),
@@ -129,5 +130,9 @@ function requirePerson(answered: unknown): Person {
 function requireContact(answered: unknown): RemoteContact {
   const contact = contactOf(requirePerson(answered))
   if (contact) return contact
-  throw new ProviderFailure('not_found', 'The person is no contact of the user.')
+  throw noContact()
+}
+
+function noContact(): ProviderFailure {
+  return new ProviderFailure('not_found', 'The person is no contact of the user.')
 }

@@ -32,20 +32,20 @@ export interface ComparisonSchedule {
 }
 
 export async function findSchedule(db: Db, accountId: string): Promise<ComparisonSchedule> {
-  const { rows } = await sql<{ id: string; isDue: boolean | null; open: number; differs: boolean }>`
+  const { rows } = await sql<{ id: string | null; isDue: boolean | null; open: number; differs: boolean }>`
     select folder.id,
       -- A time that was set in the future counts from now on: the clock was set back since.
       due_at <= greatest(clock_timestamp(), due_set_at) as "isDue",
       coalesce(missing + extra + changed, 0) as open, half.differs_since is not null as differs
-    from contact_folder as folder
-    join account_half as half on half.account_id = folder.account_id and half.kind = 'contacts'
+    from account_half as half
+    left join contact_folder as folder on folder.account_id = half.account_id and is_complete
     left join contact_comparison on folder_id = folder.id
-    where folder.account_id = ${accountId} and is_complete
+    where half.account_id = ${accountId} and half.kind = 'contacts'
   `.execute(db)
   const isOpen = rows.some(({ open }) => open > 0)
   return {
-    dueIds: new Set(rows.filter(({ isDue }) => isDue === true).map(({ id }) => id)),
-    isIncomplete: rows.some(({ isDue }) => isDue === null),
+    dueIds: new Set(rows.flatMap(({ id, isDue }) => (id !== null && isDue === true ? [id] : []))),
+    isIncomplete: rows.some(({ id, isDue }) => id !== null && isDue === null),
     isStale: rows.some(({ differs }) => differs !== isOpen),
   }
 }

@@ -17,13 +17,18 @@ export async function findVerifiedAt(
   return rows[0]?.verifiedAt ?? null
 }
 
+/** Halves that are known to differ from their provider. A half that is switched off is not compared, and does not count. */
+const DIFFERING = sql.raw(
+  `differs_since is not null and (kind = 'mail' or runtime_state is distinct from 'stopped')`,
+)
+
 /** Active accounts of the installation that are known to differ from their provider. Reads only those. */
 export async function measureDiffering(db: Db): Promise<{ count: number; oldestSeconds: number }> {
   const { rows } = await sql<{ count: number; seconds: number }>`
     select count(distinct account_id)::int as count,
       coalesce(extract(epoch from clock_timestamp() - min(differs_since)), 0)::float8 as seconds
     from account_half join account on account.id = account_id
-    where differs_since is not null and status = 'active' and deleted_at is null
+    where ${DIFFERING} and status = 'active' and deleted_at is null
   `.execute(db)
   return { count: rows[0]?.count ?? 0, oldestSeconds: Math.max(0, rows[0]?.seconds ?? 0) }
 }
@@ -64,7 +69,7 @@ export async function countStates(db: Db): Promise<Record<string, number>> {
     select ${followedCount} as followed,
       (select count(*)::int from unverified where not exists (
         select from account_half as other
-        where other.account_id = unverified.account_id and differs_since is not null)) as unverified
+        where other.account_id = unverified.account_id and ${DIFFERING})) as unverified
   `.execute(db)
   const { followed = 0, unverified = 0 } = rows[0] ?? {}
   return { verified: Math.max(0, followed - behind - unverified), behind, unverified }

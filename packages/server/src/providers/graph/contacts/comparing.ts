@@ -21,8 +21,8 @@ type Known = ReadonlyMap<string, string>
 
 /**
  * Compares a whole folder with the index. Where Graph has a delta, its first round brings all contacts, and the link to what
- * happens from its beginning on; otherwise all are listed. Nothing is gone on the word of a list: contacts that it lacks are
- * asked for by their ids.
+ * happens from its beginning on; otherwise all are listed. Contacts that a list lacks are asked for by their ids before they
+ * are gone.
  */
 export async function* compareFolder(
   connection: ContactsConnection,

@@ -135,17 +135,23 @@ function toPhones(
   })
 }
 
-const HALF_DAY_MS = 12 * 3_600_000
-const SECOND_MS = 1_000
+const DAY_MS = 24 * 3_600_000
+const NOON_MINUTES = 12 * 60
+/** Midnight in UTC of New Zealand in summer, and of the Chatham Islands in summer and in winter. */
+const BEFORE_NOON_MINUTES: ReadonlySet<number> = new Set([11 * 60, 10 * 60 + 15, 11 * 60 + 15])
 
 /**
- * A birthday is a time: midnight where the client was that wrote it (MS-OXOCNTC section 2.2.1.5.1), or 11:59 UTC. So the
- * nearest midnight is the one that is meant.
+ * A birthday is a time: midnight where the client was that wrote it (MS-OXOCNTC section 2.2.1.5.1), or 11:59 UTC. From noon
+ * on, it is the midnight of a zone in the east, on the next day. The few zones of the east that begin a day before noon UTC have
+ * more people than those of the west with the same time.
  */
 function toBirthday(given: string | null | undefined): string | null {
   const at = Date.parse(given ?? '')
   if (Number.isNaN(at)) return null
-  const date = new Date(at + HALF_DAY_MS - SECOND_MS)
+  const written = new Date(at)
+  const minutes = written.getUTCHours() * 60 + written.getUTCMinutes()
+  const isDayAfter = minutes >= NOON_MINUTES || BEFORE_NOON_MINUTES.has(minutes)
+  const date = isDayAfter ? new Date(at + DAY_MS) : written
   const year = date.getUTCFullYear()
   return year >= 1 && year <= 9999 ? date.toISOString().slice(0, 10) : null
 }

@@ -11,8 +11,6 @@ const schema = z.object({
   isOfIds: z.boolean(),
   /** Without a delta: stands for the number of contacts and the last changes when the folder was last compared. */
   mark: z.string().nullable(),
-  /** When changes were last asked for, and stored. */
-  askedAt: z.int(),
   /** When the folder was last compared as a whole. */
   comparedAt: z.int(),
   /** Contacts that were named, but not found yet, and since when. */
@@ -35,7 +33,6 @@ export function freshCursor(now: number): FolderCursor {
     walk: null,
     isOfIds: false,
     mark: null,
-    askedAt: now,
     comparedAt: now,
     unfound: [],
     unfoundAt: null,

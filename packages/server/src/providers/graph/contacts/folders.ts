@@ -96,8 +96,8 @@ async function askLists(
 }
 
 /**
- * Whether a folder is one of contacts. A deleted contact is found by its id as well, in Deleted Items or in a folder that was
- * deleted with it.
+ * Whether a folder is one of contacts. A deleted contact is found by its id as well, in Deleted Items or in a folder that
+ * was deleted with it.
  */
 export async function isContactFolder(
   connection: ContactsConnection,

@@ -14,8 +14,8 @@ import { READ_AT_ONCE, type Steps, stepsOf } from './steps.ts'
 /** Pages of one round. The next pass goes on from there. */
 const PAGES_MAX = 2_000
 /**
- * A folder is compared as a whole after this time, and its new link is stored. No delta need report a contact that was made in
- * one folder and moved to another one between two looks.
+ * A folder is compared as a whole after this time, and its new link is stored. A delta need not report a contact that was made
+ * in one folder and moved to another one between two looks.
  */
 const COMPARED_MS_MAX = 6 * 3_600_000
 /** Contacts in a cursor that were named, but not found. */
@@ -63,8 +63,9 @@ async function hasNews(
   if (link === null) return (await askMark(connection, folderId, options)) !== mark
   const page = await readPage(connection, link, options)
   if (page === null) return true
-  connection.pages.set(link, page)
-  return page.items.length > 0 || page.removed.length > 0 || !page.isLast
+  const isNews = page.items.length > 0 || page.removed.length > 0 || !page.isLast
+  if (isNews) connection.pages.set(link, page)
+  return isNews
 }
 
 /** Null if Graph no longer knows the link. */
@@ -112,7 +113,7 @@ async function* followLink(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await readPage(connection, link, options)
     if (page === null) return 'expired'
-    cursor = { ...cursor, link: page.link, askedAt: connection.api.now() }
+    cursor = { ...cursor, link: page.link }
     cursor = yield* bringChanges(connection, page, cursor, options)
     if (page.isLast) return cursor
     yield { type: 'gone', keys: [], cursor }

@@ -234,6 +234,11 @@ test('reads a birthday that a client wrote as midnight of its zone', async () =>
     'midnight in Berlin': Date.UTC(1990, 4, 16, 22),
     'midnight in Los Angeles': Date.UTC(1990, 4, 17, 7),
     'midnight UTC': Date.UTC(1990, 4, 17),
+    'midnight in Honolulu': Date.UTC(1990, 4, 17, 10),
+    'midnight in Auckland': Date.UTC(1990, 4, 16, 12),
+    'midnight in Auckland in summer': Date.UTC(1990, 4, 16, 11),
+    'midnight in Sydney': Date.UTC(1990, 4, 16, 14),
+    'midnight in the Chatham Islands': Date.UTC(1990, 4, 16, 11, 15),
   }
   for (const [displayName, birthday] of Object.entries(written))
     addContact(mailbox, main, { displayName, birthday })
