@@ -164,7 +164,7 @@ async function multiget(asked: Asked, paths: readonly string[]): Promise<Outcome
     if (!isMissing) throw error
     return getEach(asked, paths)
   }
-  // Silence about a file says nothing about it.
+  // An answer that leaves out a file does not mean that it is gone.
   const silent = paths.filter(path => !found.has(path))
   const got = await getEach(asked, silent)
   const others = new Map(silent.map((path, index) => [path, got[index]!]))
