@@ -2,25 +2,15 @@ import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import { isStorableKey } from '../../../kit/storable.ts'
-import type { CalendarWindow, RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
+import type { RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import type { EventRow } from './event-row.ts'
 import { applyGoneMember, applyItem, applyMember, isNothing, type ItemState, NOTHING_KNOWN } from './item.ts'
 import { type HeldItem, loadItems } from './load-items.ts'
 import { changedEventFields, presentEvent } from './present.ts'
+import type { RecordingEvents } from './recording.ts'
 import { shownOf, storableValue } from './shown.ts'
 import { deleteItems, isSameItem, readEvents, writeItems, type WrittenItem } from './write-items.ts'
-
-/** How events of a calendar are recorded. */
-export interface RecordingEvents {
-  calendarId: string
-  /** The zone in which whole days and floating times of the calendar lie. */
-  unzoned: string
-  /** The time that the index holds. */
-  window: CalendarWindow
-  /** The account's own addresses, as `comparedAddress` has them. */
-  own: ReadonlySet<string>
-}
 
 /**
  * Brings the index to objects of a calendar as they were read, and announces what differs. Together with `recordGone` the

@@ -6,7 +6,7 @@ import type { CalendarAccount } from '../calendars/rules.ts'
 import { type EventRow, eventColumns } from './event-row.ts'
 import type { EventBody, ItemEvent, ItemState } from './item.ts'
 import type { HeldItem } from './load-items.ts'
-import type { RecordingEvents } from './record.ts'
+import type { RecordingEvents } from './recording.ts'
 import { instantOf, type ItemSpans, memberId, memberInstant, type Span, spansOf } from './spans.ts'
 import type { ShownEvent } from './shown.ts'
 
