@@ -279,7 +279,7 @@ describe('a call', () => {
       socket.once('data', () => socket.end(head + 'x'.repeat(65_536)))
     })
     await using answer = await raw.calls.open(get('/'))
-    await waitUntil('the server has closed the connection', () => isClosed)
+    await waitUntil('the server has closed the connection', async () => isClosed)
     const read = Array.fromAsync(answer.content)
 
     if (bytes === null) await expect(read).rejects.toMatchObject({ kind: 'unavailable' })
