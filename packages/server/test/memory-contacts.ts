@@ -11,8 +11,7 @@ import {
   type UnreadableContact,
 } from '../src/providers/contacts.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
-
-const CONTACTS_PER_STEP = 3
+import { ChangeLog } from './memory-following.ts'
 
 /**
  * `books`: a key belongs to a folder, and a card keeps its uid when it moves (CardDAV). `folders`: a key lasts, and the
@@ -32,14 +31,6 @@ export interface HeldContact {
   isUnreadable: boolean
 }
 
-/** The cursor: the last entry of the log that was read; with `after`, a whole folder is read up to this key. */
-interface BooksCursor {
-  epoch: number
-  at: number
-  after?: string
-  [name: string]: unknown
-}
-
 /** A provider of contacts without a network. `onAwait` is called wherever it awaits. */
 export class MemoryBooks {
   readonly kind: BooksKind
@@ -50,11 +41,7 @@ export class MemoryBooks {
   lostAnswers = 0
   /** Calls by method, for tests of what is asked. */
   readonly calls: string[] = []
-  #log: Array<{ n: number; folderKey: string; key: string }> = []
-  /** The first entry of the log about each key. */
-  readonly #born = new Map<string, number>()
-  #last = 0
-  #epoch = 1
+  readonly #log = new ChangeLog()
 
   constructor(kind: BooksKind) {
     this.kind = kind
@@ -62,7 +49,7 @@ export class MemoryBooks {
   }
 
   createFolder(name: string, isDefault = false): string {
-    const key = this.kind === 'books' ? `/book-${++this.#last}/` : `folder-${++this.#last}`
+    const key = this.kind === 'books' ? `/book-${this.#log.next()}/` : `folder-${this.#log.next()}`
     this.folders.set(key, { key, name, isDefault, isReadOnly: false })
     return key
   }
@@ -75,7 +62,7 @@ export class MemoryBooks {
   }
 
   add(folderKey: string, fields: Partial<ContactFields>, given: Partial<HeldContact> = {}): HeldContact {
-    const n = ++this.#last
+    const n = this.#log.next()
     const uid = this.kind === 'books' ? (given.uid ?? `uid-${n}`) : null
     const key = this.kind === 'books' ? `${folderKey}${n}.vcf` : `contact-${n}`
     const contact: HeldContact = {
@@ -126,7 +113,7 @@ export class MemoryBooks {
     this.contacts.delete(key)
     this.#note(contact)
     const moved = { ...contact, folderKey }
-    if (this.kind === 'books') moved.key = `${folderKey}${++this.#last}.vcf`
+    if (this.kind === 'books') moved.key = `${folderKey}${this.#log.next()}.vcf`
     this.contacts.set(moved.key, moved)
     this.#touch(moved)
   }
@@ -143,8 +130,7 @@ export class MemoryBooks {
 
   /** Makes every cursor invalid. */
   loseCursors(): void {
-    this.#epoch++
-    this.#log = []
+    this.#log.loseCursors()
   }
 
   /** The provider over one connection. */
@@ -160,7 +146,8 @@ export class MemoryBooks {
         return [...this.folders.values()]
       },
       findChanged: async folders => {
-        const isChanged = ({ folder, cursor }: (typeof folders)[number]) => this.#hasNews(folder.key, cursor)
+        const isChanged = ({ folder, cursor }: (typeof folders)[number]) =>
+          this.#log.hasNews(folder.key, cursor)
         const changed = folders.filter(isChanged).map(({ folder }) => folder.key)
         // It may be out of date when it arrives.
         await wait('findChanged')
@@ -201,75 +188,27 @@ export class MemoryBooks {
   ): AsyncGenerator<ContactsStep, void, void> {
     await wait('follow')
     if (!this.folders.has(folder.key)) throw new ProviderFailure('not_found', 'There is no such folder.')
-    const from = cursor as BooksCursor | null
-    if (from?.epoch === this.#epoch && from.after === undefined) yield* this.#changes(folder.key, from, wait)
-    else yield* this.#whole(folder.key, from?.epoch === this.#epoch ? from : null, known, wait)
-  }
-
-  async *#changes(
-    folderKey: string,
-    from: BooksCursor,
-    wait: (call: string) => Promise<void>,
-  ): AsyncGenerator<ContactsStep, void, void> {
-    const end = { epoch: this.#epoch, at: this.#last }
-    const news = this.#log.filter(entry => entry.folderKey === folderKey && entry.n > from.at)
-    const keys = [...new Set(news.map(({ key }) => key))]
-    for (let at = 0; at < keys.length; at += CONTACTS_PER_STEP) {
-      const some = keys.slice(at, at + CONTACTS_PER_STEP)
-      const there = some.flatMap(key => this.#memberOf(folderKey, key) ?? [])
-      const gone = some.filter(key => !this.#memberOf(folderKey, key) && this.#tellsEndOf(key, from))
-      const read = this.#present(there)
-      await wait('page')
-      if (gone.length > 0) yield { type: 'gone', keys: gone }
-      await wait('page')
-      if (there.length > 0) yield { type: 'contacts', ...read, remaining: null }
+    const collection = {
+      name: folder.key,
+      wait,
+      list: () => ({ wanted: this.#membersOf(folder.key), all: this.#membersOf(folder.key) }),
+      find: (key: string) => this.#memberOf(folder.key, key),
+      present: (contacts: readonly HeldContact[]) => this.#present(contacts),
+      omitsBrief: this.kind === 'books',
     }
-    await wait('page')
-    yield { type: 'end', cursor: end }
-  }
-
-  async *#whole(
-    folderKey: string,
-    from: BooksCursor | null,
-    known: FollowFolder['known'],
-    wait: (call: string) => Promise<void>,
-  ): AsyncGenerator<ContactsStep, void, void> {
-    const at = from?.at ?? this.#last
-    const epoch = this.#epoch
-    const members = this.#membersOf(folderKey)
-    await wait('listing')
-    const held = await known()
-    const isNews = (one: HeldContact) => one.key > (from?.after ?? '') && held.get(one.key) !== one.version
-    const fresh = members.filter(isNews).toSorted((a, b) => (a.key < b.key ? -1 : 1))
-    for (let nth = 0; nth < fresh.length; nth += CONTACTS_PER_STEP) {
-      const some = fresh.slice(nth, nth + CONTACTS_PER_STEP)
-      const read = this.#present(some.flatMap(({ key }) => this.#memberOf(folderKey, key) ?? []))
-      await wait('page')
-      const after = some.at(-1)!.key
-      yield { type: 'contacts', ...read, remaining: fresh.length - nth, cursor: { epoch, at, after } }
+    for await (const step of this.#log.follow(collection, cursor, known)) {
+      if (step.type !== 'page') yield step
+      else {
+        const { type: _, page, ...rest } = step
+        yield { type: 'contacts', ...page, ...rest }
+      }
     }
-    const listed = new Set(members.map(({ key }) => key))
-    const gone = [...held.keys()].filter(key => !listed.has(key))
-    await wait('page')
-    if (gone.length > 0) yield { type: 'gone', keys: gone }
-    yield { type: 'end', cursor: { epoch, at } }
-  }
-
-  /** As some servers of CardDAV, which leave out what came and went between two of their states. */
-  #tellsEndOf(key: string, from: BooksCursor): boolean {
-    return this.kind !== 'books' || (this.#born.get(key) ?? 0) <= from.at
   }
 
   #answer<T>(answer: T): T {
     if (this.lostAnswers === 0) return answer
     this.lostAnswers--
     throw new ProviderFailure('unavailable', 'The connection broke.')
-  }
-
-  #hasNews(folderKey: string, cursor: unknown): boolean {
-    const from = cursor as BooksCursor | null
-    if (!from || from.epoch !== this.#epoch || from.after !== undefined) return true
-    return this.#log.some(entry => entry.folderKey === folderKey && entry.n > from.at)
   }
 
   #create({ folderKey, fields, creationId, mayExist }: NewContact): RemoteContact {
@@ -301,13 +240,11 @@ export class MemoryBooks {
   }
 
   #touch(contact: HeldContact): void {
-    this.#note(contact)
-    contact.version = `v${this.#last}`
+    contact.version = `v${this.#note(contact)}`
   }
 
-  #note({ folderKey, key }: HeldContact): void {
-    this.#log.push({ n: ++this.#last, folderKey, key })
-    if (!this.#born.has(key)) this.#born.set(key, this.#last)
+  #note({ folderKey, key }: HeldContact): number {
+    return this.#log.note(folderKey, key)
   }
 
   #present(contacts: readonly HeldContact[]): { contacts: RemoteContact[]; unreadable: UnreadableContact[] } {

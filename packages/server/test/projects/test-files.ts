@@ -14,7 +14,7 @@ export interface TestFiles {
 
 const HERE = 'packages/server'
 const PACKAGES =
-  '@orpc/contract es-module-lexer fast-check fast-xml-parser handlebars iconv-lite jose kysely libpg-query marked parse5 vitest yaml zod'
+  '@orpc/contract cldr-core/supplemental/windowsZones.json es-module-lexer fast-check fast-xml-parser handlebars iconv-lite jose kysely libpg-query marked parse5 temporal-polyfill vitest yaml zod'
 const BUILT_IN =
   'assert async_hooks buffer crypto events fs fs/promises os path perf_hooks punycode stream stream/promises string_decoder timers/promises url util v8 vm zlib'
 /** Modules that open nothing by themselves, and keep nothing that another test file would meet. */

@@ -7,21 +7,24 @@ import type {
   FollowFolder,
   ListedContact,
   NewContact,
+  RemoteContact,
   RemoteContactFolder,
+  UnreadableContact,
 } from '../contacts.ts'
 import type { Cursor } from '../mail.ts'
-import { type AddressBook, findBook, findBooks, requireWithin } from './address-books.ts'
+import { type AddressBook, findBook, findBooks } from './address-books.ts'
 import { DavClient } from './client.ts'
-import { mayHaveChanged, readCursor } from './cursor.ts'
-import { followBook, type FollowedBook, listForComparison } from './following.ts'
+import { requireWithin } from './collections.ts'
+import { changedAmong } from './cursor.ts'
+import { followCollection, type FollowedCollection, listVersions } from './following.ts'
+import { readFiles } from './files.ts'
 import { canonicalPath, isMember, isWithin, urlOf } from './hrefs.ts'
 import { askChanges, listMembers } from './listing.ts'
 import type { DavLogin, LoginSchemes } from './login.ts'
 import { readPhotoOf } from './photo.ts'
-import { readCards, type ReadCards } from './reading.ts'
+import { CARDS } from './reading.ts'
 import { trustedDomainOf } from './trusted-domain.ts'
 import { changeCard, createCard, removeCard } from './writing.ts'
-import { inPieces } from './xml-stream.ts'
 
 export interface CardDavOptions {
   /** The home of the user's address books, as `findHomes` found it. */
@@ -35,8 +38,7 @@ export interface CardDavOptions {
   signal: AbortSignal
 }
 
-const LISTED_AT_ONCE = 1_000
-const READ_AT_ONCE = 50
+type ReadContacts = { contacts: RemoteContact[]; unreadable: UnreadableContact[] }
 
 /** Opens the address books of an account. Nothing is asked yet, and an idle one holds no connection. */
 export function cardDavAccount(options: CardDavOptions): Offering<'contacts'> {
@@ -82,39 +84,37 @@ class CardDav implements ContactsProvider {
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const books = await findBooks(this.client, this.home, signal)
-    const now = new Map(books.map(book => [book.path, book]))
-    const changed = folders.filter(({ folder, cursor }) => {
-      const book = now.get(folder.key)
-      return book !== undefined && mayHaveChanged(readCursor(cursor), book)
-    })
-    return new Set(changed.map(({ folder }) => folder.key))
+    return changedAmong(
+      books,
+      folders.map(({ folder, cursor }) => ({ key: folder.key, cursor })),
+    )
   }
 
-  follow({ folder, cursor, known, signal }: FollowFolder): AsyncGenerator<ContactsStep, void, void> {
-    return followBook(this.#bookOf(folder.key, signal), { cursor, known })
+  async *follow({ folder, cursor, known, signal }: FollowFolder): AsyncGenerator<ContactsStep, void, void> {
+    const steps = followCollection(this.#bookOf(folder.key, signal), { cursor, known })
+    for await (const step of steps) {
+      if (step.type !== 'items') yield step
+      else {
+        const { items: contacts, unreadable, remaining } = step
+        yield { type: 'contacts', contacts, unreadable, remaining }
+      }
+    }
   }
 
-  async *list(
+  list(
     folder: RemoteContactFolder,
     signal: AbortSignal,
   ): AsyncGenerator<readonly ListedContact[], void, void> {
-    const members = await listForComparison(this.#bookOf(folder.key, signal))
-    const unnamed: string[] = []
-    for await (const piece of inPieces(members, LISTED_AT_ONCE)) {
-      unnamed.push(...piece.flatMap(([key, version]) => (version === null ? key : [])))
-      yield piece.flatMap(([key, version]) => (version === null ? [] : { key, version }))
-    }
-    // Without an ETag, the version is one of the content.
-    for await (const keys of inPieces(unnamed, READ_AT_ONCE)) yield (await this.read(keys, signal)).contacts
+    return listVersions(this.#bookOf(folder.key, signal))
   }
 
-  async read(keys: readonly string[], signal?: AbortSignal): Promise<Omit<ReadCards, 'absent'>> {
-    const result: ReadCards = { contacts: [], unreadable: [], absent: [] }
+  async read(keys: readonly string[], signal?: AbortSignal): Promise<ReadContacts> {
+    const result: ReadContacts = { contacts: [], unreadable: [] }
     const books = Map.groupBy(keys, key => key.slice(0, key.lastIndexOf('/')))
     for (const [book, paths] of books) {
       if (!isWithin(book, canonicalPath(this.home.pathname))) continue
-      const { contacts, unreadable } = await this.#bookOf(book, signal).read(paths)
-      result.contacts.push(...contacts)
+      const { items, unreadable } = await this.#bookOf(book, signal).read(paths)
+      result.contacts.push(...items)
       result.unreadable.push(...unreadable)
     }
     return result
@@ -140,15 +140,16 @@ class CardDav implements ContactsProvider {
     return { path, url: urlOf(requireWithin(path, this.home), this.home, true) }
   }
 
-  #bookOf(path: string, signal: AbortSignal | undefined): FollowedBook {
+  #bookOf(path: string, signal: AbortSignal | undefined): FollowedCollection<RemoteContact> {
     const asked = this.#askedBook(path)
     return {
       describe: () => findBook(this.client, this.home, path, signal),
       list: () => listMembers(this.client, asked, signal),
       askChanges: token => askChanges(this.client, asked, token, signal),
       read: paths =>
-        readCards(
+        readFiles(
           this,
+          CARDS,
           paths.filter(one => isMember(one, path)),
           signal,
         ),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { mayHaveChanged, UnsettledCards } from './cursor.ts'
+import { mayHaveChanged, UnsettledFiles } from './cursor.ts'
 import { isStrong, versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
 import { isDoubtful } from './following.ts'
-import { isTokenRefusal } from './listing.ts'
+import { isRefusal } from './listing.ts'
 
 test.each([
   ['"a"', 'a', true],
@@ -48,7 +48,7 @@ describe('mayHaveChanged', () => {
 test('finds the cards of the latest second, if versions are times', () => {
   const at = (second: number) => String(1_764_363_000 + second)
   const members = { '/a': at(1), '/b': at(5), '/c': 'abc', '/d': at(5), '/e': null, '/f': at(2) }
-  const unsettled = new UnsettledCards()
+  const unsettled = new UnsettledFiles()
   expect(unsettled.paths).toEqual([])
   for (const [path, version] of Object.entries(members)) unsettled.add(path, version)
   expect(unsettled.paths).toEqual(['/b', '/d'])
@@ -70,6 +70,6 @@ describe('a failure with status', () => {
   ] as const)('%i %j is %s', (status, headers, kind, retryAfterSeconds, isOfToken) => {
     const failure = new StatusFailure(status, headers)
     expect(failure).toMatchObject({ kind, retryAfterSeconds })
-    expect(isTokenRefusal(failure)).toBe(isOfToken)
+    expect(isRefusal(failure)).toBe(isOfToken)
   })
 })

@@ -1,66 +1,95 @@
-import type { ContactsStep, FollowFolder } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
-import type { AddressBook } from './address-books.ts'
-import { type BookCursor, readCursor, UnsettledCards } from './cursor.ts'
-import { isTokenRefusal, type Listing, type SyncPage } from './listing.ts'
-import type { ReadCards } from './reading.ts'
+import type { Cursor } from '../mail.ts'
+import { type CollectionCursor, readCursor, UnsettledFiles } from './cursor.ts'
+import type { ReadFiles, UnreadableDavFile } from './files.ts'
+import { isRefusal, type Listing, type SyncPage } from './listing.ts'
 import { inPieces } from './xml-stream.ts'
 
-/** The questions that following one address book asks. */
-export interface FollowedBook {
-  describe(): Promise<AddressBook>
+/** The questions that following one collection asks. */
+export interface FollowedCollection<T> {
+  describe(): Promise<{ syncToken: string | null; ctag: string | null }>
   list(): Promise<Listing>
   /** An empty token asks for everything. */
   askChanges(syncToken: string): Promise<SyncPage>
-  read(paths: readonly string[]): Promise<ReadCards>
+  read(paths: readonly string[]): Promise<ReadFiles<T>>
+  /** Chooses the files to be read among those that the index lacks. Absent: all. */
+  choose?(paths: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-type Steps<T> = AsyncGenerator<ContactsStep, T, void>
+/** A step of following a collection, as `ContactsStep` and `EventsStep` describe it. */
+export type CollectionStep<T> =
+  | {
+      type: 'items'
+      items: readonly T[]
+      unreadable: readonly UnreadableDavFile[]
+      remaining: number | null
+      cursor?: Cursor
+    }
+  | { type: 'gone'; keys: readonly string[]; cursor?: Cursor }
+  | { type: 'end'; cursor: Cursor }
 
-/** Cards that are read at once. */
-export const READ_MAX = 50
+export interface FollowFrom {
+  cursor: Cursor | null
+  known(): Promise<ReadonlyMap<string, string>>
+}
+
+/** A file as it was read. */
+interface Held {
+  key: string
+  version: string
+}
+
+type Steps<T, R = void> = AsyncGenerator<CollectionStep<T>, R, void>
+
+/** Files that are read at once. */
+const READ_MAX = 50
 const GONE_MAX = 1_000
+const LISTED_AT_ONCE = 1_000
 /** Pages of changes in one pass. */
 const PAGES_MAX = 1_000
-/** A book that seems to lose more than this, and more than half, is listed again. */
+/** A collection that seems to lose more than this, and more than half, is listed again. */
 const LOST_MAX = 100
-/** Cards that are looked at before the event loop may be another's. */
+/** Files that are looked at before the event loop may be another's. */
 const PIECE = 5_000
 
 /**
- * The changes of a book since a cursor: by the server's token, else by its tag, else by comparing all versions. A token
- * that the server does not take means a comparison, and nothing else: only a card that the server reports as gone, or
+ * The changes of a collection since a cursor: by the server's token, else by its tag, else by comparing all versions. A token
+ * that the server does not take means a comparison, and nothing else: only a file that the server reports as gone, or
  * that a complete listing lacks, is gone.
  */
-export async function* followBook(
-  book: FollowedBook,
-  { cursor, known }: Pick<FollowFolder, 'cursor' | 'known'>,
-): Steps<void> {
+export async function* followCollection<T extends Held>(
+  collection: FollowedCollection<T>,
+  { cursor, known }: FollowFrom,
+): Steps<T> {
   const from = readCursor(cursor)
   if (from && from.syncToken !== null) {
-    if (yield* followToken(book, from, from.syncToken)) return
+    if (yield* followToken(collection, from, from.syncToken)) return
   } else if (from && from.ctag !== null) {
-    const now = await book.describe()
+    const now = await collection.describe()
     if (now.syncToken === null && now.ctag === from.ctag) {
-      yield* bring(book, from.unsettled)
+      yield* bring(collection, from.unsettled)
       return yield { type: 'end', cursor: { ...from, unsettled: [] } }
     }
   }
-  yield* compare(book, await known(), new Set(from?.unsettled))
+  yield* compare(collection, await known(), new Set(from?.unsettled))
 }
 
 /** Returns false if the server does not take the token. */
-async function* followToken(book: FollowedBook, { unsettled }: BookCursor, first: string): Steps<boolean> {
+async function* followToken<T extends Held>(
+  collection: FollowedCollection<T>,
+  { unsettled }: CollectionCursor,
+  first: string,
+): Steps<T, boolean> {
   let syncToken = first
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page = await book.askChanges(syncToken).catch(orNullIf(isTokenRefusal))
+    const page = await collection.askChanges(syncToken).catch(orNullIf(isRefusal))
     if (page === null || page.syncToken === null) return false
     if (page.isTruncated && page.syncToken === syncToken) return false
     const isLeft = (path: string) => !page.gone.has(path) && !page.changed.has(path)
     yield* leave(page.gone)
-    yield* bring(book, [...page.changed.keys(), ...(count === 0 ? unsettled.filter(isLeft) : [])])
+    yield* bring(collection, [...page.changed.keys(), ...(count === 0 ? unsettled.filter(isLeft) : [])])
     syncToken = page.syncToken
-    const next: BookCursor = { syncToken, ctag: null, unsettled: [] }
+    const next: CollectionCursor = { syncToken, ctag: null, unsettled: [] }
     if (!page.isTruncated) {
       yield { type: 'end', cursor: next }
       return true
@@ -71,24 +100,24 @@ async function* followToken(book: FollowedBook, { unsettled }: BookCursor, first
 }
 
 /** Compares all versions. The token and the tag are from before the listing: a change meanwhile is reported twice. */
-async function* compare(
-  book: FollowedBook,
+async function* compare<T extends Held>(
+  collection: FollowedCollection<T>,
   known: ReadonlyMap<string, string>,
   doubted: ReadonlySet<string>,
-): Steps<void> {
-  const { syncToken, ctag } = await book.describe()
-  let listing = await listWhole(book, syncToken)
+): Steps<T> {
+  const { syncToken, ctag } = await collection.describe()
+  let listing = await listWhole(collection, syncToken)
   let lost = await findLost(known, listing)
   if (isDoubtful(lost.length, known.size)) {
-    listing = await listMore(listing, await listWhole(book, syncToken))
+    listing = await listMore(listing, await listWhole(collection, syncToken))
     lost = await findLost(known, listing)
   }
   yield* leave(lost)
-  const { wanted, again, latest } = await chooseCards(listing, known, doubted)
-  yield* bring(book, wanted, known)
-  yield* bring(book, again)
+  const { wanted, again, latest } = await chooseFiles(collection, listing, { known, doubted })
+  yield* bring(collection, wanted, known)
+  yield* bring(collection, again)
   // After an incomplete listing nothing leads on, so the next pass lists again.
-  const next: BookCursor = listing.isComplete
+  const next: CollectionCursor = listing.isComplete
     ? {
         syncToken,
         ctag,
@@ -98,24 +127,37 @@ async function* compare(
   yield { type: 'end', cursor: next }
 }
 
-/** The versions of all cards. Throws `unavailable` if the server does not list all. */
-export async function listForComparison(book: FollowedBook): Promise<Listing['members']> {
-  const { members, isComplete } = await listWhole(book, (await book.describe()).syncToken)
-  if (isComplete) return members
-  throw new ProviderFailure('unavailable', 'The server lists only a part of the address book.')
+/**
+ * Keys and versions of the files that a collection would bring to an empty index. Throws `unavailable` if the server
+ * does not list all.
+ */
+export async function* listVersions<T extends Held>(
+  collection: FollowedCollection<T>,
+): AsyncGenerator<readonly Held[], void, void> {
+  const { members, isComplete } = await listWhole(collection, (await collection.describe()).syncToken)
+  if (!isComplete) throw new ProviderFailure('unavailable', 'The server lists only a part of the collection.')
+  const chosen = collection.choose ? await collection.choose([...members.keys()]) : members
+  const unnamed: string[] = []
+  for await (const piece of inPieces(members, LISTED_AT_ONCE)) {
+    const some = piece.filter(([key]) => chosen.has(key))
+    unnamed.push(...some.flatMap(([key, version]) => (version === null ? key : [])))
+    yield some.flatMap(([key, version]) => (version === null ? [] : { key, version }))
+  }
+  // Without an ETag, the version is one of the content.
+  for await (const keys of inPieces(unnamed, READ_MAX)) yield (await collection.read(keys)).items
 }
 
 /**
  * A server that leaves out part of a listing may list everything page by page.
  * @param given the token that the server gave; null if it has none
  */
-async function listWhole(book: FollowedBook, given: string | null): Promise<Listing> {
-  const listing = await book.list()
+async function listWhole(collection: FollowedCollection<unknown>, given: string | null): Promise<Listing> {
+  const listing = await collection.list()
   if (listing.isComplete || given === null) return listing
   const { members } = listing
   let syncToken = ''
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page = await book.askChanges(syncToken).catch(orNullIf(isTokenRefusal))
+    const page = await collection.askChanges(syncToken).catch(orNullIf(isRefusal))
     if (page === null || page.syncToken === null || (page.isTruncated && page.syncToken === syncToken))
       return listing
     await listMore(listing, { members: page.changed, isComplete: false })
@@ -127,28 +169,33 @@ async function listWhole(book: FollowedBook, given: string | null): Promise<List
 }
 
 /**
- * The cards to read: `wanted`, of which the index has another version or none, and `again`, which were in doubt. The
+ * The files to read: `wanted`, of which the index has another version or none, and `again`, which were in doubt. The
  * versions of `latest` are of the last second.
  */
-async function chooseCards(
+async function chooseFiles(
+  { choose }: Pick<FollowedCollection<unknown>, 'choose'>,
   { members }: Listing,
-  known: ReadonlyMap<string, string>,
-  doubted: ReadonlySet<string>,
+  { known, doubted }: { known: ReadonlyMap<string, string>; doubted: ReadonlySet<string> },
 ) {
   const wanted: string[] = []
+  const lacking: string[] = []
   const again: string[] = []
-  const unsettled = new UnsettledCards()
+  const unsettled = new UnsettledFiles()
   for await (const piece of inPieces(members, PIECE)) {
     for (const [path, version] of piece) {
       unsettled.add(path, version)
-      if (version === null || known.get(path) !== version) wanted.push(path)
+      const held = known.get(path)
+      if (held === undefined) lacking.push(path)
+      else if (version === null || held !== version) wanted.push(path)
       else if (doubted.has(path)) again.push(path)
     }
   }
+  const chosen = choose ? await choose(lacking) : null
+  wanted.push(...(chosen ? lacking.filter(path => chosen.has(path)) : lacking))
   return { wanted, again, latest: unsettled.paths }
 }
 
-/** A card is in a listing if it is in either of these. */
+/** A file is in a listing if it is in either of these. */
 async function listMore({ members }: Listing, again: Listing): Promise<Listing> {
   for await (const piece of inPieces(again.members, PIECE))
     for (const [path, version] of piece) members.set(path, version)
@@ -171,26 +218,25 @@ export function isDoubtful(lost: number, known: number): boolean {
   return lost > 0 && (lost === known || (lost > LOST_MAX && lost > known / 2))
 }
 
-async function* leave(paths: Iterable<string>): Steps<void> {
+async function* leave(paths: Iterable<string>): Steps<never> {
   for await (const keys of inPieces(paths, GONE_MAX)) yield { type: 'gone', keys }
 }
 
-/** Reads cards, and leaves out cards that the index holds in the same version, if its versions are known. */
-async function* bring(
-  book: FollowedBook,
+/** Reads files, and leaves out files that the index holds in the same version, if its versions are known. */
+async function* bring<T extends Held>(
+  collection: FollowedCollection<T>,
   paths: readonly string[],
   known: ReadonlyMap<string, string> | null = null,
-): Steps<void> {
+): Steps<T> {
   const isNews = ({ key, version }: { key: string; version: string | null }) =>
     version === null || known?.get(key) !== version
   for (let at = 0; at < paths.length; at += READ_MAX) {
-    const { contacts, unreadable, absent } = await book.read(paths.slice(at, at + READ_MAX))
+    const { items, unreadable, absent } = await collection.read(paths.slice(at, at + READ_MAX))
     const gone = known ? absent.filter(key => known.has(key)) : absent
     if (gone.length > 0) yield { type: 'gone', keys: gone }
-    const [news, faults] = [contacts.filter(isNews), unreadable.filter(isNews)]
+    const [news, faults] = [items.filter(isNews), unreadable.filter(isNews)]
     const remaining = Math.max(0, paths.length - at - READ_MAX)
-    if (news.length + faults.length > 0)
-      yield { type: 'contacts', contacts: news, unreadable: faults, remaining }
+    if (news.length + faults.length > 0) yield { type: 'items', items: news, unreadable: faults, remaining }
   }
 }
 

@@ -4,10 +4,10 @@ import { versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
 import { isMember } from './hrefs.ts'
 import { hasElement, propText } from './multistatus.ts'
-import { D, propfindBody, syncBody } from './names.ts'
+import { calendarQueryBody, D, propfindBody, syncBody } from './names.ts'
 import { XmlRefused } from './xml-stream.ts'
 
-/** The most cards of one address book that are followed. */
+/** The most files of one collection that are followed. */
 export const MEMBERS_MAX = 200_000
 const LISTING_BYTES_MAX = 256 * 1024 * 1024
 const LISTING_SECONDS = 300
@@ -17,9 +17,9 @@ const INSUFFICIENT_STORAGE = 507
 /** Refusals of a request with a token that are not about the token. */
 const OTHER_REFUSALS = new Set([401, 429, 503])
 
-/** The cards of a book. */
+/** The files of a collection. */
 export interface Listing {
-  /** The version of each card by its path; null if the server names none. */
+  /** The version of each file by its path; null if the server names none. */
   members: Map<string, string | null>
   /** False if the server left some out. */
   isComplete: boolean
@@ -27,9 +27,9 @@ export interface Listing {
 
 /** One answer to a sync-collection (RFC 6578 section 3). */
 export interface SyncPage {
-  /** Versions of cards that were created or changed, by path; null if the server names none. */
+  /** Versions of files that were created or changed, by path; null if the server names none. */
   changed: Map<string, string | null>
-  /** Paths of cards that are gone. */
+  /** Paths of files that are gone. */
   gone: Set<string>
   /** The token that leads on. Null if the server named none. */
   syncToken: string | null
@@ -37,16 +37,16 @@ export interface SyncPage {
   isTruncated: boolean
 }
 
-/** A book to be asked about. */
-export interface AskedBook {
+/** A collection to be asked about. */
+export interface AskedCollection {
   path: string
   url: URL
 }
 
-/** Lists the cards of a book with a PROPFIND. */
+/** Lists the files of a collection with a PROPFIND. */
 export async function listMembers(
   client: DavClient,
-  { path, url }: AskedBook,
+  { path, url }: AskedCollection,
   signal: AbortSignal | undefined,
 ): Promise<Listing> {
   const listing: Listing = { members: new Map(), isComplete: true }
@@ -66,7 +66,7 @@ export async function listMembers(
 /** Asks what changed since a token; an empty one asks for everything. */
 export async function askChanges(
   client: DavClient,
-  { path, url }: AskedBook,
+  { path, url }: AskedCollection,
   syncToken: string,
   signal: AbortSignal | undefined,
 ): Promise<SyncPage> {
@@ -85,8 +85,36 @@ export async function askChanges(
   return { ...page, syncToken: asked.syncToken }
 }
 
-/** Whether a server answered in a way that shows that it does not take a token. Then the whole book is looked at. */
-export function isTokenRefusal(error: unknown): boolean {
+/**
+ * The paths of the events of a calendar that match a filter, as `calendarQueryBody` describes it. Null if the server
+ * leaves out some, or does not take the question.
+ */
+export async function askEvents(
+  client: DavClient,
+  { path, url }: AskedCollection,
+  filter: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string> | null> {
+  const found = new Set<string>()
+  const question = { ...large('REPORT', url, calendarQueryBody(filter), signal), depth: '1' } as const
+  try {
+    for await (const some of ask(client, question))
+      for (const told of some) {
+        if (told.status === INSUFFICIENT_STORAGE) return null
+        for (const member of told.paths) if (isMember(member, path)) found.add(member)
+      }
+  } catch (error) {
+    if (isRefusal(error)) return null
+    throw error
+  }
+  return found
+}
+
+/**
+ * Whether a server answered in a way that shows that it does not take a question, such as a token.
+ * Then the whole collection is looked at.
+ */
+export function isRefusal(error: unknown): boolean {
   if (error instanceof XmlRefused) return true
   return error instanceof StatusFailure && !OTHER_REFUSALS.has(error.status)
 }
@@ -102,7 +130,7 @@ function large(
     url,
     body,
     signal,
-    // One is about the book itself.
+    // One is about the collection itself.
     responsesMax: MEMBERS_MAX + 1,
     answerBytesMax: LISTING_BYTES_MAX,
     wholeSeconds: LISTING_SECONDS,

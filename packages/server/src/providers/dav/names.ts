@@ -23,12 +23,14 @@ export const D = {
   unauthenticated: dav('unauthenticated'),
   privileges: dav('current-user-privilege-set'),
   privilege: dav('privilege'),
+  owner: dav('owner'),
 } as const
 
 /** Names of CardDAV (RFC 6352). */
 export const CARD = {
   addressbook: `${CARDDAV} addressbook`,
   home: `${CARDDAV} addressbook-home-set`,
+  multiget: `${CARDDAV} addressbook-multiget`,
   data: `${CARDDAV} address-data`,
   supportedData: `${CARDDAV} supported-address-data`,
   dataType: `${CARDDAV} address-data-type`,
@@ -40,7 +42,22 @@ export const CAL = {
   home: `${CALDAV} calendar-home-set`,
   components: `${CALDAV} supported-calendar-component-set`,
   component: `${CALDAV} comp`,
+  multiget: `${CALDAV} calendar-multiget`,
+  data: `${CALDAV} calendar-data`,
+  description: `${CALDAV} calendar-description`,
+  timeZone: `${CALDAV} calendar-timezone`,
+  timeZoneId: `${CALDAV} calendar-timezone-id`,
+  inbox: `${CALDAV} schedule-inbox`,
+  inboxUrl: `${CALDAV} schedule-inbox-URL`,
+  outbox: `${CALDAV} schedule-outbox`,
+  defaultCalendar: `${CALDAV} schedule-default-calendar-URL`,
 } as const
+
+/** The colour of a calendar, as Apple wrote it first: `#rrggbb` or `#rrggbbaa`. */
+export const COLOR = 'http://apple.com/ns/ical/ calendar-color'
+
+/** A calendar that the server fetches from elsewhere. */
+export const SUBSCRIBED = `${CALENDAR_SERVER} subscribed`
 
 /** The tag of a collection that changes whenever a member does (an extension of Apple that most servers have). */
 export const CTAG = `${CALENDAR_SERVER} getctag`
@@ -58,11 +75,24 @@ export function syncBody(token: string): string {
   return `${XML}<sync-collection xmlns="DAV:">${asked}${propOf([D.getetag])}</sync-collection>`
 }
 
-/** The body of an addressbook-multiget REPORT (RFC 6352 section 8.7). */
-export function multigetBody(paths: readonly string[]): string {
+/**
+ * The body of a REPORT that reads many files (RFC 6352 section 8.7, RFC 4791 section 7.9).
+ * @param report its name
+ * @param data the property that has the content of a file
+ */
+export function multigetBody(report: string, data: string, paths: readonly string[]): string {
   const hrefs = paths.map(path => `<href xmlns="DAV:">${escapeXml(path)}</href>`).join('')
-  const asked = propOf([D.getetag, CARD.data])
-  return `${XML}<addressbook-multiget xmlns="${CARDDAV}">${asked}${hrefs}</addressbook-multiget>`
+  const [namespace, local] = report.split(' ')
+  return `${XML}<${local} xmlns="${namespace}">${propOf([D.getetag, data])}${hrefs}</${local}>`
+}
+
+/**
+ * The body of a calendar-query REPORT (RFC 4791 section 7.8) for the versions of events.
+ * @param filter what is asked of a VEVENT, as XML in the namespace of CalDAV
+ */
+export function calendarQueryBody(filter: string): string {
+  const events = `<comp-filter name="VCALENDAR"><comp-filter name="VEVENT">${filter}</comp-filter></comp-filter>`
+  return `${XML}<calendar-query xmlns="${CALDAV}">${propOf([D.getetag])}<filter>${events}</filter></calendar-query>`
 }
 
 function propOf(names: readonly string[]): string {

@@ -1,12 +1,13 @@
 import { PHOTO_BYTES_MAX, type RemotePhoto } from '../contacts.ts'
 import { photoOf, requirePhotoSize } from '../http/photo-answer.ts'
-import { requireWithin } from './address-books.ts'
 import { readCard, UnreadableCard } from './card-files.ts'
 import type { DavClient } from './client.ts'
-import { type CardSource, getCard } from './reading.ts'
+import { requireWithin } from './collections.ts'
+import type { FileSource } from './files.ts'
+import { getCard } from './reading.ts'
 
 /** Where photos are read that a card only names by an address. */
-export interface PhotoSource extends CardSource {
+export interface PhotoSource extends FileSource {
   /** Sends no password. */
   stranger: DavClient
 }

@@ -2,22 +2,24 @@ import type { ContactChange, NewContact, RemoteContact } from '../contacts.ts'
 import { changingBy, type EffectRecord } from '../effect.ts'
 import { ProviderFailure } from '../failure.ts'
 import { readRefusal } from '../http/answers.ts'
-import { type AddressBook, findBooks, findBookToWrite, requireWithin } from './address-books.ts'
+import { type AddressBook, findBooks, findBookToWrite } from './address-books.ts'
 import { askAll } from './ask.ts'
 import { editCard, newCard, readCard, UnreadableCard, UnwritableCard } from './card-files.ts'
+import { requireWithin } from './collections.ts'
 import { isStrong } from './etags.ts'
 import { StatusFailure } from './failure.ts'
+import type { DavFile, FileSource } from './files.ts'
 import { isMember, pathOf, urlOf } from './hrefs.ts'
 import { hasElement, propText } from './multistatus.ts'
 import { D, propfindBody } from './names.ts'
-import { type CardFile, type CardSource, contactOf, getCard } from './reading.ts'
+import { contactOf, getCard } from './reading.ts'
 
 /** A change is applied again three times. */
 const TRIES_MAX = 4
 const VCARD = { 'content-type': 'text/vcard; charset=utf-8' }
 
 /** Creates a card whose name and UID are the id of the creation, by which an earlier try is found. */
-export function createCard(source: CardSource, contact: NewContact): Promise<RemoteContact> {
+export function createCard(source: FileSource, contact: NewContact): Promise<RemoteContact> {
   return changingBy(identity, async record => {
     const book = await findWritable(source, contact.folderKey)
     const path = `${book.path}/${contact.creationId}.vcf`
@@ -40,7 +42,7 @@ export function createCard(source: CardSource, contact: NewContact): Promise<Rem
 }
 
 /** Changes lines of a card as it is on the server, and tries again if another client was faster. */
-export function changeCard(source: CardSource, key: string, change: ContactChange): Promise<RemoteContact> {
+export function changeCard(source: FileSource, key: string, change: ContactChange): Promise<RemoteContact> {
   return changingBy(identity, async record => {
     const path = requireWithin(key, source.home)
     for (let tries = 1; ; tries += 1) {
@@ -58,7 +60,7 @@ export function changeCard(source: CardSource, key: string, change: ContactChang
 }
 
 /** Deletes a card, whatever version it has by now. */
-export function removeCard(source: CardSource, key: string): Promise<void> {
+export function removeCard(source: FileSource, key: string): Promise<void> {
   return changingBy(identity, async record => {
     const path = requireWithin(key, source.home)
     for (let tries = 1; ; tries += 1) {
@@ -77,7 +79,7 @@ function identity(record: EffectRecord): EffectRecord {
 }
 
 /** Returns the ETag of a card. A collection is never deleted: that would take all its cards with it. */
-async function requireCard({ client, home }: CardSource, path: string): Promise<string | null> {
+async function requireCard({ client, home }: FileSource, path: string): Promise<string | null> {
   const body = propfindBody([D.getetag, D.resourcetype])
   const { told } = await askAll(client, { method: 'PROPFIND', url: urlOf(path, home), depth: '0', body })
   const card = told.find(({ paths, status }) => paths.includes(path) && status !== 404)
@@ -97,7 +99,7 @@ function isOvertaken(error: unknown): boolean {
 }
 
 async function findWritable(
-  { client, home }: CardSource,
+  { client, home }: FileSource,
   key: string | null,
 ): Promise<Pick<AddressBook, 'path' | 'vcard'>> {
   if (key !== null) return findBookToWrite(client, home, key)
@@ -110,7 +112,7 @@ async function findWritable(
 }
 
 /** The card of an earlier try; null if there is none. Another card in its place is a conflict. */
-async function findOwn(source: CardSource, path: string, uid: string): Promise<RemoteContact | null> {
+async function findOwn(source: FileSource, path: string, uid: string): Promise<RemoteContact | null> {
   try {
     const file = await getCard(source, path)
     return readCard(file.bytes).uid === uid ? requireContact(file) : null
@@ -129,8 +131,8 @@ interface Written {
 }
 
 async function put(
-  source: CardSource,
-  { path, bytes }: Pick<CardFile, 'path' | 'bytes'>,
+  source: FileSource,
+  { path, bytes }: Pick<DavFile, 'path' | 'bytes'>,
   condition: Record<string, string>,
 ): Promise<Written> {
   const headers = { ...VCARD, ...condition }
@@ -145,7 +147,7 @@ async function put(
   }
 }
 
-async function storedFile(source: CardSource, written: Written): Promise<CardFile> {
+async function storedFile(source: FileSource, written: Written): Promise<DavFile> {
   return isStrong(written.etag) ? written : getCard(source, written.path)
 }
 
@@ -156,11 +158,11 @@ interface Sent {
   body?: Buffer
 }
 
-async function request(source: CardSource, sent: Sent): Promise<void> {
+async function request(source: FileSource, sent: Sent): Promise<void> {
   await requestAnswer(source, sent)
 }
 
-async function requestAnswer({ client, home }: CardSource, { path, ...sent }: Sent) {
+async function requestAnswer({ client, home }: FileSource, { path, ...sent }: Sent) {
   const opened = await client.send({ ...sent, url: urlOf(path, home) })
   const { url } = opened
   const { status, headers } = await readRefusal(opened)
@@ -177,7 +179,7 @@ function writing(write: () => Buffer): Buffer {
   }
 }
 
-function requireContact(file: CardFile): RemoteContact {
+function requireContact(file: DavFile): RemoteContact {
   try {
     const contact = contactOf(file)
     if (contact) return contact

@@ -1,0 +1,50 @@
+import { type Parameter, parameterOf } from '../content-lines/content-line.ts'
+import { DAY_MS, isDay, printWall, readWall, requireWall } from '../wall-clock.ts'
+import { findNamedZone } from '../zones/named-zone.ts'
+import { toInstant, toWall } from '../zones/zones.ts'
+
+/** The start of a series: a wall clock and its zone, which is null for a day or a floating time. */
+export interface SeriesStart {
+  wall: string
+  zone: string | null
+}
+
+const VALUE = /^(\d{8})(T\d{6})?(Z)?$/i
+
+/**
+ * The member that an EXDATE, RDATE or RECURRENCE-ID names, as a wall clock in the zone of the series. A day on a series with
+ * times stays a day: it names every member of that day. A TZID that is neither an IANA nor a Windows name counts as the
+ * zone of the series, whose definition both have in common.
+ * @param value one value, without commas
+ * @returns null if the value cannot be read
+ */
+export function toMember(value: string, parameters: readonly Parameter[], start: SeriesStart): string | null {
+  const [, day = '', time, utc] = VALUE.exec(value.trim()) ?? []
+  const wall = `${day}${time?.toUpperCase() ?? ''}`
+  const wallTime = readWall(wall)
+  if (wallTime === null) return null
+  if (isDay(start.wall) || time === undefined) return day
+  const normal = printWall(wallTime)
+  const tzid = parameterOf({ parameters }, 'TZID')
+  const zone = utc ? 'UTC' : ((tzid && findNamedZone(tzid)) ?? start.zone)
+  // A floating series has no zone to convert to.
+  if (zone === null || start.zone === null || zone === start.zone) return normal
+  return inZoneOf(start, toInstant(normal, zone))
+}
+
+/** The wall clock of a member by its instant. Null if its year does not have four digits. */
+function inZoneOf(start: SeriesStart, instant: number): string | null {
+  const zone = start.zone!
+  let wall
+  try {
+    wall = toWall(instant, zone)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+  // A member in a gap moves forward, but keeps the wall clock that the rule gives it.
+  const timeOfDay = requireWall(start.wall) % DAY_MS
+  const midnight = Math.floor(requireWall(wall) / DAY_MS) * DAY_MS
+  const usual = printWall(midnight + ((timeOfDay + DAY_MS) % DAY_MS))
+  return toInstant(usual, zone) === instant ? usual : wall
+}
