@@ -140,6 +140,12 @@ describe('zoneOfTzid', () => {
       observances({ standard: ['+0100', '+0200', 'DTSTART:19700101T000000', 'RRULE:FREQ=SECONDLY'] }),
     ],
     [
+      'one that changes twice a day',
+      observances({
+        standard: ['+0100', '+0200', 'DTSTART:19700101T000000', 'RRULE:FREQ=YEARLY;BYHOUR=1,2'],
+      }),
+    ],
+    [
       'one that never changes',
       observances({
         standard: ['+0100', '+0200', 'DTSTART:19700101T000000', 'RRULE:FREQ=SECONDLY;INTERVAL=7200;BYHOUR=1'],
