@@ -46,7 +46,7 @@ export interface RemoteAttendee extends EventAddress {
   response: AttendeeResponse
 }
 
-/** What is shown of a single, a series or an exception. Null: not set. */
+/** The fields of a single, a series or an exception that are shown. Null: not set. */
 export interface RemoteEvent {
   start: EventTime
   /** The first moment after the event. A day if the start is one. */
@@ -56,7 +56,7 @@ export interface RemoteEvent {
   body: { contentType: 'text' | 'html'; content: string } | null
   organizer: EventAddress | null
   attendees: readonly RemoteAttendee[]
-  /** What the account has to do with it; null if only its own addresses tell (CalDAV). */
+  /** The part of the account in the event; null if the provider does not name it, so that addresses are compared (CalDAV). */
   self: { isOrganizer: boolean; response: AttendeeResponse | 'organizer' } | null
   status: 'confirmed' | 'tentative' | 'cancelled'
   showAs: 'free' | 'busy' | 'tentative' | 'oof' | 'working_elsewhere' | 'unknown'
