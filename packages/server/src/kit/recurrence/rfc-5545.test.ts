@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { expand } from './expand.ts'
 
-/* The examples of RFC 5545 section 3.8.5.3, in its order. Rules without an end are compared up to the last date of the example. */
+/* The examples of RFC 5545 section 3.8.5.3, in its order. Examples without an end are compared up to the last date given. */
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const two = (number: number) => `${number}`.padStart(2, '0')
