@@ -101,7 +101,7 @@ export interface RemoteItem {
   /** Null: members are told one by one, so those that the index has stay. */
   members: {
     exceptions: readonly RemoteException[]
-    /** Members that were deleted or cancelled. */
+    /** Members that were deleted or cancelled. A day takes every member of that day from a series of times (CalDAV). */
     taken: readonly string[]
   } | null
   /** The members in the window as the provider gives them; null: the service expands the rule. */
