@@ -12,7 +12,8 @@ const PROPERTIES = [
   'X-MICROSOFT-ONLINEMEETINGEXTERNALLINK',
   'CONFERENCE',
 ]
-const URL_LENGTH_MAX = 2_000
+/** As long as the interface takes them. */
+const URL_LENGTH_MAX = 2_048
 /** Links of one text that are looked at, and the characters in which they are looked for. */
 const LINKS_MAX = 100
 const TEXT_MAX = 100_000

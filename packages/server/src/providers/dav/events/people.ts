@@ -6,13 +6,11 @@ import { toName } from '../../contact-text.ts'
 const ATTENDEES_MAX = 1_000
 const ADDRESS_LENGTH_MAX = 320
 
-/** PARTSTAT (RFC 5545 section 3.2.12). An attendee who delegated does not come. */
+/** PARTSTAT (RFC 5545 section 3.2.12). */
 const RESPONSES: Readonly<Record<string, AttendeeResponse>> = {
   ACCEPTED: 'accepted',
   TENTATIVE: 'tentative',
   DECLINED: 'declined',
-  DELEGATED: 'declined',
-  'NEEDS-ACTION': 'needs_action',
 }
 
 /** An organizer or attendee; null if the line has no mail address. */
@@ -58,7 +56,7 @@ function typeOf(line: ContentLine): RemoteAttendee['type'] {
   return role === 'OPT-PARTICIPANT' || role === 'NON-PARTICIPANT' ? 'optional' : 'required'
 }
 
-/** Any other status means NEEDS-ACTION, as does none (RFC 5545 section 3.2.12). */
+/** A missing status reads NEEDS-ACTION, and so does any other, such as DELEGATED. */
 function responseOf(line: ContentLine): AttendeeResponse {
   return RESPONSES[parameterOf(line, 'PARTSTAT')?.toUpperCase() ?? ''] ?? 'needs_action'
 }

@@ -156,6 +156,14 @@ describe('fields', () => {
     })
   })
 
+  test.each(['PARTSTAT=DELEGATED;', 'PARTSTAT=X-LATER;', ''])(
+    'of an attendee with "%s" need an answer',
+    status => {
+      const { attendees } = eventOf([`ATTENDEE;${status}CN=Bob:mailto:bob@example.org`])
+      expect(attendees).toMatchObject([{ response: 'needs_action' }])
+    },
+  )
+
   test('of Outlook: an HTML body, its busy status and the link of its body', () => {
     const event = eventOf([
       'DESCRIPTION:Plain',
@@ -254,6 +262,12 @@ describe('series', () => {
     expect(found.members.exceptions).toMatchObject([
       { member: '20261203T090000', event: { subject: 'Other' } },
     ])
+  })
+
+  test('that lack here leave an exception that was cancelled', () => {
+    const id = 'RECURRENCE-ID;TZID=Europe/Berlin:20261203T090000'
+    const found = read([override(id, 'STATUS:CANCELLED')])!
+    expect(found.members).toMatchObject({ taken: [], exceptions: [{ event: { status: 'cancelled' } }] })
   })
 
   test('take the later revision of two overrides', () => {

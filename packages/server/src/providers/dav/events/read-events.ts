@@ -103,7 +103,9 @@ function readOverrides(
     if (member === null) continue
     const before = overrides.get(member)
     if (before && latestOf([before.component, component]) === before.component) continue
-    overrides.set(member, { component, event: event.status === 'cancelled' ? null : event })
+    // Without its series, a cancelled member is all that there is to show.
+    const isTaken = event.status === 'cancelled' && start !== null
+    overrides.set(member, { component, event: isTaken ? null : event })
   }
   return overrides
 }
