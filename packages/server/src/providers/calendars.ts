@@ -94,11 +94,11 @@ export interface RemoteItem {
   version: string
   /** The UID by which the item is known again under another key or in another calendar; null if keys last. */
   uid: string | null
-  /** The single, or what the series gives to each member. Null: only exceptions of a series are known that lacks here. */
+  /** The single, or what the series gives to each member. Null: the calendar has only exceptions of a series, and not the series. */
   event: RemoteEvent | null
   /** RRULE, EXRULE and RDATE lines of a series as the provider has them. Null: a single. */
   recurrence: readonly string[] | null
-  /** Null: members are told one by one, so those that the index has stay. */
+  /** Null: the provider reports members one by one; those in the index stay. */
   members: {
     exceptions: readonly RemoteException[]
     /** Members that were deleted or cancelled. A day takes every member of that day from a series of times (CalDAV). */
@@ -108,7 +108,7 @@ export interface RemoteItem {
   occurrences: readonly RemoteOccurrence[] | null
 }
 
-/** One member of a series, told by itself. `event` is null if it was taken from the series. */
+/** One member of a series, reported on its own. `event` is null if it was taken from the series. */
 export interface RemoteMember {
   type: 'member'
   key: string

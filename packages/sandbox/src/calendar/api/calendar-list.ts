@@ -140,7 +140,7 @@ function list(call: MethodCall): object {
     if (since) return entry.change > since.change
     const isHidden = entry.fields['hidden'] === true
     return (
-      (!entry.deleted || booleanIn(query, 'showDeleted')) &&
+      ((!entry.deleted && roleOf(call, entry) !== null) || booleanIn(query, 'showDeleted')) &&
       (!isHidden || booleanIn(query, 'showHidden')) &&
       (least === null || isAtLeast(roleOf(call, entry), least))
     )

@@ -13,6 +13,8 @@ import type { Transitions } from './transitions.ts'
 export interface ZoneDefinition {
   file: Pick<ContentFile, 'lines'>
   component: Component
+  /** The work that all definitions of the file may take together. */
+  budget: Budget
 }
 
 /** Definitions with more observances, rules or dates than these are not read. */
@@ -21,6 +23,9 @@ const ONSETS_MAX = 2000
 const PERIODS_MAX = 5000
 /** `+HHMM` or `+HHMMSS`. Some writers leave the sign out. */
 const OFFSET = /^([+-]?)(\d{2})(\d{2})(\d{2})?$/
+
+/** The work for the definitions of one file. */
+export const openBudget = (): Budget => ({ periods: PERIODS_MAX })
 
 interface Onset {
   instant: number
@@ -32,10 +37,12 @@ interface Onset {
  * The transitions that a definition gives from 1970 up to 2100. If they are too many for a reference, the first ones from
  * ten years before the window on. Null if it gives none, or exceeds a bound.
  */
-export function readDefinition({ file, component }: ZoneDefinition, windowStart: number): Transitions | null {
+export function readDefinition(
+  { file, component, budget }: ZoneDefinition,
+  windowStart: number,
+): Transitions | null {
   const observances = component.components.filter(({ name }) => name === 'STANDARD' || name === 'DAYLIGHT')
   if (observances.length > OBSERVANCES_MAX) return null
-  const budget = { periods: PERIODS_MAX }
   const onsets: Onset[] = []
   for (const observance of observances) {
     const found = readOnsets(contentsOf(file, observance), budget)
@@ -122,7 +129,7 @@ function toTransitions(onsets: readonly Onset[], windowStart: number): Transitio
   const offsets = [sorted[0]!.offsetBefore]
   for (const { instant, offset } of sorted) {
     if (instant >= TABLE_END) break
-    // Of two onsets at one instant the last counts.
+    // If two onsets have the same instant, the offset of the last one counts.
     if (instant === at.at(-1)) offsets[offsets.length - 1] = offset
     else if (instant < TABLE_START) offsets[0] = offset
     else if (offset !== offsets.at(-1)) {

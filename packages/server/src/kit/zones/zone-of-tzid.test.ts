@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { splitFile } from '../content-lines/content-file.ts'
 import { offsetAt } from './transitions.ts'
-import type { ZoneDefinition } from './vtimezone.ts'
+import { openBudget, type ZoneDefinition } from './vtimezone.ts'
 import { findWindowsZone, WORLD_ZONES } from './windows-zone.ts'
 import { type NamedZone, zoneOfTzid } from './zone-of-tzid.ts'
 import { isZone, requireTransitions, toInstant, toWall } from './zones.ts'
@@ -15,7 +15,7 @@ interface Rules {
 
 function define(lines: readonly string[]): ZoneDefinition {
   const file = splitFile(Buffer.from(['BEGIN:VTIMEZONE', ...lines, 'END:VTIMEZONE', ''].join('\r\n')))
-  return { file, component: file.components[0]! }
+  return { file, component: file.components[0]!, budget: openBudget() }
 }
 
 function observances({ standard, daylight }: Rules): string[] {

@@ -6,7 +6,14 @@ import type { RemoteCalendar } from '../calendars.ts'
 import { toNotes } from '../contact-text.ts'
 import type { Told } from './ask.ts'
 import type { DavClient } from './client.ts'
-import { type CollectionKind, findCollection, findCollections, nameOf, privilegesOf } from './collections.ts'
+import {
+  type CollectionKind,
+  findCollection,
+  findCollections,
+  isReadOnly,
+  nameOf,
+  privilegesOf,
+} from './collections.ts'
 import { openEvents, UnreadableEvents } from './events/event-file.ts'
 import { canonicalPath } from './hrefs.ts'
 import { hasElement, propHref, propText } from './multistatus.ts'
@@ -52,13 +59,15 @@ export async function findCalendars(
     if (url) primary = canonicalPath(url.pathname)
   })
   const found = await findCollections(client, home, kind, signal)
+  // It may name a calendar that was deleted, or one of tasks.
+  const isNamed = found.some(({ path }) => path === primary)
   return found.map(one => ({
     ...one,
-    calendar: { ...one.calendar, isPrimary: primary === null ? null : one.path === primary },
+    calendar: { ...one.calendar, isPrimary: isNamed ? one.path === primary : null },
   }))
 }
 
-/** One calendar, without whether it is the primary one. Throws `not_found` if the path is none. */
+/** One calendar, without whether it is the primary one. Throws `not_found` if there is none at the path. */
 export function findCalendar(
   client: DavClient,
   home: URL,
@@ -111,15 +120,15 @@ function calendarOf(told: Told, path: string): DavCalendar {
   }
 }
 
-const WRITING = ['all', 'write', 'write-content', 'bind'].map(name => `${DAV} ${name}`)
 const READING = `${DAV} read`
 const FREE_BUSY = `${CALDAV} read-free-busy`
 
 /** Privileges of RFC 3744 section 3 and RFC 4791 section 6.1.1. A server that does not report them shows a user his own. */
 function accessOf(told: Told): RemoteCalendar['access'] {
-  const privileges = privilegesOf(told)
-  if (privileges && !WRITING.some(name => privileges.has(name)))
-    return privileges.has(FREE_BUSY) && !privileges.has(READING) ? 'freebusy' : 'reader'
+  if (isReadOnly(told)) {
+    const privileges = privilegesOf(told)
+    return privileges?.has(FREE_BUSY) && !privileges.has(READING) ? 'freebusy' : 'reader'
+  }
   const [owner, principal] = [propHref(told, D.owner), propHref(told, D.principal)]
   if (owner === null || principal === null) return 'owner'
   return lastPart(owner) === lastPart(principal) ? 'owner' : 'writer'

@@ -33,9 +33,10 @@ export async function chooseEvents(
 ): Promise<ReadonlySet<string>> {
   if (paths.length <= FEW_MAX) return new Set(paths)
   const ofTime = await server.query(`<time-range start="${utcOf(window.start.getTime() - MARGIN_MS)}"/>`)
-  const series = ofTime && (await server.query('<prop-filter name="RRULE"/>'))
-  if (!ofTime || !series) return new Set(paths)
-  const others = paths.filter(path => !ofTime.has(path) && !series.has(path))
+  const byRule = ofTime && (await server.query('<prop-filter name="RRULE"/>'))
+  const byDate = byRule && (await server.query('<prop-filter name="RDATE"/>'))
+  if (!ofTime || !byRule || !byDate) return new Set(paths)
+  const others = paths.filter(path => !ofTime.has(path) && !byRule.has(path) && !byDate.has(path))
   if (!(await areOver(server, others, window))) return new Set(paths)
   const left = new Set(others)
   return new Set(paths.filter(path => !left.has(path)))
@@ -57,7 +58,7 @@ async function areOver(
 }
 
 function isOver({ event, recurrence }: RemoteItem, { start }: CalendarWindow): boolean {
-  return event !== null && recurrence === null && instantOf(event.end) <= start.getTime() + MARGIN_MS
+  return event !== null && recurrence === null && instantOf(event.end) <= start.getTime()
 }
 
 /** Days and floating times are taken in UTC, which is right to a day. */

@@ -87,7 +87,7 @@ export async function findCollection<T>(
     const collection = one.paths.includes(path) ? kind.read(one, path) : null
     if (collection) return collection
   }
-  throw new ProviderFailure('not_found', `The server no longer has this one of the ${kind.noun}.`)
+  throw new ProviderFailure('not_found', `The server no longer has it among the ${kind.noun} of the account.`)
 }
 
 /** Returns the path of a collection or file. Throws `not_found` if it is outside the home: it is another user's then. */

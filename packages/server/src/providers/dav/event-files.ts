@@ -26,7 +26,9 @@ export function eventFiles({
         const identity = { type: 'item', key: path, version: fileVersion({ bytes, etag }) } as const
         return { item: read && { ...identity, ...read, occurrences: null } }
       } catch (error) {
-        if (error instanceof UnreadableEvents) return { unreadable: error.message }
+        // A time that no zone has costs the file, and not the calendar.
+        if (error instanceof UnreadableEvents || error instanceof RangeError)
+          return { unreadable: error.message }
         throw error
       }
     },

@@ -1,6 +1,7 @@
 import { type Component, FileRefused, splitFile } from '../../../kit/content-lines/content-file.ts'
 import type { ContentLine } from '../../../kit/content-lines/content-line.ts'
-import type { ZoneDefinition } from '../../../kit/zones/vtimezone.ts'
+import { unescapeText } from '../../../kit/content-lines/text-value.ts'
+import { openBudget, type ZoneDefinition } from '../../../kit/zones/vtimezone.ts'
 
 /* A calendar object resource (RFC 4791 section 4.1): the events of one file, and the time zones that it defines. */
 
@@ -60,10 +61,12 @@ export function openEvents(bytes: Buffer): EventFile {
   }
   const inner = calendars.flatMap(({ components }) => components)
   const zones = new Map<string, ZoneDefinition>()
+  const budget = openBudget()
   for (const component of inner.filter(({ name }) => name === 'VTIMEZONE').slice(0, ZONES_MAX)) {
     const lines = component.lines.map(index => file.lines[index]!.content)
     const tzid = lines.find(content => content?.name === 'TZID')
-    if (tzid) zones.set(tzid.value.trim(), { file, component })
+    // The property is a text (RFC 5545 section 3.8.3.1), and the parameter that names it is not.
+    if (tzid) zones.set(unescapeText(tzid.value).trim(), { file, component, budget })
   }
   return {
     events: inner.filter(({ name }) => name === 'VEVENT').map(open),

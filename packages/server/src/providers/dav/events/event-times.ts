@@ -3,7 +3,7 @@ import { DAY_MS, isDay, printDay, printWall, requireWall } from '../../../kit/wa
 import { toInstant, toWall } from '../../../kit/zones/zones.ts'
 import type { EventTime } from '../../calendars.ts'
 import { type EventComponent, lineOf } from './event-file.ts'
-import { readDuration, readTime, type WrittenDuration } from './wall-times.ts'
+import { readDuration, readTime, type WrittenDuration } from '../../../kit/written-time.ts'
 
 /** Resolves the TZID of a line to a zone. Null: the time is floating. */
 export type ZoneOf = (tzid: string) => string | null

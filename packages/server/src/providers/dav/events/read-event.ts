@@ -107,8 +107,9 @@ function readCategories(event: EventComponent): string[] {
   const categories = new Set<string>()
   for (const { value } of linesOf(event, 'CATEGORIES'))
     for (const part of splitValue(value, ',')) {
+      if (categories.size === CATEGORIES_MAX) return [...categories]
       const category = toName(unescapeText(part))
-      if (category !== null && categories.size < CATEGORIES_MAX) categories.add(category)
+      if (category !== null) categories.add(category)
     }
   return [...categories]
 }

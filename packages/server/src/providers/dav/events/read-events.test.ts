@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BERLIN, calendarFile, eventText } from '../../../../test/servers/event-text.ts'
 import { zoneOfTzid } from '../../../kit/zones/zone-of-tzid.ts'
+import { toInstant } from '../../../kit/zones/zones.ts'
 import type { RemoteEvent } from '../../calendars.ts'
 import { UnreadableEvents } from './event-file.ts'
 import { readEvents } from './read-events.ts'
@@ -20,6 +21,9 @@ function eventOf(
 ): RemoteEvent {
   return read([eventText('one', [start, ...lines])])!.event!
 }
+
+/** Berlin’s rules under another TZID, as the text of a property. */
+const defined = (tzid: string) => BERLIN.replace('TZID:Europe/Berlin', `TZID:${tzid}`)
 
 const at = (wall: string, zone: string | null = 'Europe/Berlin') => ({ wall, zone })
 const NINE = at('20261201T090000')
@@ -115,11 +119,29 @@ describe('times', () => {
   })
 
   test('of an unknown TZID are those of its definition', () => {
-    const definition = BERLIN.replace('TZID:Europe/Berlin', 'TZID:Our office')
-    const found = read([definition, eventText('one', ['DTSTART;TZID=Our office:20261201T090000'])])!
-    const zone = found.event!.start.zone!
-    expect(zone).not.toBe('America/New_York')
-    expect(found.event!.start.wall).toBe('20261201T090000')
+    const found = read([
+      defined('(UTC+01:00) Amsterdam\\, Berlin'),
+      eventText('one', ['DTSTART;TZID="(UTC+01:00) Amsterdam, Berlin":20261201T090000']),
+    ])!
+    const { wall, zone } = found.event!.start
+    expect(toInstant(wall, zone!)).toBe(Date.UTC(2026, 11, 1, 8))
+  })
+
+  test('of one TZID have one zone in all lines of an event', () => {
+    const tzid = 'TZID=Eastern Standard Time'
+    const found = read([
+      defined('Eastern Standard Time'),
+      eventText('one', [
+        `DTSTART;${tzid}:20261201T090000`,
+        'RRULE:FREQ=DAILY',
+        `EXDATE;${tzid}:20261202T090000`,
+      ]),
+      eventText('one', [`RECURRENCE-ID;${tzid}:20261203T090000`, `DTSTART;${tzid}:20261203T100000`]),
+    ])!
+    expect(found.members).toMatchObject({
+      taken: ['20261202T090000'],
+      exceptions: [{ member: '20261203T090000' }],
+    })
   })
 })
 
@@ -322,6 +344,16 @@ describe('files', () => {
           eventText('one', [`DTSTART;TZID=Zone ${n}:20261201T090000`, 'RECURRENCE-ID:20261201T090000Z']),
         ),
       ),
+    ],
+    [
+      'too many deleted members, though they are one',
+      calendarFile([
+        eventText('one', [
+          'DTSTART:20261201T090000Z',
+          'RRULE:FREQ=DAILY',
+          `EXDATE:${Array.from({ length: 10_001 }, () => '20261202T090000Z').join(',')}`,
+        ]),
+      ]),
     ],
     [
       'too many lines of recurrence',

@@ -45,14 +45,20 @@ export function readEvents(bytes: Buffer, resolveZone: ResolveZone): EventsOfFil
   const zoneOf = keepZones((tzid: string) => resolveZone(tzid, file.zones.get(tzid) ?? null))
   const events = file.events.filter(one => readUid(one) === uid)
   const masters = events.filter(one => !lineOf(one, 'RECURRENCE-ID'))
-  const master = latestOf(masters.filter(one => readEvent(one, zoneOf) !== null))
-  const event = master ? readEvent(master, zoneOf) : null
+  const read = new Map(masters.map(one => [one, readEvent(one, zoneOf)]))
+  const master = latestOf(masters.filter(one => read.get(one) !== null))
+  const event = master ? read.get(master)! : null
   const overrides = readOverrides(events, event?.start ?? null, zoneOf)
   if (!event && (masters.length > 0 || overrides.size === 0))
     throw new UnreadableEvents('The event has no start that can be read')
   const recurrence = master ? recurrenceOf(master) : null
   if (!recurrence && event) return { uid, event, recurrence, members: { exceptions: [], taken: [] } }
-  return { uid, event, recurrence: recurrence ?? [], members: membersOf(master, event, overrides) }
+  return {
+    uid,
+    event,
+    recurrence: recurrence ?? [],
+    members: membersOf({ master, event, overrides }, zoneOf),
+  }
 }
 
 /** Each TZID is resolved once. */
@@ -99,11 +105,11 @@ function readOverrides(
     const event = readEvent(component, zoneOf)
     if (!event) continue
     // Without its series, the start of the override shows in which zone and form members are.
-    const member = memberOf(line, start ?? event.start)
+    const member = memberOf(line, start ?? event.start, zoneOf)
     if (member === null) continue
     const before = overrides.get(member)
     if (before && latestOf([before.component, component]) === before.component) continue
-    // Without its series, a cancelled member is all that there is to show.
+    // Without the series, a cancelled member is shown as an exception.
     const isTaken = event.status === 'cancelled' && start !== null
     overrides.set(member, { component, event: isTaken ? null : event })
   }
@@ -111,30 +117,33 @@ function readOverrides(
 }
 
 /** The member that an override is of. A day names the member of that day at the time of the start. */
-function memberOf(line: FileContentLine, start: EventTime): string | null {
-  const member = toMember(line.value, line.parameters, start)
+function memberOf(line: FileContentLine, start: EventTime, zoneOf: ZoneOf): string | null {
+  const member = toMember(line.value, line.parameters, start, zoneOf)
   return member !== null && isDay(member) && !isDay(start.wall) ? `${member}${start.wall.slice(8)}` : member
 }
 
-function membersOf(
-  master: EventComponent | null,
-  event: RemoteEvent | null,
-  overrides: ReadonlyMap<string, Override>,
-): EventsOfFile['members'] {
+interface Series {
+  master: EventComponent | null
+  event: RemoteEvent | null
+  overrides: ReadonlyMap<string, Override>
+}
+
+function membersOf({ master, event, overrides }: Series, zoneOf: ZoneOf): EventsOfFile['members'] {
   const exceptions: RemoteException[] = []
   const taken = new Set<string>()
   for (const [member, override] of overrides) {
     if (override.event) exceptions.push({ member, key: null, event: override.event })
     else taken.add(member)
   }
+  let values = 0
   for (const line of master && event ? linesOf(master, 'EXDATE') : [])
     for (const value of line.value.split(',')) {
+      // Repeated values take as long as others.
+      if (++values > TAKEN_MAX) throw new UnreadableEvents(`The series lacks more than ${TAKEN_MAX} members`)
       // A day takes every member of that day, and stays a day.
-      const member = toMember(value, line.parameters, event!.start)
+      const member = toMember(value, line.parameters, event!.start, zoneOf)
       // An override is the later word on its member.
       if (member && !overrides.has(member)) taken.add(member)
-      if (taken.size > TAKEN_MAX)
-        throw new UnreadableEvents(`The series lacks more than ${TAKEN_MAX} members`)
     }
   return { exceptions, taken: [...taken] }
 }

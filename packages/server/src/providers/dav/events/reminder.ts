@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../kit/wall-clock.ts'
 import type { EventTime } from '../../calendars.ts'
 import { instantIn } from './event-times.ts'
 import { type EventComponent, lineOf, wordOf } from './event-file.ts'
-import { readDuration, readTime } from './wall-times.ts'
+import { readDuration, readTime } from '../../../kit/written-time.ts'
 
 const ACTIONS: ReadonlySet<string> = new Set(['DISPLAY', 'AUDIO', 'EMAIL'])
 const MINUTE_MS = 60_000

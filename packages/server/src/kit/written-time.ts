@@ -1,4 +1,4 @@
-import { readWall } from '../../../kit/wall-clock.ts'
+import { readWall } from './wall-clock.ts'
 
 /* Times and durations as iCalendar writes them (RFC 5545 sections 3.3.4 to 3.3.6). */
 
