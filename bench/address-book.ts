@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type CallProxy,
   type ProxiedCall,
@@ -101,7 +102,7 @@ export async function untilContacts(
     if ((body.contactsInitializedAt !== null) === areThere) return
     if (performance.now() > deadline)
       throw new Error(`the contacts do not come or go: ${JSON.stringify(body)}`)
-    await new Promise(resolve => setTimeout(resolve, POLL_MS))
+    await sleep(POLL_MS)
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { listContacts } from '../packages/server/src/features/contacts/contacts/store.ts'
 import type { ProxiedCall } from '../packages/server/test/servers/call-proxy.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
@@ -135,7 +136,7 @@ export const contacts: Benchmark = {
 async function untilQuiet(calls: readonly ProxiedCall[]): Promise<void> {
   for (let seen = -1; seen !== calls.length || calls.some(({ isUnderWay }) => isUnderWay);) {
     seen = calls.length
-    await new Promise(resolve => setTimeout(resolve, QUIET_MS))
+    await sleep(QUIET_MS)
   }
 }
 
@@ -159,7 +160,7 @@ async function reportQuietPass(report: Report, { service, accountId, calls, repl
     const isUnderWay = () => calls.length === first || calls.slice(first).some(call => call.isUnderWay)
     while (isUnderWay() || Date.now() - endedAt < QUIET_MS) {
       if (isUnderWay()) endedAt = Date.now()
-      await new Promise(resolve => setTimeout(resolve, 1))
+      await sleep(1)
     }
     const made = calls.slice(first)
     requests = made.length
@@ -219,7 +220,7 @@ async function copyContacts(dataDir: string): Promise<void> {
 /** Counts connections once none is left, or after a minute. */
 async function countIdle(pid: number, port: number): Promise<number> {
   for (let seconds = 0; seconds < IDLE_SECONDS && countConnections(pid, port) > 0; seconds++)
-    await new Promise(resolve => setTimeout(resolve, 1_000))
+    await sleep(1_000)
   return countConnections(pid, port)
 }
 

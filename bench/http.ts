@@ -79,8 +79,9 @@ function readAnswer(socket: Socket): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body: Buffer[] = []
     let left: number | null = null
-    socket.removeAllListeners('data').removeAllListeners('error')
+    socket.removeAllListeners('data').removeAllListeners('error').removeAllListeners('close')
     socket.on('error', reject)
+    socket.on('close', () => reject(new Error('The connection was closed before its answer was complete.')))
     socket.on('data', (chunk: Buffer) => {
       let part = chunk
       if (left === null) {

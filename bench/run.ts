@@ -9,6 +9,7 @@ import { audit } from './audit.ts'
 import { busyHalf } from './busy-half.ts'
 import { changeMessage } from './change-message.ts'
 import { contacts } from './contacts.ts'
+import { contactsFence } from './contacts-fence.ts'
 import { costs } from './costs.ts'
 import { formatCpu } from './cpu.ts'
 import { downloads } from './downloads.ts'
@@ -54,6 +55,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   changeMessage,
   busyHalf,
   contacts,
+  contactsFence,
   audit,
   neighbours,
   notice,

@@ -28,6 +28,8 @@ const NUMBERS = {
   WAXWING_TEST_GUESSES: '10000',
   /** Cards that are written with random values and read by other programs. */
   WAXWING_TEST_CARD_WRITES: '100000',
+  /** Recurrence rules that are compared with dateutil. */
+  WAXWING_TEST_RULES: '10000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -54,6 +56,7 @@ const FILES = [
   'cancel-race',
   'suppression-counts',
   'card-writes',
+  'rules-at-random',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */

@@ -152,7 +152,9 @@ test('a service at rest reads no more because the installation has more accounts
   // Statements of this test, and those that read the statistics, do not count.
   const own =
     /pg_stat_statements|pg_notify|as left from recurring_task|update recurring_task set due_at = clock_timestamp|update "instance"/
-  const counted = statements.filter(({ query }) => !own.test(query))
+  // The search for times ahead is hourly. At the start it looks again once transactions have ended, perhaps only now.
+  const hourly = /^with moment as materialized/
+  const counted = statements.filter(({ query }) => !own.test(query) && !hourly.test(query))
   expect(counted.length).toBeGreaterThan(often.length)
   expect(counted.filter(({ pages }) => pages > PAGES_MAX)).toEqual([])
 })

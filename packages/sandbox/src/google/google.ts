@@ -1,3 +1,4 @@
+import { type Calendars, openCalendars } from '../calendar/calendar.ts'
 import { type Gmail, openGmail } from '../gmail/gmail.ts'
 import type { HostApp } from '../hosting/host-app.ts'
 import { openPeople, type People } from '../people/people.ts'
@@ -25,6 +26,7 @@ export interface Google extends PlayedProvider {
   readonly accounts: Accounts
   readonly gmail: Gmail
   readonly people: People
+  readonly calendars: Calendars
   readonly keys: SigningKeys
 }
 
@@ -35,7 +37,7 @@ const host = (name: string, port: number, servesPages = false) => ({
   refuse: googleFault,
 })
 
-/** Google's sign-in, Gmail and contacts. */
+/** Google's sign-in, Gmail, contacts and calendars. */
 export const google: Provider = {
   name: 'google',
   clouds: [],
@@ -76,13 +78,15 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
   const ground: GoogleGround = { ...shared, users, accounts, keys }
   const gmail = openGmail(ground)
   const people = openPeople(ground)
+  const calendars = openCalendars(ground)
   return {
     accounts,
     gmail,
     people,
+    calendars,
     keys,
-    apps: appsOf(ground, gmail.app, people),
-    controls: googleControls(ground, gmail, people),
+    apps: appsOf(ground, gmail.app, people, calendars.app),
+    controls: googleControls(ground, { gmail, people, calendars }),
     // Parsed by the schema that the provider names for its clients.
     addClient: ({ fields }) => accounts.addClient(fields as SeedClient),
     clients: () => [...accounts.clients.values()],
@@ -97,19 +101,28 @@ function begin(shared: Ground, users: Users, seed: WorldSeed, keys: SigningKeys)
     addUser(user, messages) {
       gmail.addUser(user, messages)
       people.addUser(user, messages)
+      calendars.addUser(user, messages)
     },
     findByAlias: gmail.findByAlias,
     receive: gmail.receive,
     changePassword: user => accounts.grants.endMailGrants(user),
-    close: gmail.close,
+    close() {
+      gmail.close()
+      calendars.close()
+    },
   }
 }
 
-const appsOf = (ground: GoogleGround, gmail: HostApp, people: People): Record<string, HostApp> => ({
+const appsOf = (
+  ground: GoogleGround,
+  gmail: HostApp,
+  people: People,
+  calendar: HostApp,
+): Record<string, HostApp> => ({
   'accounts.google.com': accountsHost(ground),
   'oauth2.googleapis.com': tokenHost(ground),
   'openidconnect.googleapis.com': openIdHost(ground),
-  'www.googleapis.com': wwwHost(ground, gmail),
+  'www.googleapis.com': wwwHost(ground, gmail, calendar),
   'gmail.googleapis.com': gmail,
   'people.googleapis.com': people.app,
   [PHOTO_HOST]: people.photos,

@@ -29,6 +29,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'https://www.googleapis.com/auth/calendar.readonly':
     'See and download any calendar you can access using your Google Calendar',
   'https://www.googleapis.com/auth/calendar.events': 'View and edit events on all your calendars',
+  'https://www.googleapis.com/auth/calendar.events.readonly': 'View events on all your calendars',
+  'https://www.googleapis.com/auth/calendar.calendarlist':
+    'See, add, and remove Google calendars you’re subscribed to',
+  'https://www.googleapis.com/auth/calendar.calendarlist.readonly':
+    'See the list of Google calendars you’re subscribed to',
+  'https://www.googleapis.com/auth/calendar.freebusy': 'View your availability in your calendars',
+  'https://www.googleapis.com/auth/calendar.settings.readonly': 'View your Calendar settings',
   'https://www.googleapis.com/auth/contacts': 'See, edit, download, and permanently delete your contacts',
   'https://www.googleapis.com/auth/contacts.readonly': 'See and download your contacts',
   'https://www.googleapis.com/auth/contacts.other.readonly':

@@ -6,8 +6,8 @@ import { userInfo } from './user-info.ts'
 
 const CERTS_SECONDS = 3600
 
-/** Plays www.googleapis.com: the keys of ID tokens, older addresses of sign-in, and Gmail's paths. */
-export function wwwHost(ground: GoogleGround, gmail: HostApp): HostApp {
+/** Plays www.googleapis.com: the keys of ID tokens, older addresses of sign-in, Gmail's paths, and the Calendar API. */
+export function wwwHost(ground: GoogleGround, gmail: HostApp, calendar: HostApp): HostApp {
   const app = new Hono<HostEnv>()
   const caching = { 'cache-control': `public, max-age=${CERTS_SECONDS}, must-revalidate` }
   app.get('/oauth2/v3/certs', async context => {
@@ -26,5 +26,6 @@ export function wwwHost(ground: GoogleGround, gmail: HostApp): HostApp {
     }),
   )
   app.route('/', gmail)
+  app.route('/', calendar)
   return app
 }

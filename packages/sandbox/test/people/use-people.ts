@@ -1,10 +1,8 @@
 import { auth, people, type people_v1 } from '@googleapis/people'
-import { beforeAll, beforeEach } from 'vitest'
-import { googleIn } from '../../src/google/google.ts'
+import { beforeEach } from 'vitest'
 import type { People } from '../../src/people/people.ts'
-import { type Answer, readAnswer } from '../read-answer.ts'
-import { openValidation, type Validate } from '../published-types.ts'
-import { type TestSandbox, useSandbox } from '../use-sandbox.ts'
+import type { Answer } from '../read-answer.ts'
+import { type TestGoogleApi, useGoogleApi } from '../use-google-api.ts'
 import type { Answers } from './answers.ts'
 
 export const CONTACTS = 'https://www.googleapis.com/auth/contacts'
@@ -12,46 +10,34 @@ export const READONLY = 'https://www.googleapis.com/auth/contacts.readonly'
 export const NAMES = 'names,emailAddresses,metadata'
 
 /** Google's own client, and plain calls, on the contacts of a sandbox. */
-export interface TestPeople {
-  readonly box: TestSandbox
+export interface TestPeople extends Pick<TestGoogleApi<Answers>, 'box' | 'origin' | 'options' | 'checked'> {
   readonly people: People
-  readonly origin: string
   token(user: string, scopes?: string[]): Promise<string>
   /** Google's client for a user. */
   client(user: string, scopes?: string[]): Promise<people_v1.Resource$People>
-  /** Options of each call of the client, by which it reaches the sandbox. */
-  readonly options: { rootUrl: string; retry: false; validateStatus: () => true }
   /** Adds a user without contacts. */
   addUser(): Promise<string>
   /** A call without a client. */
   ask(token: string, method: string, path: string, body?: unknown): Promise<Answer>
-  /** The answer of a call, which succeeded and has only fields of Google's type. */
-  checked<Name extends keyof Answers>(
-    name: Name,
-    call: Promise<{ status: number; data: unknown }>,
-  ): Promise<Answers[Name]>
 }
 
 /** One sandbox for the tests of a file, which begins again before each. Quotas are off. */
 export function usePeople(): TestPeople {
-  const box = useSandbox()
-  let validate: Validate<Answers> | undefined
+  const api = useGoogleApi<Answers>('people.googleapis.com', new URL('./answers.ts', import.meta.url))
   let users = 0
   const used: TestPeople = {
-    box,
+    box: api.box,
+    checked: api.checked,
     get people() {
-      return googleIn(box.sandbox.world).people
+      return api.google.people
     },
     get origin() {
-      return box.origin('people.googleapis.com')
+      return api.origin
     },
     get options() {
-      return { rootUrl: `${used.origin}/`, retry: false as const, validateStatus: () => true as const }
+      return api.options
     },
-    async token(user, scopes = [CONTACTS]) {
-      const { data } = await box.ask('POST', '/grants', { user, clientId: 'sandbox', scopes })
-      return data.accessToken
-    },
+    token: (user, scopes = [CONTACTS]) => api.token(user, scopes),
     async client(user, scopes) {
       const signedIn = new auth.OAuth2()
       signedIn.setCredentials({ access_token: await used.token(user, scopes) })
@@ -60,28 +46,11 @@ export function usePeople(): TestPeople {
     async addUser() {
       users += 1
       const email = `user-${users}@gmail.test`
-      await box.ask('POST', '/users', { email })
+      await api.box.ask('POST', '/users', { email })
       return email
     },
-    async ask(token, method, path, body) {
-      return readAnswer(
-        await fetch(new URL(`/v1/${path}`, used.origin), {
-          method,
-          headers: { authorization: `Bearer ${token}` },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        }),
-      )
-    },
-    async checked(name, call) {
-      const { status, data } = await call
-      if (status !== 200) throw new Error(`${name}: ${status} ${JSON.stringify(data)}`)
-      validate?.(name, data)
-      return data as Answers[typeof name]
-    },
+    ask: (token, method, path, body) => api.ask(token, method, `/v1/${path}`, body),
   }
-  beforeAll(() => {
-    validate = openValidation<Answers>(new URL('./answers.ts', import.meta.url))
-  })
   beforeEach(() => {
     used.people.configure({ quota: 'off' })
   })

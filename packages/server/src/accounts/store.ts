@@ -296,9 +296,9 @@ export async function updateAccount(
   ])
   const ended = endedProblems(before, change, { reached, proven })
   const changed = changedView(before, change, { ended, problem })
-  const changes = changedFields(shownBefore, presentAccount(changed))
+  const isSeen = changedFields(shownBefore, presentAccount(changed)).length > 0
   const isUnseen = change.wants_shared !== undefined && change.wants_shared !== before.wants_shared
-  if (changes.length === 0 && reached.size === 0 && !problem && !isUnseen) return before
+  if (!isSeen && reached.size === 0 && !problem && !isUnseen) return before
 
   const { settings_override, imap, granted_scopes: _, ...plain } = change
   await unit.sql
@@ -319,12 +319,10 @@ export async function updateAccount(
   if (reached.size > 0) await recordReachChanged(unit, [before.id], reached)
   const found = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed
   const after = await withLackingHalves(unit, found)
-  if (changes.length > 0) {
-    unit.announce({
-      type: 'account.updated',
-      accountId: before.id,
-      data: { account: presentAccount(after), changes },
-    })
-  }
+  const account = presentAccount(after)
+  // Another delegate may allow other halves, which only the stored row shows.
+  const changes = changedFields(shownBefore, account)
+  if (changes.length > 0)
+    unit.announce({ type: 'account.updated', accountId: before.id, data: { account, changes } })
   return after
 }

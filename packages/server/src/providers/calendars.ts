@@ -56,7 +56,7 @@ export interface RemoteEvent {
   body: { contentType: 'text' | 'html'; content: string } | null
   organizer: EventAddress | null
   attendees: readonly RemoteAttendee[]
-  /** The account's part in it; null if it has to be found by the account's own addresses (CalDAV). */
+  /** The part of the account in the event; null if the provider does not name it, so that addresses are compared (CalDAV). */
   self: { isOrganizer: boolean; response: AttendeeResponse | 'organizer' } | null
   status: 'confirmed' | 'tentative' | 'cancelled'
   showAs: 'free' | 'busy' | 'tentative' | 'oof' | 'working_elsewhere' | 'unknown'
@@ -94,21 +94,21 @@ export interface RemoteItem {
   version: string
   /** The UID by which the item is known again under another key or in another calendar; null if keys last. */
   uid: string | null
-  /** The single, or what the series gives to each member. Null: only exceptions of a series are known that lacks here. */
+  /** The single, or what the series gives to each member. Null: the calendar has only exceptions of a series, and not the series. */
   event: RemoteEvent | null
   /** RRULE, EXRULE and RDATE lines of a series as the provider has them. Null: a single. */
   recurrence: readonly string[] | null
-  /** Null: members are told one by one, so those that the index has stay. */
+  /** Null: the provider reports members one by one; those in the index stay. */
   members: {
     exceptions: readonly RemoteException[]
-    /** Members that were deleted or cancelled. */
+    /** Members that were deleted or cancelled. A day takes every member of that day from a series of times (CalDAV). */
     taken: readonly string[]
   } | null
   /** The members in the window as the provider gives them; null: the service expands the rule. */
   occurrences: readonly RemoteOccurrence[] | null
 }
 
-/** One member of a series, told by itself. `event` is null if it was taken from the series. */
+/** One member of a series, reported on its own. `event` is null if it was taken from the series. */
 export interface RemoteMember {
   type: 'member'
   key: string

@@ -1,3 +1,4 @@
+import type { CalendarsProvider } from './calendars.ts'
 import type { ChangingProvider } from './changing.ts'
 import type { ContactsProvider } from './contacts.ts'
 import type { ContentProvider } from './content.ts'
@@ -17,6 +18,7 @@ export interface Capabilities {
   identities: IdentityProvider
   sharing: SharingProvider
   contacts: ContactsProvider
+  calendars: CalendarsProvider
 }
 
 export type Capability = keyof Capabilities

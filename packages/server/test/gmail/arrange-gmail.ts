@@ -14,7 +14,9 @@ import { reachSandbox } from './reach-sandbox.ts'
 /** A mailbox of the sandbox's Gmail, and another client of it. */
 export interface GmailArrangement extends FollowedArrangement, Arrangement<'mail' | 'content' | 'search'> {
   client: GmailClient
-  connect(options?: ConnectOptions): Promise<Offering<Exclude<Capability, 'sharing' | 'contacts'>>>
+  connect(
+    options?: ConnectOptions,
+  ): Promise<Offering<Exclude<Capability, 'sharing' | 'contacts' | 'calendars'>>>
 }
 
 const HOST = 'gmail.googleapis.com'

@@ -4,7 +4,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readFeed, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { addOfficeUser, addShared, askToAdd, connectUser, SANDBOX_APPS, deleteAccounts } from './delegates.ts'
+import {
+  addOfficeUser,
+  addShared,
+  askToAdd,
+  connectUser,
+  deleteAccounts,
+  SANDBOX_APPS,
+  SHARED_SCOPES,
+} from './delegates.ts'
 import { type GraphApp, openGraphApp } from './open-graph-app.ts'
 
 let opened: GraphApp
@@ -92,8 +100,13 @@ describe('the shared mailboxes of a delegate', () => {
     await waitForStatus(desk!.id, 'reauth_required', 'delegate_deleted')
     const finn = await addOfficeUser(sandbox, { name: 'finn' })
     await sandbox.changeUser(desk!.email, { delegates: [eva, finn] })
-    const other = await connectUser(app, sandbox, finn)
-    const pointed = await addShared(app, other.id, desk!.email, { externalRef: 'again', settings: undefined })
+    const other = await connectUser(app, sandbox, finn, {
+      scopes: [...SHARED_SCOPES, 'Contacts.ReadWrite', 'Contacts.ReadWrite.Shared'],
+    })
+    const pointed = await addShared(app, other.id, desk!.email, {
+      externalRef: 'again',
+      settings: undefined,
+    })
     expect(pointed).toMatchObject({
       id: desk!.id,
       status: 'active',
@@ -111,6 +124,10 @@ describe('the shared mailboxes of a delegate', () => {
       'message.created',
     ])
     const { events } = await readFeed(app)
+    const updated = events.findLast(
+      ({ type, accountId }) => type === 'account.updated' && accountId === desk!.id,
+    )
+    expect(updated?.data).toMatchObject({ changes: expect.arrayContaining(['auth', 'settings']) })
     const connected = events.filter(
       ({ type, accountId }) => type === 'account.connected' && accountId === desk!.id,
     )

@@ -21,7 +21,7 @@ export const SANDBOX_APPS = {
 
 const SIGN_IN = ['openid', 'profile', 'email']
 export const OWN_SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send']
-const SHARED_SCOPES = [...OWN_SCOPES, 'Mail.ReadWrite.Shared', 'Mail.Send.Shared']
+export const SHARED_SCOPES = [...OWN_SCOPES, 'Mail.ReadWrite.Shared', 'Mail.Send.Shared']
 
 interface GivenGrant {
   scopes?: readonly string[]

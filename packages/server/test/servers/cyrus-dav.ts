@@ -12,7 +12,11 @@ export async function startCyrusDav(): Promise<DavTestServer> {
       const user = await server.addUser()
       // Before the first login by IMAP there is nothing for DAV, either.
       await using _witness = await openWitness(server, user)
-      return { ...user, homePath: `/dav/addressbooks/user/${user.user}/` }
+      return {
+        ...user,
+        homePath: `/dav/addressbooks/user/${user.user}/`,
+        calendarHomePath: `/dav/calendars/user/${user.user}/`,
+      }
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

@@ -7,8 +7,10 @@ export interface DavTestClient {
   request(method: string, path: string, options?: RequestOptions): Promise<Response>
   /** Makes an address book, and returns its path with a last slash. */
   makeBook(name: string, displayName?: string): Promise<string>
-  /** Stores a card, whatever was there before. */
-  put(path: string, card: string): Promise<void>
+  /** Makes a calendar for these components, or for all, and returns its path with a last slash. */
+  makeCalendar(name: string, given?: { props?: string; components?: readonly string[] }): Promise<string>
+  /** Stores a card or an event, whatever was there before. */
+  put(path: string, file: string): Promise<void>
   get(path: string): Promise<string>
   remove(path: string): Promise<void>
 }
@@ -56,8 +58,14 @@ export function davTestClient({ url }: Pick<DavTestServer, 'url'>, user: DavTest
       await requireDone('MKCOL', path, { body: mkcolBody(displayName) })
       return path
     },
-    async put(path, card) {
-      await requireDone('PUT', path, { headers: { 'content-type': 'text/vcard; charset=utf-8' }, body: card })
+    async makeCalendar(name, { props = '', components = ['VEVENT'] } = {}) {
+      const path = `${user.calendarHomePath}${encodeURIComponent(name)}/`
+      await requireDone('MKCALENDAR', path, { body: mkcalendarBody(props, components) })
+      return path
+    },
+    async put(path, file) {
+      const type = file.startsWith('BEGIN:VCALENDAR') ? 'text/calendar' : 'text/vcard'
+      await requireDone('PUT', path, { headers: { 'content-type': `${type}; charset=utf-8` }, body: file })
     },
     get: path => requireDone('GET', path),
     async remove(path) {
@@ -73,4 +81,13 @@ function mkcolBody(displayName: string): string {
 <D:resourcetype><D:collection/><C:addressbook/></D:resourcetype>
 <D:displayname>${displayName}</D:displayname>
 </D:prop></D:set></D:mkcol>`
+}
+
+/** RFC 4791 section 5.3.1. */
+function mkcalendarBody(props: string, components: readonly string[]): string {
+  const set = components.map(name => `<C:comp name="${name}"/>`).join('')
+  return `<?xml version="1.0" encoding="utf-8"?>
+<C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop>
+<C:supported-calendar-component-set>${set}</C:supported-calendar-component-set>${props}
+</D:prop></D:set></C:mkcalendar>`
 }

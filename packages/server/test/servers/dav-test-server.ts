@@ -12,4 +12,6 @@ export interface DavTestServer extends AsyncDisposable {
 export interface DavTestUser extends TestUser {
   /** Path of the collection that the address books of the user are in, with a last slash. */
   homePath: string
+  /** Path of the collection that the calendars of the user are in, with a last slash. */
+  calendarHomePath: string
 }

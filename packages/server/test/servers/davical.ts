@@ -73,7 +73,7 @@ export async function startDavical(): Promise<DavTestServer> {
       const name = makeUpName()
       const user = { user: name, password: `secret of ${name}`, email: `${name}@dav.test` }
       await client.query(ADD_USER, [user.user, user.password, user.email])
-      return { ...user, homePath: `/caldav.php/${name}/` }
+      return { ...user, homePath: `/caldav.php/${name}/`, calendarHomePath: `/caldav.php/${name}/` }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

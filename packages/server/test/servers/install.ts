@@ -1,6 +1,6 @@
 /**
- * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages and cards,
- * and the tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
+ * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages, cards and
+ * rules, and the tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
  * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
  */
 import { execFile } from 'node:child_process'
@@ -17,6 +17,7 @@ export const POSTFIX_MASTER = '/usr/lib/postfix/sbin/master'
 const CHROMIUM = '/usr/bin/chromium'
 const REDIS = '/usr/bin/redis-server'
 const VOBJECT = '/usr/lib/python3/dist-packages/vobject/__init__.py'
+const DATEUTIL = '/usr/lib/python3/dist-packages/dateutil/__init__.py'
 export const REDIS_CLI = '/usr/bin/redis-cli'
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const HAPROXY = '/usr/sbin/haproxy'
@@ -31,6 +32,7 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
   ['/usr/bin/python3', 'python3'],
   [VOBJECT, 'python3-vobject'],
+  [DATEUTIL, 'python3-dateutil'],
   [REDIS, 'redis-server'],
   [REDIS_CLI, 'redis-tools'],
   [HAPROXY, 'haproxy'],
@@ -148,6 +150,12 @@ export function requireProgram(name: string): string {
 /** The path of Python, which has vobject. Throws, with the remedy, if one of them is not there. */
 export function requireVobject(): string {
   requireInstalled(VOBJECT, 'vobject')
+  return requireProgram('python3')
+}
+
+/** The path of Python, which has dateutil. Throws, with the remedy, if one of them is not there. */
+export function requireDateutil(): string {
+  requireInstalled(DATEUTIL, 'dateutil')
   return requireProgram('python3')
 }
 

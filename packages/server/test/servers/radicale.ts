@@ -26,7 +26,7 @@ export async function startRadicale(): Promise<DavTestServer> {
       const name = makeUpName()
       const user = { user: name, password: `secret of ${name}`, email: `${name}@dav.test` }
       await appendFile(join(daemon.folder, 'users'), `${name}:${user.password}\n`)
-      return { ...user, homePath: `/${name}/` }
+      return { ...user, homePath: `/${name}/`, calendarHomePath: `/${name}/` }
     },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }

@@ -17,7 +17,7 @@ const ADMIN = `<?php
 $db = new PDO('sqlite:' . $argv[1]);
 $db->setAttribute(PDO::ATTR_ERRMODE, PDO::ERRMODE_EXCEPTION);
 if ($argc === 2) {
-  foreach (['addressbooks', 'principals', 'users'] as $name)
+  foreach (['addressbooks', 'calendars', 'principals', 'users'] as $name)
     $db->exec(file_get_contents("/usr/share/doc/php-sabre-dav/examples/sql/sqlite.$name.sql"));
 } else {
   list(, , $user, $digest) = $argv;
@@ -26,7 +26,7 @@ if ($argc === 2) {
 }
 `
 
-/** An old server with Digest only, and with tags of address books instead of tokens. */
+/** An old server with Digest only, and with tags of collections instead of tokens. */
 const SERVER = `<?php
 error_reporting(E_ALL & ~E_DEPRECATED);
 date_default_timezone_set('UTC');
@@ -38,10 +38,12 @@ $principals = new Sabre\\DAVACL\\PrincipalBackend\\PDO($db);
 $server = new Sabre\\DAV\\Server([
   new Sabre\\DAVACL\\PrincipalCollection($principals),
   new Sabre\\CardDAV\\AddressBookRoot($principals, new Sabre\\CardDAV\\Backend\\PDO($db)),
+  new Sabre\\CalDAV\\CalendarRootNode($principals, new Sabre\\CalDAV\\Backend\\PDO($db)),
 ]);
 $server->setBaseUri('/');
 $server->addPlugin(new Sabre\\DAV\\Auth\\Plugin($auth, '${REALM}'));
 $server->addPlugin(new Sabre\\CardDAV\\Plugin());
+$server->addPlugin(new Sabre\\CalDAV\\Plugin());
 $server->addPlugin(new Sabre\\DAVACL\\Plugin());
 $server->exec();
 `
@@ -70,7 +72,7 @@ export async function startSabre(): Promise<DavTestServer> {
       const user = { user: name, password: `secret of ${name}`, email: `${name}@dav.test` }
       const digest = createHash('md5').update(`${name}:${REALM}:${user.password}`).digest('hex')
       await run(command, [join(folder, 'admin.php'), join(folder, 'db.sqlite'), name, digest])
-      return { ...user, homePath: `/addressbooks/${name}/` }
+      return { ...user, homePath: `/addressbooks/${name}/`, calendarHomePath: `/calendars/${name}/` }
     },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }

@@ -39,8 +39,16 @@ export async function startXandikos({ isForOne = false } = {}): Promise<DavTestS
     async addUser() {
       const name = makeUpName()
       const homePath = isForOne ? `${PRINCIPAL}contacts/` : `/${name}/contacts/`
-      await mkdir(join(daemon.folder, 'data', homePath), { recursive: true })
-      return { user: name, password: `secret of ${name}`, email: `${name}@dav.test`, homePath }
+      const calendarHomePath = isForOne ? `${PRINCIPAL}calendars/` : `/${name}/calendars/`
+      for (const path of [homePath, calendarHomePath])
+        await mkdir(join(daemon.folder, 'data', path), { recursive: true })
+      return {
+        user: name,
+        password: `secret of ${name}`,
+        email: `${name}@dav.test`,
+        homePath,
+        calendarHomePath,
+      }
     },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }

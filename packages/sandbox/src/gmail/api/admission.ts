@@ -1,11 +1,13 @@
 import type { Accounts } from '../../google/accounts.ts'
 import { requireKnownQuery } from '../../google/api/json-calls.ts'
+import { decodeSegment, type Match } from '../../google/api/routes.ts'
 import { authenticate, refuseScopes } from '../../google/authenticate.ts'
 import type { Caller } from '../../google/caller.ts'
 import type { Call } from '../../world/calls.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { Quota } from '../quota.ts'
-import { decodeSegment, findMethod, type Match } from './methods.ts'
+import type { GmailMethod } from './method.ts'
+import { findMethod } from './methods.ts'
 import { failedPrecondition, forbidden, notFound } from '../../google/api/refusal.ts'
 
 /** Parts of Gmail that decide whether a call is let in. */
@@ -17,7 +19,7 @@ export interface Admission {
 }
 
 /** A call that was let in, and whose units were charged. */
-export interface Admitted extends Match {
+export interface Admitted extends Match<GmailMethod> {
   caller: Caller
   mailbox: Mailbox
   url: URL

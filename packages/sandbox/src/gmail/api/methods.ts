@@ -1,3 +1,4 @@
+import { openRoutes } from '../../google/api/routes.ts'
 import { draftMethods } from './drafts.ts'
 import { historyMethods } from './history.ts'
 import { labelMethods } from './labels.ts'
@@ -24,43 +25,5 @@ export const METHODS: readonly GmailMethod[] = [
   ...watchMethods,
 ]
 
-export interface Match {
-  method: GmailMethod
-  params: Record<string, string>
-}
-
-/** Methods by verb and number of segments; fixed segments come before parameters. */
-const ROUTES = Map.groupBy(
-  METHODS.map(method => ({ method, segments: method.path.split('/') })).toSorted(
-    (a, b) => parameters(a.segments) - parameters(b.segments),
-  ),
-  ({ method, segments }) => `${method.http} ${segments.length}`,
-)
-
-function parameters(segments: string[]): number {
-  return segments.filter(segment => segment.startsWith('{')).length
-}
-
 /** The method of a path below /users/{userId}/, or null. */
-export function findMethod(http: string, path: string): Match | null {
-  const given = path.split('/').map(segment => decodeSegment(segment))
-  for (const { method, segments } of ROUTES.get(`${http} ${given.length}`) ?? []) {
-    const params: Record<string, string> = {}
-    const fits = segments.every((segment, at) => {
-      const value = given[at] as string
-      if (!segment.startsWith('{')) return segment === value
-      params[segment.slice(1, -1)] = value
-      return value !== ''
-    })
-    if (fits) return { method, params }
-  }
-  return null
-}
-
-export function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
+export const findMethod = openRoutes(METHODS)

@@ -1,4 +1,4 @@
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, type ApiError, errorInfo } from '../errors.ts'
 
 /** An error that an API of Google answers. */
 export class Refusal extends Error {
@@ -41,4 +41,15 @@ export const invalidParameter = (name: string, message: string): Refusal =>
     reason: 'invalidParameter',
     location: name,
     locationType: 'parameter',
+  })
+
+/** The refusal of an API that the project of the client has not switched on. */
+export const disabledApi = (title: string, service: string): Refusal =>
+  new Refusal({
+    code: 403,
+    status: 'PERMISSION_DENIED',
+    message: `${title} API has not been used in project 1 before or it is disabled. Enable it by visiting https://console.developers.google.com/apis/api/${service}/overview?project=1 then retry.`,
+    domain: 'usageLimits',
+    reason: 'accessNotConfigured',
+    details: [errorInfo('SERVICE_DISABLED', service)],
   })

@@ -27,7 +27,7 @@ export const TEXTS = [
   'yomiSurname',
 ] as const
 
-/** Properties that hold several texts, with the number of them that Exchange has room for; null: any number. */
+/** Properties that are lists of texts, each with the most entries that Exchange stores (null: any number), since a client may write more. */
 export const TEXT_LISTS = {
   businessPhones: 2,
   homePhones: 2,

@@ -1,11 +1,12 @@
 import { booleanIn, integerIn, wordIn } from '../../google/api/input.ts'
+import { writeToken } from '../../google/api/place-tokens.ts'
 import { invalidArgument } from '../../google/api/refusal.ts'
 import { type Contact, contactsBefore, contactsOf } from '../book.ts'
 import { SHAPES } from '../person-fields.ts'
 import { presentPerson } from '../person.ts'
 import { personFieldsIn } from './masks.ts'
 import { CONTACTS, type MethodCall, type PeopleMethod, READONLY } from './method.ts'
-import { readPageToken, readSyncToken, type SyncPlace, writeToken } from './tokens.ts'
+import { readPageToken, readSyncToken, type SyncPlace } from './tokens.ts'
 
 const PAGE_DEFAULT = 100
 const PAGE_MAX = 1_000

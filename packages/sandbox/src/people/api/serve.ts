@@ -1,9 +1,8 @@
 import { selectFields } from '../../google/api/fields.ts'
 import { answered, json, jsonIn, requireKnownFields, requireKnownQuery } from '../../google/api/json-calls.ts'
-import { failedPrecondition, notFound, Refusal } from '../../google/api/refusal.ts'
+import { disabledApi, failedPrecondition, notFound } from '../../google/api/refusal.ts'
 import type { Accounts } from '../../google/accounts.ts'
 import { authenticate, refuseScopes } from '../../google/authenticate.ts'
-import { errorInfo } from '../../google/errors.ts'
 import type { Call } from '../../world/calls.ts'
 import type { Book } from '../book.ts'
 import type { Quota } from '../quota.ts'
@@ -28,7 +27,7 @@ export async function serveMethod(
   return answered(async () => {
     const caller = authenticate(accounts, request, call)
     if (caller instanceof Response) return caller
-    if (!settings.enabled) throw disabled()
+    if (!settings.enabled) throw disabledApi('People', 'people.googleapis.com')
     const url = new URL(request.url)
     const match = findMethod(request.method, decodeURIComponent(url.pathname.slice('/v1/'.length)))
     if (!match) throw notFound('Method not found.')
@@ -50,14 +49,3 @@ export async function serveMethod(
     return json(fields ? selectFields(answer, fields, method.answer) : answer)
   })
 }
-
-const disabled = (): Refusal =>
-  new Refusal({
-    code: 403,
-    status: 'PERMISSION_DENIED',
-    message:
-      'People API has not been used in project 1 before or it is disabled. Enable it by visiting https://console.developers.google.com/apis/api/people.googleapis.com/overview?project=1 then retry.',
-    domain: 'usageLimits',
-    reason: 'accessNotConfigured',
-    details: [errorInfo('SERVICE_DISABLED', 'people.googleapis.com')],
-  })

@@ -1,3 +1,4 @@
+import { readToken } from '../../google/api/place-tokens.ts'
 import { invalidArgument, Refusal } from '../../google/api/refusal.ts'
 import { errorInfo } from '../../google/errors.ts'
 import type { Book } from '../book.ts'
@@ -22,12 +23,9 @@ export interface PagePlace {
   sync: SyncPlace | null
 }
 
-export const writeToken = (place: SyncPlace | PagePlace): string =>
-  Buffer.from(JSON.stringify(place)).toString('base64url')
-
 /** Reads a sync token. Throws the refusal of one that has expired, or is of other parameters. */
 export function readSyncToken(book: Book, token: string, parameters: string): SyncPlace {
-  const place = readToken<SyncPlace>(token, 'Sync token')
+  const place = requireToken<SyncPlace>(token, 'Sync token')
   if (typeof place.sequence !== 'number') throw invalidArgument('Sync token is invalid.')
   requireSame(place, parameters, 'Sync token')
   const isOld = place.fullAt < book.now() - LIFETIME_MS
@@ -36,21 +34,16 @@ export function readSyncToken(book: Book, token: string, parameters: string): Sy
 }
 
 export function readPageToken(token: string, parameters: string): PagePlace {
-  const place = readToken<PagePlace>(token, 'Page token')
+  const place = requireToken<PagePlace>(token, 'Page token')
   if (typeof place.after !== 'string') throw invalidArgument('Page token is invalid.')
   requireSame(place, parameters, 'Page token')
   return place
 }
 
-function readToken<Place>(token: string, name: string): Partial<Place> & Place {
-  try {
-    // Only `writeToken` makes these; the callers check a field of theirs.
-    const place = JSON.parse(Buffer.from(token, 'base64url').toString()) as Place
-    if (typeof place === 'object' && place !== null) return place
-  } catch {
-    // The refusal is thrown below.
-  }
-  throw invalidArgument(`${name} is invalid.`)
+function requireToken<Place>(token: string, name: string): Partial<Place> & Place {
+  const place = readToken<Place>(token)
+  if (!place) throw invalidArgument(`${name} is invalid.`)
+  return place
 }
 
 function requireSame(place: { parameters: string }, parameters: string, name: string): void {

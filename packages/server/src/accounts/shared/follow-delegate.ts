@@ -50,6 +50,7 @@ export async function recordFollowing(
   }
   for (const id of stopped) announceStopped(unit, before.get(id), reason)
   // The grant of the delegate allows more than before, which a mailbox that was not stopped shows in its settings.
+  const gainingIds = new Set(gaining.map(({ id }) => id))
   for (const view of gaining.filter(({ id }) => !revived.includes(id)))
     unit.announce({
       type: 'account.updated',
@@ -58,7 +59,7 @@ export async function recordFollowing(
     })
   const after = await findViews(unit, [...renamed, ...revived])
   for (const [id, view] of after) {
-    announceUpdated(unit, before.get(id), view)
+    announceUpdated(unit, before.get(id), view, gainingIds.has(id))
     if (reason === null) announceConnected(unit, view, { reauthorized: true })
   }
   return reason
@@ -117,10 +118,17 @@ function announceStopped(unit: UnitOfWork, view: AccountView | undefined, reason
   if (view && reason !== null) announceReauthRequired(unit, view, reason)
 }
 
-function announceUpdated(unit: UnitOfWork, before: AccountView | undefined, after: AccountView): void {
+/** @param isGaining whether the grant of the delegate allows more than before, which both views show already */
+function announceUpdated(
+  unit: UnitOfWork,
+  before: AccountView | undefined,
+  after: AccountView,
+  isGaining: boolean,
+): void {
   if (!before) return
   const account = presentAccount(after)
-  const changes = changedFields(presentAccount(before), account)
+  const differing = changedFields(presentAccount(before), account)
+  const changes = isGaining ? [...new Set([...differing, 'settings'])] : differing
   if (changes.length > 0)
     unit.announce({ type: 'account.updated', accountId: after.id, data: { account, changes } })
 }

@@ -64,7 +64,7 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
   const peopleGovernor = new QuotaGovernor({
     api: 'the People API',
     userUnitsPerMinute: settings.peopleCallsPerMinute,
-    projectUnitsPerMinute: settings.peopleProjectCallsPerMinute ?? Number.MAX_SAFE_INTEGER,
+    projectUnitsPerMinute: settings.peopleProjectCallsPerMinute ?? Number.POSITIVE_INFINITY,
     sharing: shared,
   })
   const lines = new WeakValues<Semaphore>()

@@ -17,11 +17,11 @@ async function openProcesses() {
   const { db } = database
   const clock = { seconds: 1_000 }
   let count = 0
-  function start() {
+  function start(projectUnitsPerMinute = PROJECT_UNITS) {
     count += 1
     const governor = new QuotaGovernor({
       userUnitsPerMinute: USER_UNITS,
-      projectUnitsPerMinute: PROJECT_UNITS,
+      projectUnitsPerMinute,
       sharing: { countProcesses: () => count, use: sharedUse(db) },
       now: () => clock.seconds * 1_000,
     })
@@ -100,6 +100,15 @@ test('units that a process used while it was alone count once there is another o
   const other = processes.start()
   expect(await one.takeAll('prompt', 'ada', 1)).toBe(0)
   expect(await other.takeAll()).toBeLessThan(0.05 * USER_UNITS)
+})
+
+test('a project without a limit is not counted, so its users do not wait for one row', async () => {
+  await using processes = await openProcesses()
+  const [one] = [processes.start(Infinity), processes.start(Infinity)]
+  expect(await one.takeAll('prompt', 'ada')).toBeGreaterThan(0.9 * USER_UNITS)
+  expect(await one.takeAll('prompt', 'ben')).toBeGreaterThan(0.9 * USER_UNITS)
+  const { rows } = await sql`select from quota_use`.execute(processes.db)
+  expect(rows).toHaveLength(2)
 })
 
 test('units that a process used beside another one count once it is alone', async () => {

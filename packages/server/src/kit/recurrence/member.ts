@@ -1,5 +1,6 @@
 import { type Parameter, parameterOf } from '../content-lines/content-line.ts'
-import { DAY_MS, isDay, printWall, readWall, requireWall } from '../wall-clock.ts'
+import { DAY_MS, isDay, printWall, requireWall } from '../wall-clock.ts'
+import { readTime } from '../written-time.ts'
 import { findNamedZone } from '../zones/named-zone.ts'
 import { toInstant, toWall } from '../zones/zones.ts'
 
@@ -9,27 +10,30 @@ export interface SeriesStart {
   zone: string | null
 }
 
-const VALUE = /^(\d{8})(T\d{6})?(Z)?$/i
-
 /**
  * The member that an EXDATE, RDATE or RECURRENCE-ID names, as a wall clock in the zone of the series. A day on a series with
- * times stays a day: it names every member of that day. A TZID that is neither an IANA nor a Windows name counts as the
- * zone of the series, whose definition both have in common.
+ * times stays a day: it names every member of that day.
  * @param value one value, without commas
+ * @param zoneOf resolves a TZID as that of DTSTART was resolved. By default it knows IANA and Windows names; any other
+ * counts as the zone of the series, whose definition both have in common
  * @returns null if the value cannot be read
  */
-export function toMember(value: string, parameters: readonly Parameter[], start: SeriesStart): string | null {
-  const [, day = '', time, utc] = VALUE.exec(value.trim()) ?? []
-  const wall = `${day}${time?.toUpperCase() ?? ''}`
-  const wallTime = readWall(wall)
-  if (wallTime === null) return null
-  if (isDay(start.wall) || time === undefined) return day
-  const normal = printWall(wallTime)
+export function toMember(
+  value: string,
+  parameters: readonly Parameter[],
+  start: SeriesStart,
+  zoneOf: (tzid: string) => string | null = findNamedZone,
+): string | null {
+  const time = readTime(value)
+  if (!time) return null
+  const day = time.wall.slice(0, 8)
+  const isOfDay = isDay(time.wall) || parameterOf({ parameters }, 'VALUE')?.toUpperCase() === 'DATE'
+  if (isDay(start.wall) || isOfDay) return day
   const tzid = parameterOf({ parameters }, 'TZID')
-  const zone = utc ? 'UTC' : ((tzid && findNamedZone(tzid)) ?? start.zone)
+  const zone = time.isUtc ? 'UTC' : tzid ? (zoneOf(tzid) ?? start.zone) : start.zone
   // A floating series has no zone to convert to.
-  if (zone === null || start.zone === null || zone === start.zone) return normal
-  return inZoneOf(start, toInstant(normal, zone))
+  if (zone === null || start.zone === null || zone === start.zone) return time.wall
+  return inZoneOf(start, toInstant(time.wall, zone))
 }
 
 /** The wall clock of a member by its instant. Null if its year does not have four digits. */

@@ -1,7 +1,7 @@
 import type { ContentLine } from '../content-lines/content-line.ts'
 import { DAY_MS, isDay, readWall, requireWall, WALL_TIME_END } from '../wall-clock.ts'
 import { toInstant, toWall } from '../zones/zones.ts'
-import { readDuration } from './duration.ts'
+import { readDuration } from '../written-time.ts'
 import { type SeriesStart, toMember } from './member.ts'
 import { MEMBERS_MAX } from './walk-rule.ts'
 
@@ -55,9 +55,11 @@ function readEnd(text: string, begin: string, line: ContentLine, start: SeriesSt
   if (isDay(begin)) return null
   const duration = readDuration(text)
   if (!duration) return toMember(text, line.parameters, start)
-  const afterDays = requireWall(begin) + duration.days * DAY_MS
-  if (afterDays + duration.exactMs >= WALL_TIME_END - 2 * DAY_MS) return null
+  const { days, milliseconds } = duration
+  if (days < 0 || milliseconds < 0) return null
+  const afterDays = requireWall(begin) + days * DAY_MS
+  if (afterDays + milliseconds >= WALL_TIME_END - 2 * DAY_MS) return null
   // Without a zone, UTC counts as a floating time does.
   const zone = start.zone ?? 'UTC'
-  return toWall(toInstant(toWall(afterDays, 'UTC'), zone) + duration.exactMs, zone)
+  return toWall(toInstant(toWall(afterDays, 'UTC'), zone) + milliseconds, zone)
 }

@@ -11,6 +11,9 @@ const zones = new Map(
     .map(({ mapZone }) => [mapZone._other.toLowerCase(), mapZone._type]),
 )
 
+/** The IANA names of all Windows names. */
+export const WORLD_ZONES: readonly string[] = [...zones.values()]
+
 /** The IANA name of a Windows name, given in any case; null if CLDR does not have it. */
 export function findWindowsZone(name: string): string | null {
   return zones.get(name.toLowerCase()) ?? null

@@ -1,7 +1,7 @@
 import { DAY_MS, printWall, requireWall } from '../wall-clock.ts'
 import {
   convertToInstant,
-  convertToWall,
+  convertToOffset,
   findIanaName,
   requireIanaTable,
   TABLE_END,
@@ -38,7 +38,7 @@ export function toWall(instant: number, zone: string): string {
   if (isOwnZone(zone)) return printWall(second + offsetAt(requireOwnTable(zone), second))
   const table = requireIanaTable(zone)
   const isInTable = second >= TABLE_START && second < TABLE_END
-  return printWall(isInTable ? second + offsetAt(table, second) : convertToWall(second, zone))
+  return printWall(isInTable ? second + offsetAt(table, second) : second + convertToOffset(second, zone))
 }
 
 /** Whether the IANA database has the name, also as an alias, and in this case. */

@@ -25,7 +25,7 @@ const BOOKS: CollectionKind<AddressBook> = {
 
 /** The address books of a home, as `findCollections` finds them. */
 export function findBooks(client: DavClient, home: URL, signal?: AbortSignal): Promise<AddressBook[]> {
-  return findCollections(client, home, BOOKS, { signal })
+  return findCollections(client, home, BOOKS, signal)
 }
 
 /** One address book. Throws `not_found` if the path is none. */

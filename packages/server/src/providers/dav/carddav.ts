@@ -15,8 +15,8 @@ import type { Cursor } from '../mail.ts'
 import { type AddressBook, findBook, findBooks } from './address-books.ts'
 import { DavClient } from './client.ts'
 import { requireWithin } from './collections.ts'
-import { mayHaveChanged, readCursor } from './cursor.ts'
-import { followCollection, type FollowedCollection, listForComparison } from './following.ts'
+import { changedAmong } from './cursor.ts'
+import { followCollection, type FollowedCollection, listVersions } from './following.ts'
 import { readFiles } from './files.ts'
 import { canonicalPath, isMember, isWithin, urlOf } from './hrefs.ts'
 import { askChanges, listMembers } from './listing.ts'
@@ -25,7 +25,6 @@ import { readPhotoOf } from './photo.ts'
 import { CARDS } from './reading.ts'
 import { trustedDomainOf } from './trusted-domain.ts'
 import { changeCard, createCard, removeCard } from './writing.ts'
-import { inPieces } from './xml-stream.ts'
 
 export interface CardDavOptions {
   /** The home of the user's address books, as `findHomes` found it. */
@@ -40,9 +39,6 @@ export interface CardDavOptions {
 }
 
 type ReadContacts = { contacts: RemoteContact[]; unreadable: UnreadableContact[] }
-
-const LISTED_AT_ONCE = 1_000
-const READ_AT_ONCE = 50
 
 /** Opens the address books of an account. Nothing is asked yet, and an idle one holds no connection. */
 export function cardDavAccount(options: CardDavOptions): Offering<'contacts'> {
@@ -88,12 +84,10 @@ class CardDav implements ContactsProvider {
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const books = await findBooks(this.client, this.home, signal)
-    const now = new Map(books.map(book => [book.path, book]))
-    const changed = folders.filter(({ folder, cursor }) => {
-      const book = now.get(folder.key)
-      return book !== undefined && mayHaveChanged(readCursor(cursor), book)
-    })
-    return new Set(changed.map(({ folder }) => folder.key))
+    return changedAmong(
+      books,
+      folders.map(({ folder, cursor }) => ({ key: folder.key, cursor })),
+    )
   }
 
   async *follow({ folder, cursor, known, signal }: FollowFolder): AsyncGenerator<ContactsStep, void, void> {
@@ -107,18 +101,11 @@ class CardDav implements ContactsProvider {
     }
   }
 
-  async *list(
+  list(
     folder: RemoteContactFolder,
     signal: AbortSignal,
   ): AsyncGenerator<readonly ListedContact[], void, void> {
-    const members = await listForComparison(this.#bookOf(folder.key, signal))
-    const unnamed: string[] = []
-    for await (const piece of inPieces(members, LISTED_AT_ONCE)) {
-      unnamed.push(...piece.flatMap(([key, version]) => (version === null ? key : [])))
-      yield piece.flatMap(([key, version]) => (version === null ? [] : { key, version }))
-    }
-    // Without an ETag, the version is one of the content.
-    for await (const keys of inPieces(unnamed, READ_AT_ONCE)) yield (await this.read(keys, signal)).contacts
+    return listVersions(this.#bookOf(folder.key, signal))
   }
 
   async read(keys: readonly string[], signal?: AbortSignal): Promise<ReadContacts> {

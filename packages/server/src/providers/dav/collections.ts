@@ -26,23 +26,22 @@ const WRITING = new Set(['all', 'write', 'write-content', 'bind'].map(name => `$
 /**
  * The collections of a home by their paths, in the order of the server. A home may be a collection itself. A home that
  * shows none is asked twice. Throws `unavailable` if the answer is not about the home, or incomplete.
- * @param onHome called with the response about the home
  */
 export async function findCollections<T>(
   client: DavClient,
   home: URL,
   kind: CollectionKind<T>,
-  { signal, onHome }: { signal?: AbortSignal | undefined; onHome?: (told: Told) => void } = {},
+  signal?: AbortSignal,
 ): Promise<T[]> {
-  const found = await askForCollections(client, home, kind, { signal, onHome })
-  return found.length > 0 ? found : askForCollections(client, home, kind, { signal, onHome })
+  const found = await askForCollections(client, home, kind, signal)
+  return found.length > 0 ? found : askForCollections(client, home, kind, signal)
 }
 
 async function askForCollections<T>(
   client: DavClient,
   home: URL,
   kind: CollectionKind<T>,
-  { signal, onHome }: { signal: AbortSignal | undefined; onHome: ((told: Told) => void) | undefined },
+  signal: AbortSignal | undefined,
 ): Promise<T[]> {
   const homePath = canonicalPath(home.pathname)
   const found = new Map<string, T>()
@@ -62,7 +61,6 @@ async function askForCollections<T>(
         isOfHome = true
         // The next answer may show more.
         if (hasElement(told, D.principal, D.unauthenticated) && client.insistOnLogin(home)) return []
-        onHome?.(told)
       }
       const path = told.paths.find(one => isWithin(one, homePath))
       const collection = path === undefined ? null : kind.read(told, path)
@@ -89,7 +87,7 @@ export async function findCollection<T>(
     const collection = one.paths.includes(path) ? kind.read(one, path) : null
     if (collection) return collection
   }
-  throw new ProviderFailure('not_found', `The server no longer has this one of the ${kind.noun}.`)
+  throw new ProviderFailure('not_found', `The server no longer has it among the ${kind.noun} of the account.`)
 }
 
 /** Returns the path of a collection or file. Throws `not_found` if it is outside the home: it is another user's then. */

@@ -3,7 +3,7 @@ import { mayHaveChanged, UnsettledFiles } from './cursor.ts'
 import { isStrong, versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
 import { isDoubtful } from './following.ts'
-import { isTokenRefusal } from './listing.ts'
+import { isRefusal } from './listing.ts'
 
 test.each([
   ['"a"', 'a', true],
@@ -70,6 +70,6 @@ describe('a failure with status', () => {
   ] as const)('%i %j is %s', (status, headers, kind, retryAfterSeconds, isOfToken) => {
     const failure = new StatusFailure(status, headers)
     expect(failure).toMatchObject({ kind, retryAfterSeconds })
-    expect(isTokenRefusal(failure)).toBe(isOfToken)
+    expect(isRefusal(failure)).toBe(isOfToken)
   })
 })

@@ -32,6 +32,19 @@ export function mayHaveChanged(
   return cursor.ctag === null || cursor.ctag !== ctag
 }
 
+/** Keys of the followed collections of which anything may have changed, among those that the server has now. */
+export function changedAmong(
+  found: ReadonlyArray<{ path: string; syncToken: string | null; ctag: string | null }>,
+  followed: ReadonlyArray<{ key: string; cursor: Cursor | null }>,
+): ReadonlySet<string> {
+  const now = new Map(found.map(collection => [collection.path, collection]))
+  const changed = followed.filter(({ key, cursor }) => {
+    const collection = now.get(key)
+    return collection !== undefined && mayHaveChanged(readCursor(cursor), collection)
+  })
+  return new Set(changed.map(({ key }) => key))
+}
+
 /** Collects the files whose version is a time, and the latest one: another change in that second would not show. */
 export class UnsettledFiles {
   #latest = 0

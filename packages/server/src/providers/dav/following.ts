@@ -2,7 +2,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { Cursor } from '../mail.ts'
 import { type CollectionCursor, readCursor, UnsettledFiles } from './cursor.ts'
 import type { ReadFiles, UnreadableDavFile } from './files.ts'
-import { isTokenRefusal, type Listing, type SyncPage } from './listing.ts'
+import { isRefusal, type Listing, type SyncPage } from './listing.ts'
 import { inPieces } from './xml-stream.ts'
 
 /** The questions that following one collection asks. */
@@ -42,8 +42,9 @@ interface Held {
 type Steps<T, R = void> = AsyncGenerator<CollectionStep<T>, R, void>
 
 /** Files that are read at once. */
-export const READ_MAX = 50
+const READ_MAX = 50
 const GONE_MAX = 1_000
+const LISTED_AT_ONCE = 1_000
 /** Pages of changes in one pass. */
 const PAGES_MAX = 1_000
 /** A collection that seems to lose more than this, and more than half, is listed again. */
@@ -81,7 +82,7 @@ async function* followToken<T extends Held>(
 ): Steps<T, boolean> {
   let syncToken = first
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page = await collection.askChanges(syncToken).catch(orNullIf(isTokenRefusal))
+    const page = await collection.askChanges(syncToken).catch(orNullIf(isRefusal))
     if (page === null || page.syncToken === null) return false
     if (page.isTruncated && page.syncToken === syncToken) return false
     const isLeft = (path: string) => !page.gone.has(path) && !page.changed.has(path)
@@ -126,13 +127,24 @@ async function* compare<T extends Held>(
   yield { type: 'end', cursor: next }
 }
 
-/** The versions of all files. Throws `unavailable` if the server does not list all. */
-export async function listForComparison(
-  collection: FollowedCollection<unknown>,
-): Promise<Listing['members']> {
+/**
+ * Keys and versions of the files that a collection would bring to an empty index. Throws `unavailable` if the server
+ * does not list all.
+ */
+export async function* listVersions<T extends Held>(
+  collection: FollowedCollection<T>,
+): AsyncGenerator<readonly Held[], void, void> {
   const { members, isComplete } = await listWhole(collection, (await collection.describe()).syncToken)
-  if (isComplete) return members
-  throw new ProviderFailure('unavailable', 'The server lists only a part of the collection.')
+  if (!isComplete) throw new ProviderFailure('unavailable', 'The server lists only a part of the collection.')
+  const chosen = collection.choose ? await collection.choose([...members.keys()]) : members
+  const unnamed: string[] = []
+  for await (const piece of inPieces(members, LISTED_AT_ONCE)) {
+    const some = piece.filter(([key]) => chosen.has(key))
+    unnamed.push(...some.flatMap(([key, version]) => (version === null ? key : [])))
+    yield some.flatMap(([key, version]) => (version === null ? [] : { key, version }))
+  }
+  // Without an ETag, the version is one of the content.
+  for await (const keys of inPieces(unnamed, READ_MAX)) yield (await collection.read(keys)).items
 }
 
 /**
@@ -145,7 +157,7 @@ async function listWhole(collection: FollowedCollection<unknown>, given: string 
   const { members } = listing
   let syncToken = ''
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page = await collection.askChanges(syncToken).catch(orNullIf(isTokenRefusal))
+    const page = await collection.askChanges(syncToken).catch(orNullIf(isRefusal))
     if (page === null || page.syncToken === null || (page.isTruncated && page.syncToken === syncToken))
       return listing
     await listMore(listing, { members: page.changed, isComplete: false })

@@ -4,7 +4,7 @@ import { versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
 import { isMember } from './hrefs.ts'
 import { hasElement, propText } from './multistatus.ts'
-import { D, propfindBody, syncBody } from './names.ts'
+import { calendarQueryBody, D, propfindBody, syncBody } from './names.ts'
 import { XmlRefused } from './xml-stream.ts'
 
 /** The most files of one collection that are followed. */
@@ -85,8 +85,36 @@ export async function askChanges(
   return { ...page, syncToken: asked.syncToken }
 }
 
-/** Whether a server answered in a way that shows that it does not take a token. Then the whole collection is looked at. */
-export function isTokenRefusal(error: unknown): boolean {
+/**
+ * The paths of the events of a calendar that match a filter, as `calendarQueryBody` describes it. Null if the server
+ * leaves out some, or does not take the question.
+ */
+export async function askEvents(
+  client: DavClient,
+  { path, url }: AskedCollection,
+  filter: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string> | null> {
+  const found = new Set<string>()
+  const question = { ...large('REPORT', url, calendarQueryBody(filter), signal), depth: '1' } as const
+  try {
+    for await (const some of ask(client, question))
+      for (const told of some) {
+        if (told.status === INSUFFICIENT_STORAGE) return null
+        for (const member of told.paths) if (isMember(member, path)) found.add(member)
+      }
+  } catch (error) {
+    if (isRefusal(error)) return null
+    throw error
+  }
+  return found
+}
+
+/**
+ * Whether a server answered in a way that shows that it does not take a question, such as a token.
+ * Then the whole collection is looked at.
+ */
+export function isRefusal(error: unknown): boolean {
   if (error instanceof XmlRefused) return true
   return error instanceof StatusFailure && !OTHER_REFUSALS.has(error.status)
 }

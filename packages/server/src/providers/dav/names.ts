@@ -48,7 +48,6 @@ export const CAL = {
   timeZone: `${CALDAV} calendar-timezone`,
   timeZoneId: `${CALDAV} calendar-timezone-id`,
   inbox: `${CALDAV} schedule-inbox`,
-  inboxUrl: `${CALDAV} schedule-inbox-URL`,
   outbox: `${CALDAV} schedule-outbox`,
   defaultCalendar: `${CALDAV} schedule-default-calendar-URL`,
 } as const

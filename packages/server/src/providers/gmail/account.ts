@@ -35,7 +35,7 @@ export interface GmailAccountOptions {
 /** An account of Gmail. It holds no connection of its own, so any number of callers may use it side by side. */
 export function gmailAccount(
   options: GmailAccountOptions,
-): Offering<Exclude<Capability, 'sharing' | 'contacts'>> {
+): Offering<Exclude<Capability, 'sharing' | 'contacts' | 'calendars'>> {
   const { calls, tokens, quota, signal, now = Date.now } = options
   const closing = new AbortController()
   const api = new GmailApi({ calls, tokens, quota, now })

@@ -21,6 +21,7 @@ export interface GovernorOptions {
   /** The API whose quotas these are; `Gmail` by default. Each API has quotas of its own. */
   api?: string
   userUnitsPerMinute: number
+  /** `Infinity`: not limited, so not counted either. */
   projectUnitsPerMinute: number
   /** The processes that share the quotas; this one is alone by default. */
   sharing?: { countProcesses(): number; use: SharedUse } | null
@@ -94,15 +95,17 @@ export class QuotaGovernor {
     const isAlone = !sharing || this.#processesAt(at) === 1
     if (isAlone) for (const usage of usages) usage.countAsked()
     const share = urgency === 'background' ? BACKGROUND_SHARE : 1
-    const limited = usages.map(usage => {
-      const { own, asked } = this.#partsAt(at, usage.unitsMax)
-      return { usage, own: own * share, asked: asked * share, mayKeep: own }
-    })
+    const limited = usages
+      .filter(({ unitsMax }) => Number.isFinite(unitsMax))
+      .map(usage => {
+        const { own, asked } = this.#partsAt(at, usage.unitsMax)
+        return { usage, own: own * share, asked: asked * share, mayKeep: own }
+      })
     // A call that costs more than there ever is goes when nothing else was used. So it is no call for a small part.
     const isSmall = isAlone || limited.every(({ own }) => units <= own)
     const waitMs = isSmall ? Math.max(...limited.map(({ usage, own }) => usage.waitFor(units, own, at))) : 1
     if (waitMs === 0) {
-      if (isTaken) for (const usage of usages) usage.add(units, at)
+      if (isTaken) for (const { usage } of limited) usage.add(units, at)
       return
     }
     if (isAlone) throw this.#spent(waitMs)
@@ -116,13 +119,13 @@ export class QuotaGovernor {
       sharedWaitMs = await sharing.use.take(asks, units, isTaken)
     } catch (error) {
       for (const [index, { usedUnits }] of asks.entries())
-        if (usedUnits > 0) usages[index]!.add(usedUnits, at)
+        if (usedUnits > 0) limited[index]!.usage.add(usedUnits, at)
       throw error
     }
     const isAdded = isTaken && sharedWaitMs === 0
     const answeredAt = this.#options.now()
     for (const [index, { usedUnits }] of asks.entries())
-      usages[index]!.addAsked(usedUnits + (isAdded ? units : 0), answeredAt)
+      limited[index]!.usage.addAsked(usedUnits + (isAdded ? units : 0), answeredAt)
     if (sharedWaitMs > 0) throw this.#spent(sharedWaitMs)
   }
 

@@ -267,6 +267,25 @@ describe('a call', () => {
     expect([isReceived, read > 0, read < bytes]).toEqual([true, true, true])
   })
 
+  test.each([
+    ['with a length', 'content-length: 65536\r\n', 65_536],
+    ['that ends with its connection', '', 65_536],
+    ['that is cut off', 'content-length: 65537\r\n', null],
+  ])('outlives its connection %s', async (_, header, bytes) => {
+    let isClosed = false
+    await using raw = await startRaw(socket => {
+      socket.once('close', () => (isClosed = true))
+      const head = `HTTP/1.1 200 OK\r\nconnection: close\r\n${header}\r\n`
+      socket.once('data', () => socket.end(head + 'x'.repeat(65_536)))
+    })
+    await using answer = await raw.calls.open(get('/'))
+    await waitUntil('the server has closed the connection', async () => isClosed)
+    const read = Array.fromAsync(answer.content)
+
+    if (bytes === null) await expect(read).rejects.toMatchObject({ kind: 'unavailable' })
+    else expect(Buffer.concat(await read)).toHaveLength(bytes)
+  })
+
   test('has received all before it is read, if it is small', async () => {
     await using raw = await startRaw(socket =>
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')),

@@ -26,6 +26,8 @@ export interface PeopleWriter {
 
 /** A write is tried again three times. */
 const TRIES_MAX = 4
+/** A write that has waited longer for its turn is refused, since its caller will not wait much longer. */
+const WAITING_MS_MAX = 30_000
 /** Google may answer the former version of a person for a moment after a change. */
 const PAUSE_MILLISECONDS = 200
 /** The entry of `clientData` that names the creation by which a contact was made. */
@@ -82,9 +84,17 @@ export function removeContact(writer: PeopleWriter, key: string): Promise<void> 
 }
 
 async function inLine<T>({ line }: PeopleWriter, work: (record: EffectRecord) => Promise<T>): Promise<T> {
-  const done = line.take(() => changingBy(record => record, work))
+  const askedAt = performance.now()
+  const done = line.take(() => {
+    if (performance.now() - askedAt > WAITING_MS_MAX) throw tooMany()
+    return changingBy(record => record, work)
+  })
   if (done) return done
-  throw new ProviderFailure('throttled', 'Too many changes of these contacts are waiting.', { isBusy: true })
+  throw tooMany()
+}
+
+function tooMany(): ProviderFailure {
+  return new ProviderFailure('throttled', 'Too many changes of these contacts are waiting.', { isBusy: true })
 }
 
 async function againIfOvertaken<T>(attempt: () => Promise<T>): Promise<T> {

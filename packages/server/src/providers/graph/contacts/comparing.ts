@@ -96,10 +96,16 @@ async function readWalk(
   { walk, isOfIds }: FolderCursor,
   options: AskOptions,
 ): Promise<DeltaPage<ContactItem> | 'expired' | 'unreadable'> {
+  const ask = () =>
+    walk === null
+      ? beginContacts(connection, folderId, isOfIds, options)
+      : continueContacts(connection, walk, options)
   try {
-    return walk === null
-      ? await beginContacts(connection, folderId, isOfIds, options)
-      : await continueContacts(connection, walk, options)
+    // A server that fails once may only have been busy, and a walk of ids alone makes every later change cost a read.
+    return await ask().catch((error: unknown) => {
+      if (isOfIds || !isUnreadable(error, options)) throw error
+      return ask()
+    })
   } catch (error) {
     if (error instanceof LinkExpired && walk !== null) return 'expired'
     if (!isOfIds && isUnreadable(error, options)) return 'unreadable'

@@ -289,6 +289,25 @@ test('loses no deletion that comes before a walk begins again in the midst', asy
   expect(index.contacts.has(last.immutableId)).toBe(false)
 })
 
+test('a walk goes on with whole contacts after one answer of 503', async () => {
+  await using arranged = arrangeContacts(server)
+  const { mailbox } = arranged
+  for (let nth = 0; nth < 120; nth += 1)
+    addContact(mailbox, mailbox.contacts.main, { displayName: `Person ${nth}` })
+  const { contacts } = await arranged.connect()
+  const [folder] = await contacts.listFolders(never)
+  const index = openContactIndex(folder!)
+  server.intercept = ({ path }) => {
+    if (!path.includes('/contacts/delta')) return null
+    server.intercept = null
+    return new Response('{}', { status: 503 })
+  }
+  server.calls.length = 0
+  await index.follow(contacts)
+  expect(index.contacts.size).toBe(120)
+  expect(server.calls.filter(call => !JSON.stringify(call).includes('/contacts/delta'))).toEqual([])
+})
+
 test('finds after six hours what no delta reports: a new contact that was moved before any look', async () => {
   const { mailbox, email, index, main } = await arrange(['Ada'])
   const friends = addContactFolder(mailbox, main, 'Friends')
