@@ -6,9 +6,10 @@ import type { CalendarWindow, RemoteCalendar, RemoteObject } from '../../../prov
 import type { Cursor } from '../../../providers/mail.ts'
 import { recordCalendars, recordCursor, recordDeletedCalendars } from '../calendars/record.ts'
 import { loadLockedCalendars } from '../calendars/record-account.ts'
-import { UNZONED } from '../calendars/rules.ts'
+import { unzonedOf } from '../calendars/rules.ts'
 import { countContents, type IndexedCalendar } from '../calendars/store.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
+import { remakeDue } from '../events/remake.ts'
 import { countItems, loadKnownVersions } from '../events/store.ts'
 import { keptWindow } from '../events/window.ts'
 import { type Session, underFence } from './session.ts'
@@ -29,11 +30,11 @@ export async function runPass(session: Session): Promise<void> {
   const { provider, signal } = session
   const remotes = await provider.listCalendars(signal)
   session.progressed()
-  const listed = await lookAtCalendars(session, remotes)
+  const window = keptWindow(session.days, Date.now())
+  const listed = await lookAtCalendars(session, remotes, window)
   const asked = listed.map(({ calendar, remote }) => ({ calendar: remote, cursor: calendar.cursor }))
   const changed = asked.length === 0 ? new Set() : await provider.findChanged(asked, signal)
   session.progressed()
-  const window = keptWindow(session.days, Date.now())
   for (const each of listed)
     if (!each.calendar.is_complete || changed.has(each.remote.key))
       await followCalendar(session, each, window)
@@ -44,22 +45,37 @@ export async function runPass(session: Session): Promise<void> {
 async function lookAtCalendars(
   session: Session,
   remotes: readonly RemoteCalendar[],
+  window: CalendarWindow,
 ): Promise<ListedCalendar[]> {
   const { doubts } = session
-  const calendars = await underFence(session, async (unit, account) => {
-    const { calendars: known, vanished } = await recordCalendars(unit, account, remotes)
+  const { calendars, isOutdated } = await underFence(session, async (unit, account, own) => {
+    const { vanished, ...kept } = await recordCalendars(unit, account, remotes, own)
+    const known = kept.calendars
     doubts.forgetUnlisted(new Set([...vanished, ...known].map(({ id }) => id)))
     for (const { id } of known) doubts.forget(`vanished ${id}`)
     const gone = vanished.filter(({ id }) => doubts.believesInTime(`vanished ${id}`))
     await recordDeletedCalendars(unit, account, gone)
-    return known
+    return kept
   })
+  if (isOutdated) await remakeOutdated(session, window)
   const byKey = new Map(remotes.map(remote => [remote.key, remote]))
-  const main = calendars.find(calendar => calendar.is_primary)?.time_zone ?? null
   return calendars.flatMap(calendar => {
     const remote = byKey.get(calendar.provider_key)
-    return remote ? [{ calendar, remote, unzoned: calendar.time_zone ?? main ?? UNZONED }] : []
+    return remote ? [{ calendar, remote, unzoned: unzonedOf(calendar, calendars) }] : []
   })
+}
+
+/** Makes events again after the zone of their calendar or the addresses of the account changed. */
+async function remakeOutdated(session: Session, window: CalendarWindow): Promise<void> {
+  const { planner, signal } = session
+  let count = 1
+  while (count > 0) {
+    signal.throwIfAborted()
+    count = await underFence(session, (unit, account, own) =>
+      remakeDue(unit, account, { own, window, planner }),
+    )
+    session.progressed()
+  }
 }
 
 /**
@@ -111,7 +127,7 @@ async function recordStep(
   { items, gone, cursor, isComplete }: RecordedStep,
 ): Promise<void> {
   await underFence(session, async (unit, account, own) => {
-    const recording = { calendarId: calendar.id, unzoned, window, own }
+    const recording = { calendarId: calendar.id, unzoned, window, own, planner: session.planner }
     await recordEvents(unit, account, items, recording)
     await recordGone(unit, account, gone, recording)
     if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })

@@ -6,6 +6,7 @@ import type { CalendarsProvider } from '../../../providers/calendars.ts'
 import type { Doubts } from '../../../sync/doubts.ts'
 import { loadLockedCalendars } from '../calendars/record-account.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
+import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
 
 /** The calendars of an account that are followed over one connection. */
@@ -14,6 +15,7 @@ export interface Session {
   owned: OwnedAccount
   provider: CalendarsProvider
   days: WindowDays
+  planner: SpanPlanner
   /** Whether the first sync is complete: before it, nothing is announced. */
   isInitialized: boolean
   signal: AbortSignal
