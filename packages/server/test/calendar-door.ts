@@ -63,7 +63,7 @@ export async function openCalendarDoor(database: Database) {
       async pass(doubts = new Doubts()) {
         owned ??= await own(db, id)
         const { isInitialized } = await takeWanted(db, owned, 'calendar')
-        await runPass({
+        const session = {
           db,
           owned,
           provider: memory.connect(),
@@ -72,7 +72,12 @@ export async function openCalendarDoor(database: Database) {
           isInitialized,
           signal: new AbortController().signal,
           progressed: () => undefined,
+          allow: () => undefined,
           doubts,
+        }
+        await runPass(session, {
+          acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+          onRead: () => Promise.resolve(),
         })
       },
       /** Records objects in the first calendar, as a provider brings them that is not in memory. */

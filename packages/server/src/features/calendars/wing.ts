@@ -6,7 +6,9 @@ import { calendarEventOperations } from './events/operations.ts'
 import { openSpanPlanner } from './events/planner.ts'
 import { pruneWindows } from './events/prune.ts'
 import { rollWindows } from './events/roll.ts'
+import { openCalendarsFollower } from './following/follower.ts'
 import { purgeCalendars } from './purge.ts'
+import { CALENDAR_TIMES } from './stored-times.ts'
 
 export function openCalendars({ db, config, clock, log, opened }: Resources) {
   const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
@@ -29,5 +31,7 @@ export function openCalendars({ db, config, clock, log, opened }: Resources) {
       },
     ],
     purgeStep: (accountId, signal) => purgeCalendars(db, accountId, signal),
+    follower: openCalendarsFollower({ db, days, planner }),
+    storedTimes: CALENDAR_TIMES,
   } satisfies Wing
 }

@@ -3,12 +3,11 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteCalendar } from '../../../providers/calendars.ts'
 import type { Cursor } from '../../../providers/mail.ts'
 import {
-  basisOf,
   type CalendarAccount,
   type CalendarColumns,
+  outdatedBases,
   planCalendars,
   presentCalendar,
-  unzonedOf,
 } from './rules.ts'
 import { type IndexedCalendar, listCalendars } from './store.ts'
 
@@ -65,12 +64,7 @@ async function recordBases(
   calendars: readonly IndexedCalendar[],
   own: ReadonlySet<string>,
 ): Promise<boolean> {
-  const next = calendars.map(calendar => ({
-    id: calendar.id,
-    former: calendar.basis,
-    basis: basisOf(unzonedOf(calendar, calendars), own),
-  }))
-  const changed = next.filter(({ former, basis }) => former !== basis)
+  const changed = outdatedBases(calendars, own)
   if (changed.length === 0) return false
   await sql`
     update calendar set basis = next.basis
@@ -128,6 +122,23 @@ export async function recordDeletedCalendars(
       accountId: account.id,
       data: { calendar: presentCalendar(calendar) },
     })
+}
+
+/** Events that one transaction deletes with all that belongs to them. */
+const DELETED_AT_ONCE = 500
+
+/**
+ * Deletes some events of a calendar that is gone, in silence: the end of the calendar is announced. Should it come back
+ * before that, all of it is compared.
+ * @returns whether there may be more
+ */
+export async function deleteSomeEvents(unit: UnitOfWork, calendarId: string): Promise<boolean> {
+  await recordCursor(unit, calendarId, { cursor: null, isComplete: false })
+  const { numAffectedRows = 0n } = await sql`
+    delete from calendar_event where id in (
+      select id from calendar_event where calendar_id = ${calendarId} and kind <> 'exception' limit ${DELETED_AT_ONCE})
+  `.execute(unit.sql)
+  return Number(numAffectedRows) === DELETED_AT_ONCE
 }
 
 /** Stores how far a calendar is recorded, in the transaction of the step. */
