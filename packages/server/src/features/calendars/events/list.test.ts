@@ -181,7 +181,7 @@ class World {
 
 const byText = (one: string, other: string) => (one < other ? -1 : 1)
 
-/** What is comparable of a listed event. A day has no instant of its own. */
+/** The text by which a listed event is compared. A day has no instant of its own. */
 function listedAs({ subject, start, end }: CalendarEvent, days: ReadonlyMap<string, string>): string {
   const zone = days.get(subject!)
   const instant = ({ dateTime, date }: CalendarEvent['start']) =>
