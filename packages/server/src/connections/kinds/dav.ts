@@ -5,6 +5,7 @@ import type { Db } from '../../database/pool.ts'
 import type { EgressGuard } from '../../kit/egress/guard.ts'
 import { SealError } from '../../kit/seal.ts'
 import { cardDavAccount } from '../../providers/dav/carddav.ts'
+import type { FileThread } from '../../providers/dav/file-thread.ts'
 import type { LoginSchemes } from '../../providers/dav/login.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { ConnectionPermit } from '../connections.ts'
@@ -16,6 +17,7 @@ export interface DavOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
+  davFiles: FileThread
   authorities?: SecureContext | undefined
   /** Bounds the connections to each DAV server. */
   davBudget: HostBudget
@@ -33,7 +35,7 @@ export function contactsWay(options: DavOptions, account: AccountView, schemes: 
   const dav = account.imap?.dav
   const home = URL.parse(dav?.contactsUrl ?? '')
   if (!dav || !home) throw new ProviderFailure('unsupported', 'This account has no CardDAV server.')
-  const { db, accountKeys, guard, authorities, davBudget, settings } = options
+  const { db, accountKeys, guard, davFiles, authorities, davBudget, settings } = options
   if (home.protocol !== 'https:' && !settings.allowPlaintext)
     throw new ProviderFailure('not_allowed', 'Connections without TLS are not allowed here.')
   // The follower of the account keeps the way, so it does not hold the whole row.
@@ -49,7 +51,7 @@ export function contactsWay(options: DavOptions, account: AccountView, schemes: 
       const secret = await accountKeys.findSecret(db, keyed, name).catch(blameAccount)
       if (!secret) throw new ProviderFailure('login_failed', 'No password is stored for this account.')
       const login = { user, password: secret.reveal() }
-      const connected = cardDavAccount({ home, login, guard, authorities, schemes, signal })
+      const connected = cardDavAccount({ home, login, guard, files: davFiles, authorities, schemes, signal })
       const permits = { acquire: (until: AbortSignal) => davBudget.acquire(home.hostname, until), signal }
       return {
         contacts: permittedContacts(connected.contacts, permits),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
 import { davTestClient } from '../../../test/servers/dav-client.ts'
 import type { DavTestServer } from '../../../test/servers/dav-test-server.ts'
@@ -14,8 +14,11 @@ import { never } from '../conformance/arrangement.ts'
 import { type CalendarsArrangement, describeCalendars, type WrittenEvent } from '../conformance/calendars.ts'
 import { calDavAccount } from './caldav.ts'
 import { pathOf } from './hrefs.ts'
+import { openFileThread } from './file-thread.ts'
 import { LoginSchemes } from './login.ts'
 
+const fileThread = openFileThread()
+afterAll(() => fileThread[Symbol.asyncDispose]())
 const guard = egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) })
 
 /** Events that the other client stores at once. */
@@ -30,6 +33,7 @@ async function openUser(server: DavTestServer) {
       home,
       login: { user: user.user, password: user.password },
       guard,
+      files: fileThread,
       authorities: undefined,
       schemes,
       signal: new AbortController().signal,

@@ -17,7 +17,8 @@ import { DavClient } from './client.ts'
 import { requireWithin } from './collections.ts'
 import { changedAmong } from './cursor.ts'
 import { eventFiles } from './event-files.ts'
-import { readFiles } from './files.ts'
+import type { FileThread } from './file-thread.ts'
+import { type FileSource, readFiles } from './files.ts'
 import { followCollection, type FollowedCollection, listVersions } from './following.ts'
 import { isMember, urlOf } from './hrefs.ts'
 import { askChanges, askEvents, listMembers } from './listing.ts'
@@ -35,10 +36,10 @@ class CalDavAccount implements Offering<'calendars'> {
   readonly calendars: CalendarsProvider
   readonly #client: DavClient
 
-  constructor({ home, login, guard, authorities, schemes, signal }: CalDavOptions) {
+  constructor({ home, login, guard, files, authorities, schemes, signal }: CalDavOptions) {
     const access = { login, schemes, trusted: trustedDomainOf(home) }
     this.#client = new DavClient({ guard, authorities, access, signal })
-    this.calendars = new CalDav(this.#client, home)
+    this.calendars = new CalDav({ client: this.#client, home, files })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -47,13 +48,15 @@ class CalDavAccount implements Offering<'calendars'> {
 }
 
 /** A class, since thousands of idle accounts keep one each, and share its methods. */
-class CalDav implements CalendarsProvider {
+class CalDav implements CalendarsProvider, FileSource {
   readonly client: DavClient
   readonly home: URL
+  readonly files: FileThread
 
-  constructor(client: DavClient, home: URL) {
+  constructor({ client, home, files }: FileSource) {
     this.client = client
     this.home = home
+    this.files = files
   }
 
   async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {
