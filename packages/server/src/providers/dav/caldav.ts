@@ -10,7 +10,7 @@ import type {
 } from '../calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import type { Cursor } from '../mail.ts'
-import { findCalendar, findCalendars } from './calendar-collections.ts'
+import { findCalendar, findCalendars, findCalendarToRead } from './calendar-collections.ts'
 import { chooseEvents } from './calendar-selection.ts'
 import type { CardDavOptions } from './carddav.ts'
 import { DavClient } from './client.ts'
@@ -96,13 +96,13 @@ class CalDav implements CalendarsProvider, FileSource {
     signal?: AbortSignal,
   ): Promise<{ items: readonly RemoteItem[]; unreadable: readonly UnreadableItem[] }> {
     // Floating times and unknown zones are taken in the zone of the calendar.
-    const { calendar } = await findCalendar(this.client, this.home, calendarKey, signal)
+    const calendar = await findCalendarToRead(this.client, this.home, calendarKey, signal)
     const { items, unreadable } = await this.#collectionOf(calendar, window, signal).read(keys)
     return { items, unreadable }
   }
 
   #collectionOf(
-    { key: path, timeZone }: RemoteCalendar,
+    { key: path, timeZone }: Pick<RemoteCalendar, 'key' | 'timeZone'>,
     window: CalendarWindow,
     signal: AbortSignal | undefined,
   ): FollowedCollection<RemoteItem> {
