@@ -24,6 +24,7 @@ import { graphIdle } from './graph-idle.ts'
 import { graphNotice } from './graph-notice.ts'
 import { graphSend } from './graph-send.ts'
 import { idleAccounts } from './idle-accounts.ts'
+import { idleHalves } from './idle-halves.ts'
 import { idleTenThousand, idleThousand } from './idle-many.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
@@ -63,6 +64,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   graphNotice,
   memory,
   idleAccounts,
+  idleHalves,
   idleThousand,
   idleTenThousand,
   gmailIdle,

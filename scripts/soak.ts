@@ -30,6 +30,8 @@ const NUMBERS = {
   WAXWING_TEST_CARD_WRITES: '100000',
   /** Recurrence rules that are compared with dateutil. */
   WAXWING_TEST_RULES: '10000',
+  /** Days between the offsets of a zone that other readers of its definition are compared in. */
+  WAXWING_TEST_ZONE_DAYS: '1',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -57,6 +59,7 @@ const FILES = [
   'suppression-counts',
   'card-writes',
   'rules-at-random',
+  'print-definition',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */

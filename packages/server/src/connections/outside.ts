@@ -11,6 +11,7 @@ import type { PushReceiver } from '../kit/push-receiver.ts'
 import { whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
+import { type FileThread, openFileThread } from '../providers/dav/file-thread.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
 import type { DeleteSubscription } from '../providers/kept-subscription.ts'
 import type { OperatorsApps } from '../providers/operators-apps.ts'
@@ -73,6 +74,8 @@ export interface Outside {
   targets: TargetGuard
   /** Calls of the HTTP interfaces of providers. */
   calls: ProviderCalls
+  /** The thread that reads large files of DAV servers. */
+  davFiles: FileThread
   signIns: SignIns
   /** Deletes subscriptions of accounts that are no longer followed. */
   deleteSubscription: DeleteSubscription
@@ -105,6 +108,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const ehloName = clientName(settings.baseUrl)
   const authorities = trustAlso(settings.certificateAuthorities)
   const calls = new ProviderCalls({ guard, authorities, standIns })
+  const davFiles = openFileThread()
   const signIns = openSignIns({ calls, standIns })
   const clients = await openOAuthClients(db, keyRing, settings)
   const keys = accountKeys(keyRing)
@@ -116,6 +120,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     accountKeys: keys,
     settings,
     guard,
+    davFiles,
     authorities,
     budget,
     smtpBudget,
@@ -153,6 +158,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
       ...(resolve ? { resolve } : {}),
     }),
     calls,
+    davFiles,
     signIns,
     async deleteSubscription(left, signal) {
       for (const kind of Object.values(kinds)) await kind.deleteSubscription?.(left, signal)

@@ -6,6 +6,7 @@ import { accountKeys } from '../accounts/secrets.ts'
 import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard } from '../kit/egress/guard.ts'
+import { openFileThread } from '../providers/dav/file-thread.ts'
 import { contentOf, letterOf, outgoing } from '../providers/conformance/sending.ts'
 import { connectors, endpoints } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
@@ -23,6 +24,7 @@ describe('an account that sends', () => {
       budget: new HostBudget(10),
       smtpBudget: new HostBudget(10),
       davBudget: new HostBudget(10),
+      davFiles: openFileThread(),
       clientName: 'waxwing.example.com',
       settings: { allowPlaintext: false },
       authorities: trustAlso(mail.authorities),

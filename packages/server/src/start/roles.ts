@@ -150,6 +150,7 @@ async function openResources(
   const reaching = { settings: config, sharing: live, resolve, autoconfig: places, standIns, pace }
   const outside = await openOutside({ db, keyRing, baseUrl: options.baseUrl, ...reaching })
   opened.use(outside.calls)
+  opened.use(outside.davFiles)
   for (const metric of processMetrics(config, database, outside)) metrics.registerMetric(metric)
   const connections = opened.use(outside.connections)
   const resources: Resources = {

@@ -7,7 +7,7 @@ import { openWorld } from '../servers/world.ts'
 import { furnish } from '../sync/disturbance.ts'
 import { waitForFirstSync } from '../sync/followed-account.ts'
 import type { OtherClient } from '../sync/other-client.ts'
-import type { AddressBook } from './address-books.ts'
+import { type AddressBook, KINDS_WITH_BOOKS } from './address-books.ts'
 import type { Bed } from './bed.ts'
 import type { ComparedAccount, RunAccount } from './clients/client-run.ts'
 import { openGraphAccounts } from './graph-accounts.ts'
@@ -22,7 +22,7 @@ export interface RunAccounts extends AsyncDisposable {
   changed: RunAccount[]
   /** Their users send mail and write drafts. */
   sending: RunAccount[]
-  /** Accounts of IMAP with an address book, which both the API and another program change. */
+  /** Accounts with contacts, at a CardDAV server or of Graph, which both the API and another program change. */
   withBooks: Array<{ account: RunAccount; book: AddressBook }>
   /** Accounts of IMAP whose passwords change. */
   locked: RunAccount[]
@@ -123,6 +123,4 @@ async function openImapAccounts(
 }
 
 const KINDS = ['foreign', 'changed', 'sending', 'foreign', 'changed'] as const
-/** The first kinds have an address book each. */
-const KINDS_WITH_BOOKS = 2
 export type AccountKind = (typeof KINDS)[number] | 'locked' | 'granted'

@@ -4,26 +4,32 @@ import { type FaultProxy, startFaultProxy } from '../servers/fault-proxy.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { describeCard, fieldOf, unfold } from './cards.ts'
 
-const CARDS = 5
-const CARDS_MAX = 40
+/** Of the kinds of accounts at a provider, the first have contacts. */
+export const KINDS_WITH_BOOKS = 2
+export const CARDS = 5
+export const CARDS_MAX = 40
 const QUERY = `<?xml version="1.0" encoding="utf-8"?>
 <C:addressbook-query xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav"><D:prop><C:address-data/></D:prop><C:filter/></C:addressbook-query>`
 
-/** The address book of one account at the CardDAV server. */
+/** The contacts of one account at its provider. */
 export interface AddressBook {
-  /** The part of the body that connects an account with it, by the proxy. */
-  dav: Record<string, unknown>
   /** All its cards in words, read past the proxy. */
   readCards(): Promise<string[]>
   /** Changes one card, as another program of its owner does, or adds one. */
   act(): Promise<unknown>
 }
 
+/** The address book of one account at the CardDAV server. */
+export interface DavBook extends AddressBook {
+  /** The part of the body that connects an account with it, by the proxy. */
+  dav: Record<string, unknown>
+}
+
 /** The CardDAV server of a run, behind a proxy. */
 export interface AddressBooks extends AsyncDisposable {
   proxy: FaultProxy
   /** Adds a user with one address book and some cards. */
-  open(random: Random): Promise<AddressBook>
+  open(random: Random): Promise<DavBook>
 }
 
 export async function openAddressBooks(): Promise<AddressBooks> {
@@ -63,7 +69,7 @@ export async function openAddressBooks(): Promise<AddressBooks> {
 }
 
 /** The name of a card shows who has made it, and never changes. */
-const NAME_OF_OTHERS = 'Card'
+export const NAME_OF_OTHERS = 'Card'
 
 async function addCard(client: DavTestClient, path: string, number: number, random: Random): Promise<void> {
   const name = `${NAME_OF_OTHERS} ${number}`

@@ -11,7 +11,8 @@ export function fieldOf(card: string, name: string): string {
   return line?.slice(line.indexOf(':') + 1) ?? ''
 }
 
-const inWords = (name: string, nickname: string, notes: string) => `${name}: ${nickname}, ${notes}`
+/** A contact in words that are the same for each provider. */
+export const inWords = (name: string, nickname: string, notes: string) => `${name}: ${nickname}, ${notes}`
 
 /** A card of the server, in words that can be compared with those of the index. */
 export function describeCard(card: string): string {

@@ -1,11 +1,14 @@
 import { actThere } from '../graph/act-there.ts'
+import { CONTACT_SCOPES } from '../graph/contacts-account.ts'
 import { OWN_SCOPES, connectUser } from '../graph/delegates.ts'
 import { readTrueMailboxes } from '../graph/graph-truth.ts'
 import { callerOf } from '../caller.ts'
 import type { Random } from '../seeded.ts'
 import type { OtherClient } from '../sync/other-client.ts'
 import type { AccountKind, MadeAccount } from './accounts.ts'
+import { KINDS_WITH_BOOKS } from './address-books.ts'
 import type { Bed } from './bed.ts'
+import { openGraphBook } from './graph-book.ts'
 import { inBatchesOf } from './in-batches.ts'
 import { letterTo } from './letters.ts'
 import type { Office } from './office.ts'
@@ -31,15 +34,23 @@ async function openGraphAccount(bed: Bed, number: number, random: Random): Promi
   for (let nth = 0; nth < LETTERS; nth++) await office.sandbox.deliver(email, letterTo(email, nth).raw)
   const client = kind === 'foreign' ? await openForeign(office, email, random.fork(email)) : null
   const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
+  const hasBook = number % KINDS.length < KINDS_WITH_BOOKS
+  const book = hasBook
+    ? await openGraphBook(() => office.openClient(email), random.fork(`contacts of ${email}`))
+    : null
   const { id } = await connectUser(caller, office.sandbox, email, {
-    scopes: OWN_SCOPES,
-    settings: { sharedMailboxesEnabled: false, bodyStorage: kind === 'changed' ? 'full' : 'none' },
+    scopes: hasBook ? CONTACT_SCOPES : OWN_SCOPES,
+    settings: {
+      contactsEnabled: hasBook,
+      sharedMailboxesEnabled: false,
+      bodyStorage: kind === 'changed' ? 'full' : 'none',
+    },
   })
   const account = {
     id,
     user: { user: email, email, password: '' },
     readTruth: async () => readTrueMailboxes(await office.openClient(email)),
-    book: null,
+    book,
   }
   return { account, kind, client }
 }

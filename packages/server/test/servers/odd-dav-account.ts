@@ -4,6 +4,7 @@ import { never } from '../../src/providers/conformance/arrangement.ts'
 import { type ContactIndex, openContactIndex } from '../../src/providers/conformance/contact-index.ts'
 import type { ContactsProvider } from '../../src/providers/contacts.ts'
 import { cardDavAccount } from '../../src/providers/dav/carddav.ts'
+import { openFileThread } from '../../src/providers/dav/file-thread.ts'
 import { LoginSchemes } from '../../src/providers/dav/login.ts'
 import { type OddDav, type Oddities, startOddDav } from './odd-dav.ts'
 
@@ -30,7 +31,9 @@ export async function openOddAccount(
   const { home, login } = dav
   const signal = new AbortController().signal
   const schemes = new LoginSchemes()
-  const account = stack.use(cardDavAccount({ home, login, guard, authorities: undefined, schemes, signal }))
+  const files = stack.use(openFileThread())
+  const options = { home, login, guard, files, authorities: undefined, schemes, signal }
+  const account = stack.use(cardDavAccount(options))
   const [folder] = await account.contacts.listFolders(never)
   const owned = stack.move()
   return {

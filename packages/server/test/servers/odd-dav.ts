@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { HOME, nameIn, OddBook, type StoredCard } from './odd-dav-book.ts'
+import { type CollectionName, HOME, nameIn, OddCollection, type StoredFile } from './odd-dav-collection.ts'
 import { OddLogin, type OfferedDigest } from './odd-dav-login.ts'
 
 /** Ways in which servers differ from the standards, or mean harm. All are off by default. */
@@ -26,11 +26,13 @@ export interface Oddities {
   emptyListings?: number
   /** Has no multiget, or one that leaves out the first card. */
   multiget?: 'missing' | 'forgetful'
+  /** Has no calendar-query, or one that finds nothing. */
+  queries?: 'missing' | 'empty'
   /** Answers requests in place of the server if it returns true. */
   answers?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** A DAV server on loopback with one user and one address book, which is as odd as it is told to be. */
+/** A DAV server on loopback with one user and one collection, which is as odd as it is told to be. */
 export class OddDav implements AsyncDisposable {
   readonly login = new OddLogin()
   oddities: Oddities
@@ -46,11 +48,12 @@ export class OddDav implements AsyncDisposable {
   now = Date.UTC(2026, 0, 1)
   /** Number of connections that are open. */
   open = 0
-  readonly #book = new OddBook(() => this.oddities)
+  readonly #collection: OddCollection
   readonly #server = createServer((request, response) => void this.#serve(request, response))
 
-  constructor(oddities: Oddities) {
+  constructor(oddities: Oddities, name: CollectionName) {
     this.oddities = oddities
+    this.#collection = new OddCollection(name, () => this.oddities)
     this.#server.on('connection', socket => {
       this.open += 1
       socket.once('close', () => (this.open -= 1))
@@ -72,17 +75,17 @@ export class OddDav implements AsyncDisposable {
     return new URL(HOME, this.url)
   }
 
-  /** Cards by the names of their files. */
-  get cards(): ReadonlyMap<string, StoredCard> {
-    return this.#book.cards
+  /** Files by their names. */
+  get files(): ReadonlyMap<string, StoredFile> {
+    return this.#collection.files
   }
 
-  put(name: string, card: string): void {
-    this.#book.put(name, card, this.now)
+  put(name: string, file: string): void {
+    this.#collection.put(name, file, this.now)
   }
 
   remove(name: string): void {
-    this.#book.remove(name)
+    this.#collection.remove(name)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -106,47 +109,51 @@ export class OddDav implements AsyncDisposable {
     if (request.method === 'GET') return this.#read(response, nameIn(path))
     if (!request.headers['content-type']?.startsWith('application/xml')) return end(response, 415)
     if (request.method === 'REPORT') return this.#report(response, path, body)
-    const described = this.#book.describe(path, String(request.headers['depth']), isStranger)
+    const described = this.#collection.describe(path, String(request.headers['depth']), isStranger)
     return described === null ? end(response, 404) : sendMultistatus(response, described)
   }
 
   #read(response: ServerResponse, name: string): void {
-    const card = this.cards.get(name)
-    if (!card) return end(response, 404)
-    const etag = this.#book.etagOf(name)
-    response.writeHead(200, { 'content-type': 'text/vcard', ...(etag !== null && { etag }) }).end(card.text)
+    const file = this.files.get(name)
+    if (!file) return end(response, 404)
+    const etag = this.#collection.etagOf(name)
+    response.writeHead(200, { 'content-type': 'text/vcard', ...(etag !== null && { etag }) }).end(file.text)
   }
 
   #report(response: ServerResponse, path: string, body: string): void {
-    if (!this.#book.isBook(path)) return end(response, 404)
+    if (!this.#collection.isOwn(path)) return end(response, 404)
     if (body.includes('<sync-collection')) {
-      const { status, content } = this.#book.listChanges(body)
+      const { status, content } = this.#collection.listChanges(body)
       return status === 207 ? sendMultistatus(response, content) : end(response, status)
     }
+    if (body.includes('<calendar-query')) {
+      if (this.oddities.queries === 'missing') return end(response, 501)
+      return sendMultistatus(response, this.#collection.listMatching(body))
+    }
     if (this.oddities.multiget === 'missing') return end(response, 501)
-    sendMultistatus(response, this.#book.readMany(body))
+    sendMultistatus(response, this.#collection.readMany(body))
   }
 
   #write({ headers, method, url = '' }: IncomingMessage, response: ServerResponse, body: string): void {
     const name = nameIn(url)
     this.overtake?.()
-    const exists = this.cards.has(name)
+    const exists = this.files.has(name)
     const expected = headers['if-match']
     if (headers['if-none-match'] === '*' && exists) return end(response, 412)
-    if (expected !== undefined && this.#book.etagOf(name) !== expected) return end(response, 412)
+    if (expected !== undefined && this.#collection.etagOf(name) !== expected) return end(response, 412)
     if (method === 'DELETE') {
       this.remove(name)
       return end(response, exists ? 204 : 404)
     }
     const { rewrites } = this.oddities
     this.put(name, rewrites ? body.replace('END:VCARD', 'X-REWRITTEN:yes\r\nEND:VCARD') : body)
-    const etag = rewrites ? null : this.#book.etagOf(name)
+    const etag = rewrites ? null : this.#collection.etagOf(name)
     response.writeHead(exists ? 204 : 201, etag === null ? {} : { etag }).end()
   }
 }
 
-export function startOddDav(oddities: Oddities = {}): Promise<OddDav> {
-  return new OddDav(oddities).listen()
+export function startOddDav(oddities: Oddities = {}, name: CollectionName = 'people'): Promise<OddDav> {
+  return new OddDav(oddities, name).listen()
 }
 
 export function sendMultistatus(response: ServerResponse, content: string): void {

@@ -8,6 +8,7 @@ import { SealError } from '../../kit/seal.ts'
 import type { ConnectedAccount } from '../../providers/connected-account.ts'
 import { calDavAccount } from '../../providers/dav/caldav.ts'
 import { type CardDavOptions, cardDavAccount } from '../../providers/dav/carddav.ts'
+import type { FileThread } from '../../providers/dav/file-thread.ts'
 import type { LoginSchemes } from '../../providers/dav/login.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { ConnectionPermit } from '../connections.ts'
@@ -19,6 +20,7 @@ export interface DavOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
+  davFiles: FileThread
   authorities?: SecureContext | undefined
   /** Bounds the connections to each DAV server. */
   davBudget: HostBudget
@@ -74,7 +76,7 @@ export function davWay(
   const dav = account.imap?.dav
   const home = URL.parse(dav?.[server.url] ?? '')
   if (!dav || !home) throw new ProviderFailure('unsupported', `This account has no ${server.name} server.`)
-  const { db, accountKeys, guard, authorities, davBudget, settings } = options
+  const { db, accountKeys, guard, davFiles, authorities, davBudget, settings } = options
   if (home.protocol !== 'https:' && !settings.allowPlaintext)
     throw new ProviderFailure('not_allowed', 'Connections without TLS are not allowed here.')
   // The follower of the account keeps the way, so it does not hold the whole row.
@@ -91,7 +93,7 @@ export function davWay(
       if (!secret) throw new ProviderFailure('login_failed', 'No password is stored for this account.')
       const login = { user, password: secret.reveal() }
       const permits = { acquire: (until: AbortSignal) => davBudget.acquire(home.hostname, until), signal }
-      return server.connect({ home, login, guard, authorities, schemes, signal }, permits)
+      return server.connect({ home, login, guard, files: davFiles, authorities, schemes, signal }, permits)
     },
   }
 }

@@ -10,6 +10,7 @@ import { ProviderFailure, restate } from '../../providers/failure.ts'
 import { imapAccount } from '../../providers/imap/mail.ts'
 import { NotifyTrust } from '../../providers/imap/notify-trust.ts'
 import { Suspicions } from '../../providers/imap/suspicions.ts'
+import type { FileThread } from '../../providers/dav/file-thread.ts'
 import { LoginSchemes } from '../../providers/dav/login.ts'
 import { smtpAccount } from '../../providers/smtp/sending.ts'
 import { resolveServer } from '../../providers/resolve-server.ts'
@@ -28,6 +29,7 @@ export interface ImapOptions {
   smtpBudget: HostBudget
   /** Bounds those to each DAV server. */
   davBudget: HostBudget
+  davFiles: FileThread
   /** The name that EHLO sends to SMTP servers. */
   clientName: string
   settings: {

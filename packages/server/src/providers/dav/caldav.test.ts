@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
 import { davTestClient } from '../../../test/servers/dav-client.ts'
 import type { DavTestServer } from '../../../test/servers/dav-test-server.ts'
@@ -12,12 +12,21 @@ import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { egressGuard } from '../../kit/egress/guard.ts'
 import { never } from '../conformance/arrangement.ts'
 import { type CalendarsArrangement, describeCalendars, type WrittenEvent } from '../conformance/calendars.ts'
+import { openEventIndex } from '../conformance/event-index.ts'
 import { calDavAccount } from './caldav.ts'
 import { pathOf } from './hrefs.ts'
+import { openFileThread } from './file-thread.ts'
 import { LoginSchemes } from './login.ts'
 
+const fileThread = openFileThread()
+afterAll(() => fileThread[Symbol.asyncDispose]())
 const guard = egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) })
 
+const window = { start: new Date('2026-09-01'), end: new Date('2027-09-01') }
+const OLD = ['DTSTART:20240101T090000Z', 'DTEND:20240101T100000Z']
+const NOW = ['DTSTART:20261201T090000Z', 'DTEND:20261201T100000Z']
+/** More than are read without asking the server for the events of a time. */
+const OLD_EVENTS = 120
 /** Events that the other client stores at once. */
 const PUTS_MAX = 8
 
@@ -30,6 +39,7 @@ async function openUser(server: DavTestServer) {
       home,
       login: { user: user.user, password: user.password },
       guard,
+      files: fileThread,
       authorities: undefined,
       schemes,
       signal: new AbortController().signal,
@@ -144,7 +154,48 @@ describe.concurrent.each(KINDS)('$name', ({ name, start, lacks }) => {
     const calendarKey = found.find(({ key }) => key.endsWith('/mixed'))!.key
 
     const keys = [`${calendarKey}/todo.ics`]
-    const window = { start: new Date('2026-09-01'), end: new Date('2027-09-01') }
     expect(await account.calendars.read({ calendarKey, keys, window })).toEqual({ items: [], unreadable: [] })
+    await client.put(`${calendar}event.ics`, calendarFile([eventText('event', [...NOW, 'SUMMARY:Meet'])]))
+    const index = openEventIndex(
+      found.find(({ key }) => key === calendarKey)!,
+      window,
+    )
+    await index.follow(account.calendars)
+    expect(index.subjects()).toEqual(['Meet'])
+    await client.put(
+      `${calendar}other.ics`,
+      calendarFile(todo.map(line => line.replace('UID:todo', 'UID:other'))),
+    )
+    await index.follow(account.calendars)
+    expect([index.subjects(), index.unreadable.size]).toEqual([['Meet'], 0])
+  })
+
+  test('brings no old event of a long history, but an old series that goes on, and what has moved', async () => {
+    const { client, home, connect } = await openUser(server())
+    const calendar = await client.makeCalendar('history')
+    const put = (uid: string, ...components: string[][]) =>
+      client.put(`${calendar}${uid}.ics`, calendarFile(components.map(lines => eventText(uid, lines))))
+    const old = Array.from({ length: OLD_EVENTS }, (_, nth) => `old-${nth}`)
+    while (old.length > 0)
+      await Promise.all(old.splice(0, PUTS_MAX).map(uid => put(uid, [...OLD, `SUMMARY:${uid}`])))
+    await put('current', [...NOW, 'SUMMARY:current'])
+    await put('going', [...OLD, 'RRULE:FREQ=WEEKLY', 'SUMMARY:going'])
+    const moved = ['RECURRENCE-ID:20240108T090000Z', ...NOW, 'SUMMARY:moved']
+    await put('over', [...OLD, 'RRULE:FREQ=WEEKLY;COUNT=3', 'SUMMARY:over'], moved)
+    await put('dated', [...OLD, 'RDATE:20261201T090000Z', 'SUMMARY:dated'])
+    await using account = connect()
+    const key = pathOf(calendar, home)!
+    const found = (await account.calendars.listCalendars(never)).find(one => one.key === key)!
+
+    const index = openEventIndex(found, window)
+    await index.follow(account.calendars)
+    expect(index.subjects().toSorted()).toEqual(['current', 'dated', 'going', 'over'])
+    const listed = await Array.fromAsync(account.calendars.list(found, window, never))
+    expect(
+      listed
+        .flat()
+        .map(item => item.key)
+        .toSorted(),
+    ).toEqual([...index.objects.keys()].toSorted())
   })
 })

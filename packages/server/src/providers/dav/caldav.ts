@@ -10,14 +10,15 @@ import type {
 } from '../calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import type { Cursor } from '../mail.ts'
-import { findCalendar, findCalendars } from './calendar-collections.ts'
+import { findCalendar, findCalendars, findCalendarToRead } from './calendar-collections.ts'
 import { chooseEvents } from './calendar-selection.ts'
 import type { CardDavOptions } from './carddav.ts'
 import { DavClient } from './client.ts'
 import { requireWithin } from './collections.ts'
 import { changedAmong } from './cursor.ts'
 import { eventFiles } from './event-files.ts'
-import { readFiles } from './files.ts'
+import type { FileThread } from './file-thread.ts'
+import { type FileSource, readFiles } from './files.ts'
 import { followCollection, type FollowedCollection, listVersions } from './following.ts'
 import { isMember, urlOf } from './hrefs.ts'
 import { askChanges, askEvents, listMembers } from './listing.ts'
@@ -35,10 +36,10 @@ class CalDavAccount implements Offering<'calendars'> {
   readonly calendars: CalendarsProvider
   readonly #client: DavClient
 
-  constructor({ home, login, guard, authorities, schemes, signal }: CalDavOptions) {
+  constructor({ home, login, guard, files, authorities, schemes, signal }: CalDavOptions) {
     const access = { login, schemes, trusted: trustedDomainOf(home) }
     this.#client = new DavClient({ guard, authorities, access, signal })
-    this.calendars = new CalDav(this.#client, home)
+    this.calendars = new CalDav({ client: this.#client, home, files })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -47,13 +48,15 @@ class CalDavAccount implements Offering<'calendars'> {
 }
 
 /** A class, since thousands of idle accounts keep one each, and share its methods. */
-class CalDav implements CalendarsProvider {
+class CalDav implements CalendarsProvider, FileSource {
   readonly client: DavClient
   readonly home: URL
+  readonly files: FileThread
 
-  constructor(client: DavClient, home: URL) {
+  constructor({ client, home, files }: FileSource) {
     this.client = client
     this.home = home
+    this.files = files
   }
 
   async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {
@@ -93,13 +96,13 @@ class CalDav implements CalendarsProvider {
     signal?: AbortSignal,
   ): Promise<{ items: readonly RemoteItem[]; unreadable: readonly UnreadableItem[] }> {
     // Floating times and unknown zones are taken in the zone of the calendar.
-    const { calendar } = await findCalendar(this.client, this.home, calendarKey, signal)
+    const calendar = await findCalendarToRead(this.client, this.home, calendarKey, signal)
     const { items, unreadable } = await this.#collectionOf(calendar, window, signal).read(keys)
     return { items, unreadable }
   }
 
   #collectionOf(
-    { key: path, timeZone }: RemoteCalendar,
+    { key: path, timeZone }: Pick<RemoteCalendar, 'key' | 'timeZone'>,
     window: CalendarWindow,
     signal: AbortSignal | undefined,
   ): FollowedCollection<RemoteItem> {

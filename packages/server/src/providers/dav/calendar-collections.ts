@@ -29,18 +29,16 @@ export interface DavCalendar {
 }
 
 const COMPARED_DAYS = 366
+const PROPS_TO_READ = [D.resourcetype, CAL.components, CAL.timeZone, CAL.timeZoneId]
 const PROPS = propfindBody([
-  D.resourcetype,
+  ...PROPS_TO_READ,
   D.displayname,
   D.privileges,
   D.principal,
   D.owner,
   D.syncToken,
   CTAG,
-  CAL.components,
   CAL.description,
-  CAL.timeZone,
-  CAL.timeZoneId,
   CAL.defaultCalendar,
   COLOR,
 ])
@@ -75,6 +73,20 @@ export function findCalendar(
   signal?: AbortSignal,
 ): Promise<DavCalendar> {
   return findCollection(client, home, calendars(), { path, signal })
+}
+
+/**
+ * One calendar with the properties that reading its events needs. Its token and its tag are not asked for, since some servers
+ * read all events for them.
+ */
+export async function findCalendarToRead(
+  client: DavClient,
+  home: URL,
+  path: string,
+  signal?: AbortSignal,
+): Promise<Pick<RemoteCalendar, 'key' | 'timeZone'>> {
+  const kind = { ...calendars(), props: propfindBody(PROPS_TO_READ) }
+  return (await findCollection(client, home, kind, { path, signal })).calendar
 }
 
 /** @param onOther called with each response that is not about a calendar */

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest'
 import { calendarFile, eventText } from '../../../test/servers/event-text.ts'
 import { chooseEvents, type SelectingServer } from './calendar-selection.ts'
 import { eventFiles } from './event-files.ts'
+import { openFileThread } from './file-thread.ts'
 import type { RemoteItem } from '../calendars.ts'
 
 const window = { start: new Date('2026-09-01T00:00:00Z'), end: new Date('2027-09-01T00:00:00Z') }
 const kind = eventFiles({ timeZone: null, window })
+const reading = { home: new URL('https://dav.example.com/'), files: openFileThread() }
 
 const OLD = ['DTSTART:20250101T090000Z', 'DTEND:20250101T100000Z']
 const NEW = ['DTSTART:20261201T090000Z', 'DTEND:20261201T100000Z']
@@ -27,16 +29,16 @@ function serverWith(
     },
     async read(paths) {
       asked.read += paths.length
-      const items = paths.map(path => itemOf(path, files.get(path)!))
+      const items = await Promise.all(paths.map(path => readItem(path, files.get(path)!)))
       return { items, unreadable: [], absent: [] }
     },
   }
   return { server, paths: [...files.keys()].toSorted(), asked }
 }
 
-function itemOf(path: string, lines: readonly string[]): RemoteItem {
+async function readItem(path: string, lines: readonly string[]): Promise<RemoteItem> {
   const bytes = Buffer.from(calendarFile([eventText(path, lines)]))
-  const read = kind.read({ path, bytes, etag: null })
+  const read = await kind.read({ path, bytes, etag: null }, reading)
   if (!('item' in read) || !read.item) throw new Error(`${path} cannot be read`)
   return read.item
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe } from 'vitest'
+import { afterAll, describe } from 'vitest'
 import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
 import { davTestClient } from '../../../test/servers/dav-client.ts'
 import type { DavTestServer } from '../../../test/servers/dav-test-server.ts'
@@ -12,8 +12,11 @@ import { egressGuard } from '../../kit/egress/guard.ts'
 import { type ContactsArrangement, describeContacts, type WrittenContact } from '../conformance/contacts.ts'
 import { cardDavAccount } from './carddav.ts'
 import { pathOf } from './hrefs.ts'
+import { openFileThread } from './file-thread.ts'
 import { LoginSchemes } from './login.ts'
 
+const files = openFileThread()
+afterAll(() => files[Symbol.asyncDispose]())
 const guard = egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) })
 
 /** Cards that the other client stores at once. */
@@ -54,6 +57,7 @@ async function arrange(server: DavTestServer): Promise<ContactsArrangement> {
         home,
         login: { user: user.user, password: user.password },
         guard,
+        files,
         authorities: undefined,
         schemes,
         signal: new AbortController().signal,

@@ -17,11 +17,12 @@ import { DavClient } from './client.ts'
 import { requireWithin } from './collections.ts'
 import { changedAmong } from './cursor.ts'
 import { followCollection, type FollowedCollection, listVersions } from './following.ts'
+import type { FileThread } from './file-thread.ts'
 import { readFiles } from './files.ts'
 import { canonicalPath, isMember, isWithin, urlOf } from './hrefs.ts'
 import { askChanges, listMembers } from './listing.ts'
 import type { DavLogin, LoginSchemes } from './login.ts'
-import { readPhotoOf } from './photo.ts'
+import { type PhotoSource, readPhotoOf } from './photo.ts'
 import { CARDS } from './reading.ts'
 import { trustedDomainOf } from './trusted-domain.ts'
 import { changeCard, createCard, removeCard } from './writing.ts'
@@ -31,6 +32,7 @@ export interface CardDavOptions {
   home: URL
   login: DavLogin
   guard: EgressGuard
+  files: FileThread
   authorities: SecureContext | undefined
   /** Kept by the caller over several connections. */
   schemes: LoginSchemes
@@ -49,12 +51,12 @@ class CardDavAccount implements Offering<'contacts'> {
   readonly contacts: ContactsProvider
   readonly #clients: readonly DavClient[]
 
-  constructor({ home, login, guard, authorities, schemes, signal }: CardDavOptions) {
+  constructor({ home, login, guard, files, authorities, schemes, signal }: CardDavOptions) {
     const access = { login, schemes, trusted: trustedDomainOf(home) }
     const client = new DavClient({ guard, authorities, access, signal })
     const stranger = new DavClient({ guard, authorities, access: null, signal })
     this.#clients = [client, stranger]
-    this.contacts = new CardDav(client, stranger, home)
+    this.contacts = new CardDav({ client, stranger, home, files })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -63,16 +65,18 @@ class CardDavAccount implements Offering<'contacts'> {
 }
 
 /** A class, since thousands of idle accounts keep one each, and share its methods. */
-class CardDav implements ContactsProvider {
+class CardDav implements ContactsProvider, PhotoSource {
   readonly hasFolders = true
   readonly client: DavClient
   readonly stranger: DavClient
   readonly home: URL
+  readonly files: FileThread
 
-  constructor(client: DavClient, stranger: DavClient, home: URL) {
+  constructor({ client, stranger, home, files }: PhotoSource) {
     this.client = client
     this.stranger = stranger
     this.home = home
+    this.files = files
   }
 
   async listFolders(signal: AbortSignal): Promise<RemoteContactFolder[]> {

@@ -8,6 +8,7 @@ import { never } from '../conformance/arrangement.ts'
 import { openContactIndex } from '../conformance/contact-index.ts'
 import { NO_FIELDS } from '../contacts.ts'
 import { cardDavAccount } from './carddav.ts'
+import { openFileThread } from './file-thread.ts'
 import { LoginSchemes } from './login.ts'
 
 /*
@@ -30,6 +31,7 @@ const cardOf = (name: string) =>
   ].join('\r\n')
 
 test('an address book of DAViCal is followed by its tokens, and written', async () => {
+  await using files = openFileThread()
   const user = await davical().addUser()
   const client = davTestClient(davical(), user)
   const book = await client.makeBook('people')
@@ -38,6 +40,7 @@ test('an address book of DAViCal is followed by its tokens, and written', async 
     home: new URL(user.homePath, davical().url),
     login: { user: user.user, password: user.password },
     guard: egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) }),
+    files,
     authorities: undefined,
     schemes: new LoginSchemes(),
     signal: never,

@@ -6,6 +6,7 @@ import { ask, askAll } from './ask.ts'
 import type { DavClient } from './client.ts'
 import { versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
+import type { FileThread } from './file-thread.ts'
 import { urlOf } from './hrefs.ts'
 import { propText } from './multistatus.ts'
 import { D, multigetBody, propfindBody } from './names.ts'
@@ -21,6 +22,9 @@ export interface DavFile {
   etag: string | null
 }
 
+/** How the files of a home are read. */
+export type FileReading = Pick<FileSource, 'home' | 'files'>
+
 /** A kind of files, and how their content is read. */
 export interface FileKind<T> {
   /** The media types that a GET accepts. */
@@ -30,7 +34,7 @@ export interface FileKind<T> {
   /** The property that has the content of a file. */
   data: string
   /** Reads the content of a file. Null: the file is nothing that is followed. */
-  read(file: DavFile): { item: T | null } | { unreadable: string }
+  read(file: DavFile, source: FileReading): Promise<{ item: T | null } | { unreadable: string }>
 }
 
 /** A file that the server has, but that cannot be read. */
@@ -52,6 +56,7 @@ export interface ReadFiles<T> {
 export interface FileSource {
   client: DavClient
   home: URL
+  files: FileThread
 }
 
 /** Outcome of reading one file. */
@@ -89,7 +94,7 @@ export async function readFiles<T>(
     else if (value === 'absent') result.absent.push(key)
     else if ('unreadable' in value) {
       result.unreadable.push({ key, version: value.version, reason: value.unreadable })
-    } else addFile(result, kind, value.file)
+    } else await addFile(result, kind, value.file, source)
   }
   return result
 }
@@ -129,8 +134,8 @@ export async function getFile(
   return { path, bytes: Buffer.concat(chunks), etag: typeof etag === 'string' ? etag : null }
 }
 
-function addFile<T>(result: ReadFiles<T>, kind: FileKind<T>, file: DavFile): void {
-  const read = kind.read(file)
+async function addFile<T>(result: ReadFiles<T>, kind: FileKind<T>, file: DavFile, source: FileSource) {
+  const read = await kind.read(file, source)
   if ('unreadable' in read)
     result.unreadable.push({ key: file.path, version: fileVersion(file), reason: read.unreadable })
   else if (read.item === null) result.absent.push(file.path)

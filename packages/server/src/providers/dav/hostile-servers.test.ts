@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sendMultistatus } from '../../../test/servers/odd-dav.ts'
 import { openOddAccount } from '../../../test/servers/odd-dav-account.ts'
-import { found } from '../../../test/servers/odd-dav-book.ts'
+import { found } from '../../../test/servers/odd-dav-collection.ts'
 import { never } from '../conformance/arrangement.ts'
 
 test('ends an answer that drips when its caller gives up', async () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { openOddAccount } from '../../../test/servers/odd-dav-account.ts'
-import { found } from '../../../test/servers/odd-dav-book.ts'
+import { found } from '../../../test/servers/odd-dav-collection.ts'
 import { never } from '../conformance/arrangement.ts'
 import { MEMBERS_MAX } from './listing.ts'
 

@@ -57,7 +57,7 @@ test.concurrent.each(ALL)('follows and changes contacts on a server with %s', as
   const creationId = randomUUID()
   const fields = { displayName: 'new', emails: [], phones: [] } as unknown as ContactFields
   const created = await contacts.create({ folderKey: null, fields, creationId, mayExist: false })
-  expect(dav.cards.get(`${creationId}.vcf`)?.text.includes('X-REWRITTEN')).toBe(oddities.rewrites === true)
+  expect(dav.files.get(`${creationId}.vcf`)?.text.includes('X-REWRITTEN')).toBe(oddities.rewrites === true)
   await contacts.remove([...index.contacts.keys()][1]!)
   await index.follow(contacts)
   expect(index.contacts.get(created.key)).toEqual(created)
@@ -214,8 +214,8 @@ test('leaves out groups, and reports cards that cannot be read with their versio
   expect(index.names()).toEqual(['a'])
   const unreadable = [...index.unreadable].map(([key, version]) => [key.split('/').at(-1), version])
   expect(unreadable.toSorted()).toEqual([
-    ['bad.vcf', dav.cards.get('bad.vcf')?.etag],
-    ['large.vcf', dav.cards.get('large.vcf')?.etag],
+    ['bad.vcf', dav.files.get('bad.vcf')?.etag],
+    ['large.vcf', dav.files.get('large.vcf')?.etag],
   ])
   const requests = dav.requests.length
   index.cursor = null

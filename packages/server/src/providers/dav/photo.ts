@@ -1,6 +1,6 @@
 import { PHOTO_BYTES_MAX, type RemotePhoto } from '../contacts.ts'
 import { photoOf, requirePhotoSize } from '../http/photo-answer.ts'
-import { readCard, UnreadableCard } from './card-files.ts'
+import { type CardPhoto, UnreadableCard } from './card-files.ts'
 import type { DavClient } from './client.ts'
 import { requireWithin } from './collections.ts'
 import type { FileSource } from './files.ts'
@@ -19,7 +19,7 @@ export async function readPhotoOf(
   signal: AbortSignal,
 ): Promise<RemotePhoto | null> {
   const file = await getCard(source, requireWithin(key, source.home), signal)
-  const photo = photoIn(file.bytes)
+  const photo = await findPhoto(source, file.bytes)
   if (photo.type === 'none') return null
   if (photo.type === 'url') return openUrl(source, new URL(photo.url), photo.version, signal)
   const { contentType, version, content } = photo
@@ -27,16 +27,16 @@ export async function readPhotoOf(
 }
 
 /** A card that has become unreadable has no photo that can be read. */
-function photoIn(bytes: Buffer): ReturnType<typeof readCard>['photo'] {
+async function findPhoto({ files, home }: FileSource, bytes: Buffer): Promise<CardPhoto> {
   try {
-    return readCard(bytes).photo
+    return (await files.readCard(home.href, bytes)).photo
   } catch (error) {
     if (error instanceof UnreadableCard) return { type: 'none' }
     throw error
   }
 }
 
-async function* whole(content: Buffer): AsyncGenerator<Uint8Array, void, void> {
+async function* whole(content: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
   requirePhotoSize(content.length)
   yield content
 }

@@ -1,15 +1,22 @@
 import type { RemoteContact } from '../contacts.ts'
-import { readCard, UnreadableCard } from './card-files.ts'
-import { type DavFile, type FileKind, fileVersion, type FileSource, getFile } from './files.ts'
+import { UnreadableCard } from './card-files.ts'
+import {
+  type DavFile,
+  type FileKind,
+  fileVersion,
+  type FileReading,
+  type FileSource,
+  getFile,
+} from './files.ts'
 import { CARD } from './names.ts'
 
 export const CARDS: FileKind<RemoteContact> = {
   accept: 'text/vcard, text/x-vcard;q=0.9, */*;q=0.1',
   multiget: CARD.multiget,
   data: CARD.data,
-  read(file) {
+  async read(file, source) {
     try {
-      return { item: contactOf(file) }
+      return { item: await readContact(source, file) }
     } catch (error) {
       if (error instanceof UnreadableCard) return { unreadable: error.message }
       throw error
@@ -23,8 +30,11 @@ export function getCard(source: FileSource, path: string, signal?: AbortSignal):
 }
 
 /** A file as a contact; null if it is a group. Throws `UnreadableCard`. */
-export function contactOf({ path, bytes, etag }: DavFile): RemoteContact | null {
-  const { kind, uid, fields, photo, revisedAt } = readCard(bytes)
+export async function readContact(
+  { files, home }: FileReading,
+  { path, bytes, etag }: DavFile,
+): Promise<RemoteContact | null> {
+  const { kind, uid, fields, photo, revisedAt } = await files.readCard(home.href, bytes)
   if (kind === 'group') return null
   return {
     key: path,

@@ -4,7 +4,7 @@ import { ProviderFailure } from '../failure.ts'
 import { readRefusal } from '../http/answers.ts'
 import { type AddressBook, findBooks, findBookToWrite } from './address-books.ts'
 import { askAll } from './ask.ts'
-import { editCard, newCard, readCard, UnreadableCard, UnwritableCard } from './card-files.ts'
+import { newCard, UnreadableCard, UnwritableCard } from './card-files.ts'
 import { requireWithin } from './collections.ts'
 import { isStrong } from './etags.ts'
 import { StatusFailure } from './failure.ts'
@@ -12,7 +12,7 @@ import type { DavFile, FileSource } from './files.ts'
 import { isMember, pathOf, urlOf } from './hrefs.ts'
 import { hasElement, propText } from './multistatus.ts'
 import { D, propfindBody } from './names.ts'
-import { contactOf, getCard } from './reading.ts'
+import { getCard, readContact } from './reading.ts'
 
 /** A change is applied again three times. */
 const TRIES_MAX = 4
@@ -27,10 +27,12 @@ export function createCard(source: FileSource, contact: NewContact): Promise<Rem
       const earlier = await findOwn(source, path, contact.creationId)
       if (earlier) return earlier
     }
-    const bytes = writing(() => newCard(contact.fields, contact.creationId, { version: book.vcard }))
+    const bytes = await writing(async () =>
+      newCard(contact.fields, contact.creationId, { version: book.vcard }),
+    )
     try {
       const written = await record.run(() => put(source, { path, bytes }, { 'if-none-match': '*' }))
-      return requireContact(await storedFile(source, written))
+      return await requireContact(source, await storedFile(source, written))
     } catch (error) {
       if (!(error instanceof StatusFailure) || error.kind !== 'conflict') throw error
       const earlier = await findOwn(source, path, contact.creationId)
@@ -47,11 +49,11 @@ export function changeCard(source: FileSource, key: string, change: ContactChang
     const path = requireWithin(key, source.home)
     for (let tries = 1; ; tries += 1) {
       const file = await getCard(source, path)
-      const bytes = writing(() => editCard(file.bytes, change))
-      if (bytes.equals(file.bytes)) return requireContact(file)
+      const bytes = await writing(() => source.files.editCard(source.home.href, file.bytes, change))
+      if (bytes.equals(file.bytes)) return await requireContact(source, file)
       try {
         const written = await record.run(() => put(source, { path, bytes }, unchangedSince(file.etag)))
-        return requireContact(await storedFile(source, written))
+        return await requireContact(source, await storedFile(source, written))
       } catch (error) {
         if (!isOvertaken(error) || tries === TRIES_MAX) throw error
       }
@@ -115,7 +117,8 @@ async function findWritable(
 async function findOwn(source: FileSource, path: string, uid: string): Promise<RemoteContact | null> {
   try {
     const file = await getCard(source, path)
-    return readCard(file.bytes).uid === uid ? requireContact(file) : null
+    const { uid: own } = await source.files.readCard(source.home.href, file.bytes)
+    return own === uid ? await requireContact(source, file) : null
   } catch (error) {
     if (error instanceof ProviderFailure && error.kind === 'not_found') return null
     if (error instanceof UnreadableCard) return null
@@ -170,18 +173,18 @@ async function requestAnswer({ client, home }: FileSource, { path, ...sent }: Se
   return { url, headers }
 }
 
-function writing(write: () => Buffer): Buffer {
+async function writing(write: () => Promise<Buffer>): Promise<Buffer> {
   try {
-    return write()
+    return await write()
   } catch (error) {
     if (!(error instanceof UnreadableCard || error instanceof UnwritableCard)) throw error
     throw new ProviderFailure('rejected', `The card cannot be written: ${error.message}.`, { cause: error })
   }
 }
 
-function requireContact(file: DavFile): RemoteContact {
+async function requireContact(source: FileSource, file: DavFile): Promise<RemoteContact> {
   try {
-    const contact = contactOf(file)
+    const contact = await readContact(source, file)
     if (contact) return contact
   } catch (error) {
     if (!(error instanceof UnreadableCard)) throw error

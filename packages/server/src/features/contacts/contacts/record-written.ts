@@ -47,7 +47,7 @@ export async function recordWritten(
   if (changedId !== null && !(await findContact(unit.sql, accountId, changedId))) refuse('contact_not_found')
   if (folders) await recordFolders(unit, account, folders.listed, folders.isShown)
   const placed = placedFolders(await listIndexedFolders(unit.sql, accountId))
-  const ids = await recordContacts(unit, account, [contact], { folders: placed })
+  const { ids } = await recordContacts(unit, account, [contact], { folders: placed })
   await recordMarks(unit, accountId, [contact.key])
   const id = ids.get(contact.key)
   return id === undefined ? null : findContact(unit.sql, accountId, id)

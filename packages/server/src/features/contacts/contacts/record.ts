@@ -21,18 +21,24 @@ export interface RecordingContacts {
   goneKeys?: ReadonlySet<string>
 }
 
+export interface RecordedContacts {
+  /** The ids of these contacts in the index, by the provider's key. */
+  ids: ReadonlyMap<string, string>
+  /** Keys of contacts that are new, or of which something shown has changed. */
+  changedKeys: ReadonlySet<string>
+}
+
 /**
  * Brings the index to contacts as they were read, and announces what differs. The only way in which rows of contacts
  * change, besides `recordDeletedContacts`. The contacts of the account must be locked.
- * @returns the ids of these contacts in the index, by the provider's key
  */
 export async function recordContacts(
   unit: UnitOfWork,
   account: ContactAccount,
   remotes: readonly RemoteContact[],
   { folders, goneKeys = new Set() }: RecordingContacts,
-): Promise<Map<string, string>> {
-  if (remotes.length === 0) return new Map()
+): Promise<RecordedContacts> {
+  if (remotes.length === 0) return { ids: new Map(), changedKeys: new Set() }
   const rows = await listRelated(unit, account.id, remotes)
   const plan = planContacts(rows, remotes, { folderOf: key => folders.get(key) ?? null, goneKeys })
   await recordDeletedContacts(unit, account, plan.mergedIds)
@@ -56,7 +62,11 @@ export async function recordContacts(
     }
   }
   const now = [...rows, ...inserted, ...updated.values()]
-  return new Map(now.map(({ provider_key, id }) => [provider_key, id]))
+  const changed = plan.updated.flatMap(({ columns, changes }) => (changes.length > 0 ? columns : []))
+  return {
+    ids: new Map(now.map(({ provider_key, id }) => [provider_key, id])),
+    changedKeys: new Set([...inserted, ...changed].map(({ provider_key }) => provider_key)),
+  }
 }
 
 /** Deletes contacts and announces each. Their photos are swept. The contacts of the account must be locked. */

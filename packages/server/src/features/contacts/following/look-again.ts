@@ -69,26 +69,42 @@ const ROUNDS_MAX = 20
 
 /** Reads contacts again that could not be read, and that are due. */
 export async function retryQuarantined(session: Session, folders: readonly IndexedFolder[]): Promise<void> {
-  const { db, owned, provider, signal } = session
+  const { db, owned } = session
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const due = await listDue(db, owned.id, READ_AT_ONCE)
     if (due.length === 0) return
-    const keys = due.map(({ key }) => key)
-    const { contacts, unreadable } = await provider.read(keys, signal)
-    session.progressed()
-    const folderOf = new Map(due.map(({ key, folderId }) => [key, folderId]))
-    await underFence(session, [listingMarked(owned.id, keys)], async (unit, account, [marked]) => {
-      const held = new Set(marked.map(({ key }) => key))
-      const free = contacts.filter(({ key }) => !held.has(key))
-      await recordContacts(unit, account, free, { folders: placedFolders(folders) })
-      const failed = new Map(unreadable.map(one => [one.key, one]))
-      await releaseFromQuarantine(
-        unit,
-        owned.id,
-        keys.filter(key => !failed.has(key)),
-      )
-      for (const [folderId, ones] of Map.groupBy(failed.values(), ({ key }) => folderOf.get(key)))
-        if (folderId !== undefined) await quarantine(unit, owned.id, folderId, ones)
-    })
+    await readAgain(session, folders, due)
   }
+}
+
+/**
+ * Reads contacts and records them, or quarantines those that cannot be read. Contacts that the interface changes at the
+ * moment are left alone, and so are those that the provider no longer has.
+ * @param asked at most `READ_AT_ONCE`
+ * @returns the keys of those that were recorded, and of those among them whose shown fields differed from the index
+ */
+export async function readAgain(
+  session: Session,
+  folders: readonly IndexedFolder[],
+  asked: ReadonlyArray<{ key: string; folderId: string }>,
+): Promise<{ recordedKeys: ReadonlySet<string>; changedKeys: ReadonlySet<string> }> {
+  const { owned, provider, signal } = session
+  const keys = asked.map(({ key }) => key)
+  const { contacts, unreadable } = await provider.read(keys, signal)
+  session.progressed()
+  const folderOf = new Map(asked.map(({ key, folderId }) => [key, folderId]))
+  return underFence(session, [listingMarked(owned.id, keys)], async (unit, account, [marked]) => {
+    const held = new Set(marked.map(({ key }) => key))
+    const free = contacts.filter(({ key }) => !held.has(key))
+    const { changedKeys } = await recordContacts(unit, account, free, { folders: placedFolders(folders) })
+    const failed = new Map(unreadable.map(one => [one.key, one]))
+    await releaseFromQuarantine(
+      unit,
+      owned.id,
+      keys.filter(key => !failed.has(key)),
+    )
+    for (const [folderId, ones] of Map.groupBy(failed.values(), ({ key }) => folderOf.get(key)))
+      if (folderId !== undefined) await quarantine(unit, owned.id, folderId, ones)
+    return { recordedKeys: new Set(free.map(({ key }) => key)), changedKeys }
+  })
 }

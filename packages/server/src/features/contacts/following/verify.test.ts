@@ -120,6 +120,24 @@ describe.each(KINDS)('on a provider with %s', kind => {
     ])
   })
 
+  test('a contact that has another version and equal fields is no difference, and gets its version', async () => {
+    await using account = await openRead(kind)
+    const { db, held, pass, counts, differs } = account
+    await pass()
+    const { key } = held[1]!
+    const versionOf = async () =>
+      (await sql<{ version: string }>`select version from contact where provider_key = ${key}`.execute(db))
+        .rows[0]
+    const before = await versionOf()
+    await sql`update contact set version = 'another' where provider_key = ${key}`.execute(db)
+    await makeDue(db)
+    expect(await pass()).toEqual({ hasMore: false })
+    expect(await counts()).toEqual({ listed: 4, indexed: 4, missing: 0, extra: 0, changed: 0, repaired: 0 })
+    expect(await differs()).toBe(false)
+    expect(await versionOf()).toEqual(before)
+    expect((await readContactFeed(db)).map(({ type }) => type)).toEqual(['contacts.initialized'])
+  })
+
   test('contacts that come, change and go during a comparison are no difference', async () => {
     await using account = await openRead(kind)
     const { db, books, folder, held, pass, counts } = account

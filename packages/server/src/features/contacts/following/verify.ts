@@ -11,12 +11,17 @@ import { isStorableKey, storable } from '../../../kit/storable.ts'
 import { findMarked } from '../contacts/record-marks.ts'
 import { loadVersions } from '../contacts/store.ts'
 import { dropCursors } from '../folders/record.ts'
+import type { IndexedFolder } from '../folders/store.ts'
 import type { ListedFolder } from './folders.ts'
+import { readAgain } from './look-again.ts'
 import { listQuarantinedKeys } from './quarantine.ts'
+import { READ_AT_ONCE } from './record-step.ts'
 import { type Session, underFence } from './session.ts'
 
 /** A folder that could not be listed is compared after this time. */
 const POSTPONED_SECONDS = 3_600
+/** Contacts of which one comparison looks at more than the version. */
+const CHANGED_READ_MAX = 1_000
 
 export interface VerifyOptions {
   /** Brings the changes that the provider reports of a folder. */
@@ -94,10 +99,31 @@ async function compare(
     const before = first.differences.get(key)
     return before?.here === here && before?.there === there
   })
+  const changed = lasting.flatMap(([key, { here, there }]) => (here !== null && there !== null ? key : []))
+  const equal = await findEqual(session, listed.folder, changed.slice(0, CHANGED_READ_MAX))
   return countsOf(
     second,
-    lasting.map(([, difference]) => difference),
+    lasting.flatMap(([key, difference]) => (equal.has(key) ? [] : difference)),
   )
+}
+
+/**
+ * Reads contacts whose versions differ. A provider may give a contact another version and change nothing that is shown of
+ * it: Google does when only other fields of the person change, and some CardDAV servers when they store cards anew.
+ * @returns the keys of those whose shown fields are equal; the index has their versions now
+ */
+async function findEqual(
+  session: Session,
+  folder: IndexedFolder,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const equal = new Set<string>()
+  for (let at = 0; at < keys.length; at += READ_AT_ONCE) {
+    const asked = keys.slice(at, at + READ_AT_ONCE).map(key => ({ key, folderId: folder.id }))
+    const { recordedKeys, changedKeys } = await readAgain(session, [folder], asked)
+    for (const key of recordedKeys) if (!changedKeys.has(key)) equal.add(key)
+  }
+  return equal
 }
 
 function countsOf({ listed, indexed }: Looked, differences: readonly Difference[]): ComparedCounts {

@@ -5,7 +5,7 @@ import { unescapeText } from '../../../kit/content-lines/text-value.ts'
 /** The photo of a card. The version differs whenever the photo, or its address, does. */
 export type CardPhoto =
   | { type: 'none' }
-  | { type: 'inline'; version: string; contentType: string | null; content: Buffer }
+  | { type: 'inline'; version: string; contentType: string | null; content: Uint8Array }
   | { type: 'url'; version: string; url: string }
 
 const DATA = /^data:([^,;]{0,100})((?:;[^,;]{0,100}){0,10}),/i

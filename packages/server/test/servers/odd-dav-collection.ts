@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Oddities } from './odd-dav.ts'
 
-export interface StoredCard {
+export interface StoredFile {
   text: string
   etag: string
   /** Milliseconds since 1970. */
@@ -9,50 +9,75 @@ export interface StoredCard {
 }
 
 export const HOME = '/home/ada/'
-const BOOK = `${HOME}people/`
-/** The collection of another user. */
-const FOREIGN = '/home/eve/people/'
+/** The home of another user. */
+const FOREIGN = '/home/eve/'
 
-/** The address book of an odd server, and what its server writes of it. */
-export class OddBook {
-  readonly cards = new Map<string, StoredCard>()
-  /** Names of cards in the order of their changes. */
+const CARDDAV = 'urn:ietf:params:xml:ns:carddav'
+const CALDAV = 'urn:ietf:params:xml:ns:caldav'
+
+/** The kinds of collections, in the words of their standards. */
+const KINDS = {
+  people: {
+    path: 'people/',
+    name: 'People',
+    type: `<addressbook xmlns="${CARDDAV}"/>`,
+    data: 'address-data',
+    of: CARDDAV,
+  },
+  calendar: {
+    path: 'calendar/',
+    name: 'Calendar',
+    type: `<calendar xmlns="${CALDAV}"/>`,
+    data: 'calendar-data',
+    of: CALDAV,
+  },
+} as const
+export type CollectionName = keyof typeof KINDS
+
+/** The collection of an odd server, and what its server writes of it. */
+export class OddCollection {
+  readonly files = new Map<string, StoredFile>()
+  readonly #kind: (typeof KINDS)[CollectionName]
+  readonly #path: string
+  /** Names of files in the order of their changes. */
   readonly #log: string[] = []
   readonly #oddities: () => Oddities
 
-  constructor(oddities: () => Oddities) {
+  constructor(name: CollectionName, oddities: () => Oddities) {
+    this.#kind = KINDS[name]
+    this.#path = `${HOME}${this.#kind.path}`
     this.#oddities = oddities
   }
 
   put(name: string, text: string, now: number): void {
     const etag = createHash('sha1').update(`${this.#log.length} ${text}`).digest('hex').slice(0, 12)
-    this.cards.set(name, { text, etag, changedAt: now })
+    this.files.set(name, { text, etag, changedAt: now })
     this.#log.push(name)
   }
 
   remove(name: string): void {
-    this.cards.delete(name)
+    this.files.delete(name)
     this.#log.push(name)
   }
 
   etagOf(name: string): string | null {
     const { etags } = this.#oddities()
-    const card = this.cards.get(name)
-    if (!card || etags === 'none') return null
-    if (etags === 'seconds') return `"${Math.floor(card.changedAt / 1_000)}"`
-    return etags === 'weak' ? `W/"${card.etag}"` : `"${card.etag}"`
+    const file = this.files.get(name)
+    if (!file || etags === 'none') return null
+    if (etags === 'seconds') return `"${Math.floor(file.changedAt / 1_000)}"`
+    return etags === 'weak' ? `W/"${file.etag}"` : `"${file.etag}"`
   }
 
   /** The responses to a PROPFIND; null if there is no such resource. */
   describe(path: string, depth: string, isStranger: boolean): string | null {
     if (path === '/' || path === '/principals/ada/') return found(path, principalProps(isStranger))
-    if (path === HOME) return found(HOME, COLLECTION) + found(BOOK, this.#props())
-    if (this.isBook(path)) return found(BOOK, this.#props()) + (depth === '1' ? this.#listMembers() : '')
-    return this.cards.has(nameIn(path)) ? this.#member(nameIn(path)) : null
+    if (path === HOME) return found(HOME, COLLECTION) + found(this.#path, this.#props())
+    if (this.isOwn(path)) return found(this.#path, this.#props()) + (depth === '1' ? this.#listMembers() : '')
+    return this.files.has(nameIn(path)) ? this.#member(nameIn(path)) : null
   }
 
-  isBook(path: string): boolean {
-    return path === BOOK || `${path}/` === BOOK
+  isOwn(path: string): boolean {
+    return path === this.#path || `${path}/` === this.#path
   }
 
   /** The answer to a sync-collection. */
@@ -64,7 +89,7 @@ export class OddBook {
     const from = token === '' ? 0 : Number(token.slice('urn:odd:'.length))
     const until = Math.min(this.#log.length, from + membersMax)
     const members = [...new Set(this.#log.slice(from, until))].map(name => this.#memberOrGone(name))
-    const rest = until < this.#log.length ? TRUNCATED : ''
+    const rest = until < this.#log.length ? this.#truncated() : ''
     return { status: 207, content: `${members.join('')}${rest}<sync-token>urn:odd:${until}</sync-token>` }
   }
 
@@ -74,18 +99,36 @@ export class OddBook {
     const wanted = this.#oddities().multiget === 'forgetful' ? names.slice(1) : names
     return wanted
       .map(name => {
-        const text = escapeXml(this.cards.get(name)?.text ?? '')
-        const data = `<address-data xmlns="urn:ietf:params:xml:ns:carddav">${text}</address-data>`
+        const text = escapeXml(this.files.get(name)?.text ?? '')
+        const { data: element, of } = this.#kind
+        const data = `<${element} xmlns="${of}">${text}</${element}>`
         return this.#memberOrGone(name, data)
       })
       .join('')
   }
 
+  /** The responses to a calendar-query, which knows times in UTC. */
+  listMatching(body: string): string {
+    if (this.#oddities().queries === 'empty') return ''
+    const [, from = ''] = /<time-range start="([^"]+)"/.exec(body) ?? []
+    const [, property = ''] = /<prop-filter name="([^"]+)"/.exec(body) ?? []
+    const matches = ({ text }: StoredFile) =>
+      from === ''
+        ? new RegExp(`^${property}\\b`, 'm').test(text)
+        : (/^DTEND:(.*)$/m.exec(text)?.[1] ?? '') > from
+    const names = [...this.files].filter(([, file]) => matches(file)).map(([name]) => name)
+    return names.map(name => this.#member(name)).join('')
+  }
+
+  #truncated(): string {
+    return `<response><href>${this.#path}</href><status>HTTP/1.1 507 Insufficient Storage</status></response>`
+  }
+
   #props(): string {
     const { tokenStatus, lacksCtag } = this.#oddities()
     return [
-      '<resourcetype><collection/><addressbook xmlns="urn:ietf:params:xml:ns:carddav"/></resourcetype>',
-      '<displayname>People</displayname>',
+      `<resourcetype><collection/>${this.#kind.type}</resourcetype>`,
+      `<displayname>${this.#kind.name}</displayname>`,
       tokenStatus === null ? '' : `<sync-token>urn:odd:${this.#log.length}</sync-token>`,
       lacksCtag ? '' : `<getctag xmlns="http://calendarserver.org/ns/">${this.#log.length}</getctag>`,
     ].join('')
@@ -98,12 +141,12 @@ export class OddBook {
       oddities.emptyListings = emptyListings - 1
       return ''
     }
-    const members = [...this.cards.keys()].map(name => this.#member(name))
-    return members.slice(0, membersMax).join('') + (members.length > membersMax ? TRUNCATED : '')
+    const members = [...this.files.keys()].map(name => this.#member(name))
+    return members.slice(0, membersMax).join('') + (members.length > membersMax ? this.#truncated() : '')
   }
 
   #memberOrGone(name: string, data = ''): string {
-    if (this.cards.has(name)) return this.#member(name, data)
+    if (this.files.has(name)) return this.#member(name, data)
     return `<response><href>${this.#hrefOf(name)}</href><status>HTTP/1.1 404 Not Found</status></response>`
   }
 
@@ -113,12 +156,12 @@ export class OddBook {
   }
 
   #hrefOf(name: string): string {
-    const path = `${BOOK}${encodeURIComponent(name)}`
+    const path = `${this.#path}${encodeURIComponent(name)}`
     const written: Record<NonNullable<Oddities['hrefs']>, string> = {
       absolute: `https://127.0.0.1${path}`,
       encoded: path.replaceAll(/[a-z]/g, letter => `%${letter.charCodeAt(0).toString(16)}`),
       other_host: `http://localhost${path}`,
-      other_user: `${FOREIGN}${name}`,
+      other_user: `${FOREIGN}${this.#kind.path}${name}`,
       last_slash: `${path}/`,
     }
     const { hrefs } = this.#oddities()
@@ -127,13 +170,12 @@ export class OddBook {
 }
 
 const COLLECTION = '<resourcetype><collection/></resourcetype>'
-const TRUNCATED = `<response><href>${BOOK}</href><status>HTTP/1.1 507 Insufficient Storage</status></response>`
 
 function principalProps(isStranger: boolean): string {
   if (isStranger) return '<current-user-principal><unauthenticated/></current-user-principal>'
   return (
     '<current-user-principal><href>/principals/ada/</href></current-user-principal>' +
-    `<addressbook-home-set xmlns="urn:ietf:params:xml:ns:carddav"><href xmlns="DAV:">${HOME}</href></addressbook-home-set>`
+    `<addressbook-home-set xmlns="${CARDDAV}"><href xmlns="DAV:">${HOME}</href></addressbook-home-set>`
   )
 }
 

@@ -1,0 +1,87 @@
+import { findIanaZone } from '../../kit/zones/named-zone.ts'
+import { zoneOfTzid } from '../../kit/zones/zone-of-tzid.ts'
+import type { CalendarWindow } from '../calendars.ts'
+import type { ContactChange } from '../contacts.ts'
+import { UnreadableCard } from './cards/card.ts'
+import { UnwritableCard } from './cards/check-change.ts'
+import { editCard } from './cards/edit-card.ts'
+import { readCard, type ReadCard } from './cards/read-card.ts'
+import { UnreadableEvents } from './events/event-file.ts'
+import { type EventsOfFile, readEvents } from './events/read-events.ts'
+
+/* The work on files that can take long, in one place, so that a thread can do it as well as the event loop. */
+
+export type FileTask =
+  | { type: 'readCard'; bytes: Uint8Array }
+  | { type: 'editCard'; bytes: Uint8Array; change: ContactChange }
+  | { type: 'readEvents'; bytes: Uint8Array; timeZone: string | null; window: CalendarWindow }
+
+export interface FileResults {
+  readCard: ReadCard
+  editCard: Uint8Array
+  /** Null: the file has components of other kinds only. */
+  readEvents: EventsOfFile | null
+}
+
+/** The outcome of a task, in a form that a thread can send. */
+export type FileOutcome =
+  | { type: 'done'; result: FileResults[FileTask['type']] }
+  | { type: 'refused'; refusal: RefusalName; reason: string }
+
+const REFUSALS = { UnreadableCard, UnwritableCard, UnreadableEvents } as const
+type RefusalName = keyof typeof REFUSALS
+
+/** A larger file may take milliseconds: some hundred lines, or values outside of the table of their zone. */
+const BYTES_MAX = { readCard: 32 * 1024, editCard: 32 * 1024, readEvents: 8 * 1024 } as const
+/** More zones of one file may take milliseconds, since the table of a zone is made when it is first used. */
+const ZONES_MAX = 3
+
+/** The task takes too long for the event loop. */
+export class LongTask extends Error {
+  override name = 'LongTask'
+}
+
+/** Does a task that takes only a moment. Throws `LongTask` for any other. */
+export function doShortTask(task: FileTask): FileOutcome {
+  if (task.bytes.length > BYTES_MAX[task.type]) throw new LongTask('The file is large')
+  let zones = 0
+  return doTask(task, tzid => {
+    // A zone that has no IANA name is compared with all that have one.
+    if (findIanaZone(tzid) === null || ++zones > ZONES_MAX) throw new LongTask('The file has odd time zones')
+  })
+}
+
+/** @param beforeZone is called before a TZID is resolved, and may throw */
+export function doTask(task: FileTask, beforeZone: (tzid: string) => void = () => undefined): FileOutcome {
+  try {
+    return { type: 'done', result: resultOf(task, beforeZone) }
+  } catch (error) {
+    if (error instanceof UnreadableCard) return refused('UnreadableCard', error)
+    if (error instanceof UnwritableCard) return refused('UnwritableCard', error)
+    // A time that no zone has costs the file, and not the calendar.
+    if (error instanceof UnreadableEvents || (task.type === 'readEvents' && error instanceof RangeError))
+      return refused('UnreadableEvents', error)
+    throw error
+  }
+}
+
+function refused(refusal: RefusalName, { message: reason }: Error): FileOutcome {
+  return { type: 'refused', refusal, reason }
+}
+
+function resultOf(task: FileTask, beforeZone: (tzid: string) => void): FileResults[FileTask['type']] {
+  const { buffer, byteOffset, length } = task.bytes
+  const bytes = Buffer.from(buffer, byteOffset, length)
+  if (task.type === 'readCard') return readCard(bytes)
+  if (task.type === 'editCard') return editCard(bytes, task.change)
+  const { timeZone: preferred, window } = task
+  return readEvents(bytes, (tzid, definition) => {
+    beforeZone(tzid)
+    return zoneOfTzid({ tzid, definition, preferred, window }).zone
+  })
+}
+
+/** The error of an outcome, as it was thrown where the work was done. */
+export function refusalOf({ refusal, reason }: FileOutcome & { type: 'refused' }): Error {
+  return new REFUSALS[refusal](reason)
+}
