@@ -30,7 +30,7 @@ interface Memory {
 export interface LookingProcess {
   kind: OtherKind
   memory: Memory
-  /** What a connection to the provider offers. */
+  /** Capabilities of a connection to the provider. */
   offered(): Omit<ConnectedAccount, typeof Symbol.asyncDispose>
   followerOf(db: Db, lookSeconds: number): Follower
   isOn?: boolean
