@@ -34,6 +34,12 @@ export async function requireCalendar(db: Db, accountId: string, id: string): Pr
   if (!row) refuse('unknown_calendar')
 }
 
+/** The provider's key of a calendar of the index; null if there is none with this id. */
+export async function findCalendarKey(db: Db, id: string): Promise<string | null> {
+  const row = await db.selectFrom('calendar').select('provider_key').where('id', '=', id).executeTakeFirst()
+  return row?.provider_key ?? null
+}
+
 /** Counts what the first sync has brought. */
 export async function countContents(
   db: Db,
