@@ -248,6 +248,106 @@ create table bounce (
 );
 CREATE INDEX bounce_account ON public.bounce USING btree (account_id);
 
+create table calendar (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  name text not null,
+  description text,
+  owner jsonb,
+  is_primary boolean not null,
+  access text not null,
+  color text,
+  time_zone text,
+  is_hidden boolean not null,
+  "position" integer not null,
+  cursor jsonb,
+  is_complete boolean default false not null,
+  constraint calendar_pkey PRIMARY KEY (id),
+  constraint calendar_access_check CHECK ((access = ANY (ARRAY['owner'::text, 'writer'::text, 'reader'::text, 'freebusy'::text]))),
+  constraint calendar_account_id_provider_key_key UNIQUE (account_id, provider_key),
+  constraint calendar_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+
+create table calendar_event (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  calendar_id uuid not null,
+  kind text not null,
+  provider_key text collate "C",
+  version text,
+  uid text collate "C",
+  series_id uuid,
+  member text,
+  original_at timestamp(3) with time zone,
+  shown jsonb,
+  recurrence jsonb,
+  cancelled_starts jsonb,
+  ends_at timestamp with time zone not null,
+  updated_at timestamp(3) with time zone not null,
+  constraint calendar_event_pkey PRIMARY KEY (id),
+  constraint calendar_event_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id),
+  constraint calendar_event_check CHECK (((kind = 'exception'::text) = ((series_id IS NOT NULL) AND (member IS NOT NULL)))),
+  constraint calendar_event_kind_check CHECK ((kind = ANY (ARRAY['single'::text, 'series'::text, 'exception'::text]))),
+  constraint calendar_event_series_id_fkey FOREIGN KEY (series_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
+  constraint calendar_event_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX calendar_event_account ON public.calendar_event USING btree (account_id);
+CREATE INDEX calendar_event_calendar ON public.calendar_event USING btree (calendar_id);
+CREATE UNIQUE INDEX calendar_event_key ON public.calendar_event USING btree (calendar_id, provider_key) WHERE (provider_key IS NOT NULL);
+CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (series_id, member) WHERE (series_id IS NOT NULL);
+CREATE INDEX calendar_event_uid ON public.calendar_event USING btree (account_id, uid) WHERE (uid IS NOT NULL);
+
+create table calendar_event_body (
+  event_id uuid not null,
+  account_id uuid not null,
+  content_type text not null,
+  content text not null,
+  constraint calendar_event_body_pkey PRIMARY KEY (event_id),
+  constraint calendar_event_body_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_event_body_content_type_check CHECK ((content_type = ANY (ARRAY['text'::text, 'html'::text]))),
+  constraint calendar_event_body_event_id_fkey FOREIGN KEY (event_id) REFERENCES calendar_event(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_event_body_account ON public.calendar_event_body USING btree (account_id);
+
+create table calendar_span (
+  id uuid not null,
+  account_id uuid not null,
+  calendar_id uuid not null,
+  root_id uuid not null,
+  event_id uuid not null,
+  start_at timestamp(3) with time zone not null,
+  end_at timestamp(3) with time zone not null,
+  start_wall text not null,
+  end_wall text not null,
+  is_busy boolean not null,
+  is_long boolean not null,
+  constraint calendar_span_pkey PRIMARY KEY (id),
+  constraint calendar_span_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_span_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id),
+  constraint calendar_span_event_id_fkey FOREIGN KEY (event_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
+  constraint calendar_span_root_id_fkey FOREIGN KEY (root_id) REFERENCES calendar_event(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_span_calendar ON public.calendar_span USING btree (calendar_id);
+CREATE INDEX calendar_span_event ON public.calendar_span USING btree (event_id);
+CREATE INDEX calendar_span_list ON public.calendar_span USING btree (account_id, start_at, id);
+CREATE INDEX calendar_span_long ON public.calendar_span USING btree (account_id, end_at) WHERE is_long;
+CREATE INDEX calendar_span_root ON public.calendar_span USING btree (root_id);
+
+create table calendar_taken (
+  series_id uuid not null,
+  account_id uuid not null,
+  member text not null,
+  provider_key text collate "C",
+  version text,
+  constraint calendar_taken_pkey PRIMARY KEY (series_id, member),
+  constraint calendar_taken_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_taken_series_id_fkey FOREIGN KEY (series_id) REFERENCES calendar_event(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_taken_account ON public.calendar_taken USING btree (account_id);
+
 create table changed_key (
   account_id uuid not null,
   source text not null,

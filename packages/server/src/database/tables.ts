@@ -167,6 +167,72 @@ export interface BounceTable {
   created_at: Generated<Timestamp>
 }
 
+export interface CalendarTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  provider_key: string
+  name: string
+  description: string | null
+  owner: Json | null
+  is_primary: boolean
+  access: 'owner' | 'writer' | 'reader' | 'freebusy'
+  color: string | null
+  time_zone: string | null
+  is_hidden: boolean
+  position: number
+  cursor: Json | null
+  is_complete: Generated<boolean>
+}
+
+export interface CalendarEventTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  calendar_id: string
+  kind: 'single' | 'series' | 'exception'
+  provider_key: string | null
+  version: string | null
+  uid: string | null
+  series_id: string | null
+  member: string | null
+  original_at: Timestamp | null
+  shown: Json | null
+  recurrence: Json | null
+  cancelled_starts: Json | null
+  ends_at: Timestamp
+  updated_at: Timestamp
+}
+
+export interface CalendarEventBodyTable {
+  event_id: string
+  account_id: string
+  content_type: 'text' | 'html'
+  content: string
+}
+
+export interface CalendarSpanTable {
+  id: string
+  account_id: string
+  calendar_id: string
+  root_id: string
+  event_id: string
+  start_at: Timestamp
+  end_at: Timestamp
+  start_wall: string
+  end_wall: string
+  is_busy: boolean
+  is_long: boolean
+}
+
+export interface CalendarTakenTable {
+  series_id: string
+  account_id: string
+  member: string
+  provider_key: string | null
+  version: string | null
+}
+
 export interface ChangedKeyTable {
   account_id: string
   source: string
@@ -1052,6 +1118,11 @@ export interface Tables {
   blob_sweep: BlobSweepTable
   blob_upload: BlobUploadTable
   bounce: BounceTable
+  calendar: CalendarTable
+  calendar_event: CalendarEventTable
+  calendar_event_body: CalendarEventBodyTable
+  calendar_span: CalendarSpanTable
+  calendar_taken: CalendarTakenTable
   changed_key: ChangedKeyTable
   connect_attempt: ConnectAttemptTable
   connect_session: ConnectSessionTable
@@ -1139,6 +1210,11 @@ export const COLUMNS = {
   blob_sweep: ['blob_sweep.is_only', 'blob_sweep.reached'],
   blob_upload: ['blob_upload.upload_id', 'blob_upload.key', 'blob_upload.created_at'],
   bounce: ['bounce.outbox_id', 'bounce.address', 'bounce.account_id', 'bounce.type', 'bounce.created_at'],
+  calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete'],
+  calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.ends_at', 'calendar_event.updated_at'],
+  calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
+  calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.is_busy', 'calendar_span.is_long'],
+  calendar_taken: ['calendar_taken.series_id', 'calendar_taken.account_id', 'calendar_taken.member', 'calendar_taken.provider_key', 'calendar_taken.version'],
   changed_key: ['changed_key.account_id', 'changed_key.source', 'changed_key.uid', 'changed_key.remote_id', 'changed_key.is_added', 'changed_key.is_removed', 'changed_key.mark'],
   connect_attempt: ['connect_attempt.id', 'connect_attempt.session_id', 'connect_attempt.showing', 'connect_attempt.provider', 'connect_attempt.cloud', 'connect_attempt.app_id', 'connect_attempt.scopes', 'connect_attempt.state_digest', 'connect_attempt.cookie_digest', 'connect_attempt.created_at', 'connect_attempt.expires_at', 'connect_attempt.ended_at'],
   connect_session: ['connect_session.id', 'connect_session.tenant_id', 'connect_session.kind', 'connect_session.digest', 'connect_session.providers', 'connect_session.password_imap', 'connect_session.microsoft_cloud', 'connect_session.app_ids', 'connect_session.redirect_uri', 'connect_session.return_state', 'connect_session.external_ref', 'connect_session.login_hint', 'connect_session.settings', 'connect_session.is_reconnect', 'connect_session.account_id', 'connect_session.email', 'connect_session.logins', 'connect_session.searches', 'connect_session.created_at', 'connect_session.expires_at', 'connect_session.ended_at', 'connect_session.error', 'connect_session.wants_shared'],

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { UnreadableContact } from '../../../providers/contacts.ts'
-import { isStorableKey, storable } from '../contacts/plan.ts'
+import { isStorableKey, storable } from '../../../kit/storable.ts'
 
 /** Raise it when the adapters learn to read more: every quarantined contact is then read again. */
 export const READER_VERSION = 1

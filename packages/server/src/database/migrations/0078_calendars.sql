@@ -1,0 +1,104 @@
+-- Serves releases from 0060 on.
+
+-- A calendar at the provider, which one cursor follows.
+create table calendar (
+  id uuid primary key,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  name text not null,
+  description text,
+  -- {name, address}
+  owner jsonb,
+  is_primary boolean not null,
+  access text not null check (access in ('owner', 'writer', 'reader', 'freebusy')),
+  color text,
+  -- An IANA name.
+  time_zone text,
+  is_hidden boolean not null,
+  -- The order of the provider.
+  position integer not null,
+  cursor jsonb,
+  -- Whether it was read to its end once.
+  is_complete boolean not null default false,
+  foreign key (tenant_id, account_id) references account (tenant_id, id),
+  unique (account_id, provider_key)
+);
+
+create table calendar_event (
+  id uuid primary key,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  calendar_id uuid not null references calendar,
+  kind text not null check (kind in ('single', 'series', 'exception')),
+  -- Null: an exception without a key of its own.
+  provider_key text collate "C",
+  -- Null: an exception without a version of its own, or a series of which only exceptions are known.
+  version text,
+  -- The id that an event keeps in every calendar; null if its key lasts.
+  uid text collate "C",
+  -- Of an exception: its series, and the wall clock of its original start in the zone of the series.
+  series_id uuid references calendar_event on delete cascade,
+  member text,
+  original_at timestamptz(3),
+  -- What is shown of the event, but for its body. Null: a series of which only exceptions are known. It is not shown.
+  shown jsonb,
+  -- RRULE, EXRULE and RDATE lines of a series.
+  recurrence jsonb,
+  -- Members of a series that were taken from it, within the window: instants, ascending.
+  cancelled_starts jsonb,
+  -- When the last that is known of it ends.
+  ends_at timestamptz not null,
+  updated_at timestamptz(3) not null,
+  check ((kind = 'exception') = (series_id is not null and member is not null)),
+  foreign key (tenant_id, account_id) references account (tenant_id, id)
+);
+create unique index calendar_event_key on calendar_event (calendar_id, provider_key) where provider_key is not null;
+create unique index calendar_event_member on calendar_event (series_id, member) where series_id is not null;
+create index calendar_event_account on calendar_event (account_id);
+create index calendar_event_calendar on calendar_event (calendar_id);
+create index calendar_event_uid on calendar_event (account_id, uid) where uid is not null;
+
+-- Lists never read bodies.
+create table calendar_event_body (
+  event_id uuid primary key references calendar_event on delete cascade,
+  account_id uuid not null references account,
+  content_type text not null check (content_type in ('text', 'html')),
+  content text not null
+);
+create index calendar_event_body_account on calendar_event_body (account_id);
+
+-- Members that were taken from a series.
+create table calendar_taken (
+  series_id uuid not null references calendar_event on delete cascade,
+  account_id uuid not null references account,
+  member text not null,
+  -- Null: the member has no key of its own.
+  provider_key text collate "C",
+  version text,
+  primary key (series_id, member)
+);
+create index calendar_taken_account on calendar_taken (account_id);
+
+-- What takes place at a time within the window: a single, an exception, or an occurrence of a series.
+create table calendar_span (
+  id uuid primary key,
+  account_id uuid not null references account,
+  calendar_id uuid not null references calendar,
+  -- The single or the series that it comes from.
+  root_id uuid not null references calendar_event on delete cascade,
+  -- The row that it is presented from.
+  event_id uuid not null references calendar_event on delete cascade,
+  start_at timestamptz(3) not null,
+  end_at timestamptz(3) not null,
+  start_wall text not null,
+  end_wall text not null,
+  is_busy boolean not null,
+  -- Over a day.
+  is_long boolean not null
+);
+create index calendar_span_list on calendar_span (account_id, start_at, id);
+create index calendar_span_long on calendar_span (account_id, end_at) where is_long;
+create index calendar_span_root on calendar_span (root_id);
+create index calendar_span_event on calendar_span (event_id);
+create index calendar_span_calendar on calendar_span (calendar_id);

@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { RemoteCalendar } from '../../../providers/calendars.ts'
+import type { Cursor } from '../../../providers/mail.ts'
+import { type CalendarAccount, type CalendarColumns, planCalendars, presentCalendar } from './rules.ts'
+import { type IndexedCalendar, listCalendars } from './store.ts'
+
+const COLUMNS =
+  sql.raw(`(id uuid, provider_key text, name text, description text, owner jsonb, is_primary boolean,
+  access text, color text, time_zone text, is_hidden boolean, position integer)`)
+
+/**
+ * Brings the calendars of the index to those that the provider lists, and announces what differs. Calendars that the list
+ * lacks stay until they are certainly gone (`recordDeletedCalendars`). The calendars of the account must be locked.
+ */
+export async function recordCalendars(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  remotes: readonly RemoteCalendar[],
+): Promise<{ calendars: IndexedCalendar[]; vanished: IndexedCalendar[] }> {
+  const indexed = await listCalendars(unit.sql, account.id)
+  const { inserted, updated, vanished } = planCalendars(indexed, remotes)
+  await insertCalendars(unit, account, inserted)
+  await updateCalendars(
+    unit,
+    updated.map(({ columns }) => columns),
+  )
+  if (account.isInitialized) {
+    for (const columns of inserted)
+      unit.announce({
+        type: 'calendar.created',
+        accountId: account.id,
+        data: { calendar: presentCalendar(columns, true) },
+      })
+    for (const { columns, changes } of updated)
+      if (changes.length > 0)
+        unit.announce({
+          type: 'calendar.updated',
+          accountId: account.id,
+          data: { calendar: presentCalendar(columns, true), changes },
+        })
+  }
+  const gone = new Set(vanished.map(({ id }) => id))
+  const [left, all] = [
+    indexed.filter(({ id }) => gone.has(id)),
+    inserted.length + updated.length === 0 ? indexed : await listCalendars(unit.sql, account.id),
+  ]
+  return { calendars: all.filter(({ id }) => !gone.has(id)), vanished: left }
+}
+
+async function insertCalendars(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  inserted: readonly CalendarColumns[],
+): Promise<void> {
+  if (inserted.length === 0) return
+  await sql`
+    insert into calendar (id, tenant_id, account_id, provider_key, name, description, owner, is_primary, access, color,
+      time_zone, is_hidden, position)
+    select id, ${account.tenantId}::uuid, ${account.id}::uuid, provider_key, name, description, owner, is_primary, access,
+      color, time_zone, is_hidden, position
+    from json_to_recordset(${JSON.stringify(inserted)}::json) as inserted ${COLUMNS}
+  `.execute(unit.sql)
+}
+
+async function updateCalendars(unit: UnitOfWork, updated: readonly CalendarColumns[]): Promise<void> {
+  if (updated.length === 0) return
+  await sql`
+    update calendar set name = next.name, description = next.description, owner = next.owner,
+      is_primary = next.is_primary, access = next.access, color = next.color, time_zone = next.time_zone,
+      is_hidden = next.is_hidden, position = next.position
+    from json_to_recordset(${JSON.stringify(updated)}::json) as next ${COLUMNS}
+    where calendar.id = next.id
+  `.execute(unit.sql)
+}
+
+/** Deletes calendars with their events, and announces the calendars. The calendars of the account must be locked. */
+export async function recordDeletedCalendars(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  calendars: readonly CalendarColumns[],
+): Promise<void> {
+  const ids = calendars.map(({ id }) => id)
+  if (ids.length === 0) return
+  await sql`delete from calendar_event where calendar_id = any(${ids}::uuid[])`.execute(unit.sql)
+  await sql`delete from calendar where account_id = ${account.id} and id = any(${ids}::uuid[])`.execute(
+    unit.sql,
+  )
+  if (!account.isInitialized) return
+  for (const calendar of calendars)
+    unit.announce({
+      type: 'calendar.deleted',
+      accountId: account.id,
+      data: { calendar: presentCalendar(calendar, true) },
+    })
+}
+
+/** Stores how far a calendar is recorded, in the transaction of the step. */
+export async function recordCursor(
+  unit: UnitOfWork,
+  calendarId: string,
+  { cursor, isComplete }: { cursor: Cursor | null; isComplete: boolean },
+): Promise<void> {
+  await sql`
+    update calendar set cursor = ${cursor && JSON.stringify(cursor)}::jsonb, is_complete = is_complete or ${isComplete}
+    where id = ${calendarId}
+  `.execute(unit.sql)
+}

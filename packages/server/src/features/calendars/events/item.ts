@@ -1,0 +1,110 @@
+import type { RemoteItem, RemoteMember, RemoteOccurrence } from '../../../providers/calendars.ts'
+import type { ShownEvent } from './shown.ts'
+
+export type EventBody = { contentType: 'text' | 'html'; content: string }
+
+/** An event of an item, as the index has it or is to have it. */
+export interface ItemEvent {
+  key: string | null
+  version: string | null
+  shown: ShownEvent
+  /** Undefined: as the index has it. */
+  body: EventBody | null | undefined
+  /** The provider's; null: when the index learned of it. */
+  updatedAt: Date | null
+}
+
+/** A single, or a series with the members that differ from its rule. */
+export interface ItemState {
+  uid: string | null
+  version: string | null
+  /** Null: a series of which only exceptions are known. */
+  event: Omit<ItemEvent, 'key' | 'version'> | null
+  /** Null: a single. */
+  recurrence: readonly string[] | null
+  /** By member. */
+  exceptions: ReadonlyMap<string, ItemEvent>
+  taken: ReadonlyMap<string, { key: string | null; version: string | null }>
+  occurrences: readonly RemoteOccurrence[] | null
+}
+
+export const NOTHING_KNOWN: ItemState = {
+  uid: null,
+  version: null,
+  event: null,
+  recurrence: null,
+  exceptions: new Map(),
+  taken: new Map(),
+  occurrences: null,
+}
+
+type Show = (event: NonNullable<RemoteItem['event']>) => Pick<ItemEvent, 'shown' | 'body' | 'updatedAt'>
+
+/** The item after its provider has told it as a whole. Members that are told one by one stay. */
+export function applyItem(before: ItemState, item: RemoteItem, show: Show): ItemState {
+  const { uid, version, members } = item
+  // A series of which only exceptions are known is none without them.
+  const recurrence = item.event === null ? (item.recurrence ?? []) : item.recurrence
+  const next = {
+    uid,
+    version,
+    event: item.event && show(item.event),
+    recurrence,
+    occurrences: item.occurrences,
+  }
+  if (members === null)
+    return settled({
+      ...next,
+      exceptions: recurrence === null ? new Map() : before.exceptions,
+      taken: recurrence === null ? new Map() : before.taken,
+    })
+  return settled({
+    ...next,
+    exceptions: new Map(
+      members.exceptions.map(({ member, key, event }) => [member, { key, version: null, ...show(event) }]),
+    ),
+    taken: new Map(members.taken.map(member => [member, { key: null, version: null }])),
+  })
+}
+
+/** The item after its provider has told one of its members. */
+export function applyMember(before: ItemState, told: RemoteMember, show: Show): ItemState {
+  const { key, version, member, event } = told
+  const { exceptions, taken } = withoutMember(before, key)
+  exceptions.delete(member)
+  taken.delete(member)
+  if (event) exceptions.set(member, { key, version, ...show(event) })
+  else taken.set(member, { key, version })
+  return settled({ ...before, recurrence: before.recurrence ?? [], exceptions, taken })
+}
+
+/** The item after a member with this key is what its series gives. */
+export function applyGoneMember(before: ItemState, key: string): ItemState {
+  return { ...before, ...withoutMember(before, key) }
+}
+
+function withoutMember({ exceptions, taken }: ItemState, key: string) {
+  return {
+    exceptions: new Map([...exceptions].filter(([, exception]) => exception.key !== key)),
+    taken: new Map([...taken].filter(([, one]) => one.key !== key)),
+  }
+}
+
+/** A cancelled member of a series that is known was taken from it. */
+function settled(state: ItemState): ItemState {
+  if (state.event === null) return state
+  const exceptions = new Map(state.exceptions)
+  const taken = new Map(state.taken)
+  for (const [member, { key, version, shown }] of state.exceptions)
+    if (shown.status === 'cancelled') {
+      exceptions.delete(member)
+      taken.set(member, { key, version })
+    }
+  for (const member of exceptions.keys()) taken.delete(member)
+  return { ...state, exceptions, taken }
+}
+
+/** Whether nothing is left of an item. */
+export function isNothing({ event, exceptions, taken }: ItemState): boolean {
+  return event === null && exceptions.size === 0 && taken.size === 0
+}
