@@ -48,7 +48,7 @@ export async function openCalendarDoor(database: Database) {
       async pass(doubts = new Doubts()) {
         owned ??= await own(db, id)
         const { isInitialized } = await takeWanted(db, owned, 'calendar')
-        await runPass({
+        const session = {
           db,
           owned,
           provider: memory.connect(),
@@ -56,7 +56,12 @@ export async function openCalendarDoor(database: Database) {
           isInitialized,
           signal: new AbortController().signal,
           progressed: () => undefined,
+          allow: () => undefined,
           doubts,
+        }
+        await runPass(session, {
+          acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+          onRead: () => Promise.resolve(),
         })
       },
     }

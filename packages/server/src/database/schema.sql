@@ -312,6 +312,13 @@ create table calendar_event_body (
 );
 CREATE INDEX calendar_event_body_account ON public.calendar_event_body USING btree (account_id);
 
+create table calendar_home (
+  account_id uuid not null,
+  home text not null,
+  constraint calendar_home_pkey PRIMARY KEY (account_id),
+  constraint calendar_home_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
 create table calendar_span (
   id uuid not null,
   account_id uuid not null,
@@ -1108,6 +1115,20 @@ create table plan (
   constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0)),
   constraint plan_webhook_endpoints_check CHECK ((webhook_endpoints >= 0))
 );
+
+create table quarantined_calendar_event (
+  calendar_id uuid not null,
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  version text,
+  reason text not null,
+  reader_version smallint not null,
+  next_attempt_at timestamp with time zone not null,
+  constraint quarantined_calendar_event_pkey PRIMARY KEY (calendar_id, provider_key),
+  constraint quarantined_calendar_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint quarantined_calendar_event_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id) ON DELETE CASCADE
+);
+CREATE INDEX quarantined_calendar_event_account ON public.quarantined_calendar_event USING btree (account_id);
 
 create table quarantined_contact (
   account_id uuid not null,

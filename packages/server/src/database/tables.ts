@@ -211,6 +211,11 @@ export interface CalendarEventBodyTable {
   content: string
 }
 
+export interface CalendarHomeTable {
+  account_id: string
+  home: string
+}
+
 export interface CalendarSpanTable {
   id: string
   account_id: string
@@ -788,6 +793,16 @@ export interface PlanTable {
   webhook_endpoints: number | null
 }
 
+export interface QuarantinedCalendarEventTable {
+  calendar_id: string
+  account_id: string
+  provider_key: string
+  version: string | null
+  reason: string
+  reader_version: number
+  next_attempt_at: Timestamp
+}
+
 export interface QuarantinedContactTable {
   account_id: string
   folder_id: string
@@ -1121,6 +1136,7 @@ export interface Tables {
   calendar: CalendarTable
   calendar_event: CalendarEventTable
   calendar_event_body: CalendarEventBodyTable
+  calendar_home: CalendarHomeTable
   calendar_span: CalendarSpanTable
   calendar_taken: CalendarTakenTable
   changed_key: ChangedKeyTable
@@ -1163,6 +1179,7 @@ export interface Tables {
   outbox_piece: OutboxPieceTable
   pending_answer: PendingAnswerTable
   plan: PlanTable
+  quarantined_calendar_event: QuarantinedCalendarEventTable
   quarantined_contact: QuarantinedContactTable
   quarantined_message: QuarantinedMessageTable
   quota_use: QuotaUseTable
@@ -1213,6 +1230,7 @@ export const COLUMNS = {
   calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete'],
   calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.ends_at', 'calendar_event.updated_at'],
   calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
+  calendar_home: ['calendar_home.account_id', 'calendar_home.home'],
   calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.is_busy', 'calendar_span.is_long'],
   calendar_taken: ['calendar_taken.series_id', 'calendar_taken.account_id', 'calendar_taken.member', 'calendar_taken.provider_key', 'calendar_taken.version'],
   changed_key: ['changed_key.account_id', 'changed_key.source', 'changed_key.uid', 'changed_key.remote_id', 'changed_key.is_added', 'changed_key.is_removed', 'changed_key.mark'],
@@ -1255,6 +1273,7 @@ export const COLUMNS = {
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
+  quarantined_calendar_event: ['quarantined_calendar_event.calendar_id', 'quarantined_calendar_event.account_id', 'quarantined_calendar_event.provider_key', 'quarantined_calendar_event.version', 'quarantined_calendar_event.reason', 'quarantined_calendar_event.reader_version', 'quarantined_calendar_event.next_attempt_at'],
   quarantined_contact: ['quarantined_contact.account_id', 'quarantined_contact.folder_id', 'quarantined_contact.provider_key', 'quarantined_contact.version', 'quarantined_contact.reason', 'quarantined_contact.reader_version', 'quarantined_contact.next_attempt_at'],
   quarantined_message: ['quarantined_message.account_id', 'quarantined_message.uid', 'quarantined_message.reason', 'quarantined_message.attempts', 'quarantined_message.parser_version', 'quarantined_message.first_failed_at', 'quarantined_message.next_attempt_at', 'quarantined_message.source', 'quarantined_message.remote_id', 'quarantined_message.attempt_set_at'],
   quota_use: ['quota_use.name', 'quota_use.seconds', 'quota_use.units'],

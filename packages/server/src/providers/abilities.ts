@@ -52,7 +52,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     allowsSlash: false,
     searchesPerMinute: null,
     hasCalendars: false,
-    followed: ['mail', 'contacts'],
+    followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: false,
   },
 }

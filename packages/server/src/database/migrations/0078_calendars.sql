@@ -102,3 +102,24 @@ create index calendar_span_long on calendar_span (account_id, end_at) where is_l
 create index calendar_span_root on calendar_span (root_id);
 create index calendar_span_event on calendar_span (event_id);
 create index calendar_span_calendar on calendar_span (calendar_id);
+
+-- Items that a calendar has and that could not be read.
+create table quarantined_calendar_event (
+  calendar_id uuid not null references calendar on delete cascade,
+  account_id uuid not null references account,
+  provider_key text collate "C" not null,
+  -- It is read again once it has another one. Null if the provider named none.
+  version text,
+  reason text not null,
+  reader_version smallint not null,
+  -- When it is read again whatever its version is.
+  next_attempt_at timestamptz not null,
+  primary key (calendar_id, provider_key)
+);
+create index quarantined_calendar_event_account on quarantined_calendar_event (account_id);
+
+-- Where the calendars of an account that are in the index come from. Those of another home are others.
+create table calendar_home (
+  account_id uuid primary key references account,
+  home text not null
+);

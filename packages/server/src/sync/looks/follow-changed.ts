@@ -11,17 +11,20 @@ export interface FollowedSource {
   isComplete: boolean
 }
 
-export interface PassOptions {
+export interface ReadingOptions {
   /** Takes the right to read much; null if it did not come in time. */
   acquireBulkPermit(): Promise<BulkPermit | null>
   /** Called when items of a source were read that the index had not read to its end yet. */
   onRead(items: number, remaining: number | null): Promise<void>
+}
+
+export interface PassOptions extends ReadingOptions {
   /** Called with the number of items in which a source differs from its provider. */
   onDiffering(sourceId: string, count: number): void
 }
 
 /** How a source is read. */
-export interface Reading extends Pick<PassOptions, 'onRead'> {
+export interface Reading extends Pick<ReadingOptions, 'onRead'> {
   mustPause(): boolean
 }
 
@@ -30,13 +33,13 @@ export const neverPause: Reading = { mustPause: () => false, onRead: async () =>
 export interface FollowingChanged<Listed> {
   sourceOf(listed: Listed): FollowedSource
   failures: Failures
-  options: PassOptions
+  options: ReadingOptions
   /** Follows a source from its cursor. Returns whether it is caught up. */
   follow(listed: Listed, reading: Reading): Promise<boolean>
 }
 
 /**
- * Follows sources that changed. Those that were never read to their end are read after the others and with a permit,
+ * Follows sources that changed. Sources that were never read to their end are read after the others and with a permit,
  * since they may be large.
  * @returns `more` if sources are still to be read, `quiet` if nothing had happened
  */

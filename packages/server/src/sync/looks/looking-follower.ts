@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import { type OtherKind, SWITCHES } from '../../accounts/halves/kind.ts'
 import type { OwnedAccount } from '../../accounts/halves/ownership.ts'
+import { weightOfLooks } from '../../accounts/halves/weight.ts'
 import type { AccountView } from '../../accounts/row.ts'
 import { grantedHalves, inheritedSettings } from '../../accounts/settings.ts'
 import { findAccountView } from '../../accounts/store.ts'
@@ -45,10 +45,7 @@ export function openLookingFollower<Provider>(options: LookingFollowerOptions<Pr
       }
     },
     findRest: owned => findRest(owned, options),
-    // Little, since it is looked at every few minutes, and none if it was never switched on.
-    weight: sql<number>`(
-      select 0.1::float8 * count(*) from account_half
-      where account_half.account_id = account.id and kind = ${sql.lit(kind)})`,
+    weight: weightOfLooks(kind, lookSeconds),
     metrics: [
       askingGauge(
         `waxwing_${items.replaceAll(' ', '_')}_quarantined`,

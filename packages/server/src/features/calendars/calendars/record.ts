@@ -95,6 +95,23 @@ export async function recordDeletedCalendars(
     })
 }
 
+/** Events that one transaction deletes with all that belongs to them. */
+const DELETED_AT_ONCE = 500
+
+/**
+ * Deletes some events of a calendar that is gone, in silence: the end of the calendar is announced. Should it come back
+ * before that, all of it is compared.
+ * @returns whether there may be more
+ */
+export async function deleteSomeEvents(unit: UnitOfWork, calendarId: string): Promise<boolean> {
+  await recordCursor(unit, calendarId, { cursor: null, isComplete: false })
+  const { numAffectedRows = 0n } = await sql`
+    delete from calendar_event where id in (
+      select id from calendar_event where calendar_id = ${calendarId} and kind <> 'exception' limit ${DELETED_AT_ONCE})
+  `.execute(unit.sql)
+  return Number(numAffectedRows) === DELETED_AT_ONCE
+}
+
 /** Stores how far a calendar is recorded, in the transaction of the step. */
 export async function recordCursor(
   unit: UnitOfWork,

@@ -92,16 +92,28 @@ export function presentSpan(row: SpanRow): CalendarEvent | null {
   return row.shown && presentOccurrence(row, row.shown, { id, start_wall, end_wall })
 }
 
-/** The versions that the index has of a calendar, by key. */
-export async function loadKnownVersions(db: Db, calendarId: string): Promise<Map<string, string>> {
+/**
+ * The versions that the index has of a calendar, by key. Events that could not be read are among them, unless that was
+ * tried by an older reader.
+ */
+export async function loadKnownVersions(
+  db: Db,
+  calendarId: string,
+  readerVersion: number,
+): Promise<Map<string, string>> {
   const { rows } = await sql<{ key: string; version: string }>`
-    select provider_key as key, version from calendar_event
+    select provider_key as key, version, 1 as nth from calendar_event
     where calendar_id = ${calendarId} and provider_key is not null and version is not null
     union all
-    select taken.provider_key, taken.version
+    select taken.provider_key, taken.version, 2
     from calendar_event as series join calendar_taken as taken on taken.series_id = series.id
     where series.calendar_id = ${calendarId} and taken.provider_key is not null and taken.version is not null
+    union all
+    select provider_key, version, 3 from quarantined_calendar_event
+    where calendar_id = ${calendarId} and version is not null and reader_version >= ${readerVersion}
+    order by nth
   `.execute(db)
+  // An event that became unreadable is there twice, and its later version counts.
   return new Map(rows.map(({ key, version }) => [key, version]))
 }
 

@@ -1,132 +1,111 @@
-import { holdingOwned } from '../../../accounts/halves/lock.ts'
-import { FenceLost } from '../../../accounts/halves/ownership.ts'
-import { holdAccount, recordInitialized } from '../../../accounts/halves/progress.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
-import type { CalendarWindow, RemoteCalendar, RemoteObject } from '../../../providers/calendars.ts'
-import type { Cursor } from '../../../providers/mail.ts'
-import { recordCalendars, recordCursor, recordDeletedCalendars } from '../calendars/record.ts'
-import { loadLockedCalendars } from '../calendars/record-account.ts'
-import { UNZONED } from '../calendars/rules.ts'
-import { countContents, type IndexedCalendar } from '../calendars/store.ts'
-import { recordEvents, recordGone } from '../events/record.ts'
+import type { CalendarWindow } from '../../../providers/calendars.ts'
+import { Failures } from '../../../sync/looks/failures.ts'
+import { completeFirstSync } from '../../../sync/looks/first-sync.ts'
+import { followChanged, type Reading, type ReadingOptions } from '../../../sync/looks/follow-changed.ts'
+import { countContents } from '../calendars/store.ts'
 import { countItems, loadKnownVersions } from '../events/store.ts'
 import { keptWindow } from '../events/window.ts'
-import { type Session, underFence } from './session.ts'
+import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
+import { retryQuarantined } from './look-again.ts'
+import { READER_VERSION } from './quarantine.ts'
+import { recordStep } from './record-step.ts'
+import { fenceOf, type Session } from './session.ts'
 
-/** A calendar of the index, as it is followed at the provider. */
-interface ListedCalendar {
-  calendar: IndexedCalendar
-  remote: RemoteCalendar
-  /** The zone in which whole days and floating times of the calendar lie. */
-  unzoned: string
-}
+/** Time that a provider may take before the first step of a calendar. */
+const LISTING_SECONDS_MAX = 600
 
 /**
- * Makes one pass over the calendars of an account: records the calendars themselves, and follows those that changed. A
- * calendar that is not listed any more is believed to be gone only if it is still not listed a while later.
+ * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, and reads
+ * events again that could not be read.
+ * @returns whether events are still to come
  */
-export async function runPass(session: Session): Promise<void> {
-  const { provider, signal } = session
-  const remotes = await provider.listCalendars(signal)
-  session.progressed()
-  const listed = await lookAtCalendars(session, remotes)
-  const asked = listed.map(({ calendar, remote }) => ({ calendar: remote, cursor: calendar.cursor }))
-  const changed = asked.length === 0 ? new Set() : await provider.findChanged(asked, signal)
-  session.progressed()
+export async function runPass(session: Session, options: ReadingOptions): Promise<{ hasMore: boolean }> {
+  const failures = new Failures()
+  const listed = await lookAtCalendars(session)
   const window = keptWindow(session.days, Date.now())
-  for (const each of listed)
-    if (!each.calendar.is_complete || changed.has(each.remote.key))
-      await followCalendar(session, each, window)
-  if (!session.isInitialized && listed.every(({ calendar }) => calendar.is_complete))
-    await completeFirstSync(session)
+  const followed = await followListed(session, listed, { window, failures, options })
+  if (followed === 'more') return { hasMore: true }
+  await retryQuarantined(session, listed, { window, failures })
+  if (!session.isInitialized) await announceFirstSync(session)
+  failures.rethrow()
+  return { hasMore: false }
 }
 
-async function lookAtCalendars(
+interface Following {
+  window: CalendarWindow
+  failures: Failures
+  options: ReadingOptions
+}
+
+/** As `followChanged`, for the calendars that have changed at the provider. */
+async function followListed(
   session: Session,
-  remotes: readonly RemoteCalendar[],
-): Promise<ListedCalendar[]> {
-  const { doubts } = session
-  const calendars = await underFence(session, async (unit, account) => {
-    const { calendars: known, vanished } = await recordCalendars(unit, account, remotes)
-    doubts.forgetUnlisted(new Set([...vanished, ...known].map(({ id }) => id)))
-    for (const { id } of known) doubts.forget(`vanished ${id}`)
-    const gone = vanished.filter(({ id }) => doubts.believesInTime(`vanished ${id}`))
-    await recordDeletedCalendars(unit, account, gone)
-    return known
-  })
-  const byKey = new Map(remotes.map(remote => [remote.key, remote]))
-  const main = calendars.find(calendar => calendar.is_primary)?.time_zone ?? null
-  return calendars.flatMap(calendar => {
-    const remote = byKey.get(calendar.provider_key)
-    return remote ? [{ calendar, remote, unzoned: calendar.time_zone ?? main ?? UNZONED }] : []
-  })
+  listed: readonly ListedCalendar[],
+  { window, failures, options }: Following,
+): Promise<'more' | 'news' | 'quiet'> {
+  const asked = listed.map(({ calendar, remote }) => ({ calendar: remote, cursor: calendar.cursor }))
+  const changed = asked.length === 0 ? new Set() : await session.provider.findChanged(asked, session.signal)
+  session.progressed()
+  const due = listed.filter(({ calendar, remote }) => !calendar.isComplete || changed.has(remote.key))
+  const follow = (each: ListedCalendar, reading: Reading) =>
+    followCalendar(session, each, { window, reading })
+  return followChanged(due, { sourceOf: ({ calendar }) => calendar, failures, options, follow })
 }
 
 /**
  * Follows a calendar from its cursor. Deletions are recorded at the end, when their number is known; until then the stored
  * cursor stays before the first of them.
+ * @returns whether it is caught up
  */
 async function followCalendar(
   session: Session,
   listed: ListedCalendar,
-  window: CalendarWindow,
-): Promise<void> {
+  { window, reading }: { window: CalendarWindow; reading: Reading },
+): Promise<boolean> {
   const { db, provider, signal, doubts } = session
   const { calendar, remote } = listed
-  const known = () => loadKnownVersions(db, calendar.id)
-  const from = { calendar: remote, window, cursor: calendar.cursor, known, signal }
+  const known = () => loadKnownVersions(db, calendar.id, READER_VERSION)
+  // A large calendar may be listed twice before anything of it is yielded.
+  session.allow(LISTING_SECONDS_MAX)
   const gone = new Set<string>()
-  for await (const step of provider.follow(from)) {
+  for await (const step of provider.follow({
+    calendar: remote,
+    window,
+    cursor: calendar.cursor,
+    known,
+    signal,
+  })) {
     signal.throwIfAborted()
     if (step.type === 'gone') for (const key of step.keys) gone.add(key)
     else if (step.type === 'items') {
-      for (const { key } of step.items) gone.delete(key)
+      const { items, unreadable, remaining } = step
+      for (const { key } of [...items, ...unreadable]) gone.delete(key)
       const cursor = gone.size === 0 ? step.cursor : undefined
-      await recordStep(session, listed, window, { items: step.items, gone: [], cursor, isComplete: false })
+      await recordStep(session, listed, window, { items, unreadable, gone: [], cursor, isComplete: false })
+      if (cursor !== undefined) calendar.cursor = cursor
+      session.progressed()
+      await reading.onRead(items.length, remaining)
+      // Without a cursor, it would begin again.
+      if (cursor !== undefined && reading.mustPause()) return false
     } else {
       const all = await countItems(db, calendar.id)
       // A later pass asks again from the same cursor.
-      if (!doubts.believes(`emptied ${calendar.id}`, gone.size, all)) return
-      const end = { items: [], gone: [...gone], cursor: step.cursor, isComplete: true }
+      if (!doubts.believes(`emptied ${calendar.id}`, gone.size, all)) return true
+      const end = { items: [], unreadable: [], gone: [...gone], cursor: step.cursor, isComplete: true }
       await recordStep(session, listed, window, end)
-      calendar.is_complete = true
+      calendar.cursor = step.cursor
+      calendar.isComplete = true
+      session.progressed()
+      return true
     }
-    session.progressed()
   }
-}
-
-interface RecordedStep {
-  items: readonly RemoteObject[]
-  gone: readonly string[]
-  /** Undefined: stays as it is. */
-  cursor: Cursor | null | undefined
-  isComplete: boolean
-}
-
-/** Records one step of following a calendar, with its cursor, in one transaction. */
-async function recordStep(
-  session: Session,
-  { calendar, unzoned }: ListedCalendar,
-  window: CalendarWindow,
-  { items, gone, cursor, isComplete }: RecordedStep,
-): Promise<void> {
-  await underFence(session, async (unit, account, own) => {
-    const recording = { calendarId: calendar.id, unzoned, window, own }
-    await recordEvents(unit, account, items, recording)
-    await recordGone(unit, account, gone, recording)
-    if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
-  })
+  return false
 }
 
 /** The first sync is complete: from here on changes are announced. */
-async function completeFirstSync(session: Session): Promise<void> {
+async function announceFirstSync(session: Session): Promise<void> {
   const { db, owned } = session
-  await inTransaction(db, owned.tenantId, async unit => {
-    await holdAccount(unit, owned.id)
-    const loaded = await loadLockedCalendars(unit, owned.id, holdingOwned(owned, 'calendar'))
-    if (!loaded) throw new FenceLost(owned.id)
-    if (loaded.account.isInitialized) return
-    await recordInitialized(unit, owned.id, 'calendar')
+  await completeFirstSync(fenceOf(db, owned), async unit => {
     const data = await countContents(unit.sql, owned.id)
     unit.announce({ type: 'calendar.initialized', accountId: owned.id, data })
   })

@@ -1,25 +1,23 @@
-import { holdingOwned } from '../../../accounts/halves/lock.ts'
-import { FenceLost, type OwnedAccount } from '../../../accounts/halves/ownership.ts'
+import type { RawBuilder } from 'kysely'
+import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
+import { type Fence, underFenceOf } from '../../../accounts/halves/under-fence.ts'
 import type { Db } from '../../../database/pool.ts'
-import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { CalendarsProvider } from '../../../providers/calendars.ts'
-import type { Doubts } from '../../../sync/doubts.ts'
+import type { LookSession } from '../../../sync/looks/session.ts'
 import { loadLockedCalendars } from '../calendars/record-account.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import type { WindowDays } from '../events/window.ts'
 
 /** The calendars of an account that are followed over one connection. */
-export interface Session {
-  db: Db
-  owned: OwnedAccount
-  provider: CalendarsProvider
+export interface Session extends LookSession<CalendarsProvider> {
   days: WindowDays
-  /** Whether the first sync is complete: before it, nothing is announced. */
-  isInitialized: boolean
-  signal: AbortSignal
-  /** Called with every step that makes progress; a session that makes none is ended. */
-  progressed(): void
-  doubts: Doubts
+}
+
+/** The account whose calendars are locked, and its own addresses. */
+export interface Loaded {
+  account: CalendarAccount
+  own: ReadonlySet<string>
 }
 
 /**
@@ -31,9 +29,11 @@ export function underFence<T>(
   { db, owned }: Pick<Session, 'db' | 'owned'>,
   work: (unit: UnitOfWork, account: CalendarAccount, own: ReadonlySet<string>) => Promise<T>,
 ): Promise<T> {
-  return inTransaction(db, owned.tenantId, async unit => {
-    const loaded = await loadLockedCalendars(unit, owned.id, holdingOwned(owned, 'calendar'))
-    if (!loaded) throw new FenceLost(owned.id)
-    return work(unit, loaded.account, loaded.own)
-  })
+  return underFenceOf(fenceOf(db, owned), (unit, { account, own }) => work(unit, account, own))
+}
+
+export function fenceOf(db: Db, owned: OwnedAccount): Fence<Loaded> {
+  const load = (unit: UnitOfWork, locking: RawBuilder<unknown>) =>
+    loadLockedCalendars(unit, owned.id, locking)
+  return { db, owned, kind: 'calendar', load }
 }
