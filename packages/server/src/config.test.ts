@@ -58,6 +58,8 @@ describe('readConfig', () => {
       gmailProjectUnitsPerMinute: 1_200_000,
       peopleCallsPerMinute: 90,
       peopleProjectCallsPerMinute: null,
+      googleCalendarCallsPerMinute: 600,
+      googleCalendarProjectCallsPerMinute: 10_000,
       googleClientId: null,
       googleClientSecret: null,
       googlePushTopic: null,

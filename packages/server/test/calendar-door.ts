@@ -54,6 +54,7 @@ export async function openCalendarDoor(database: Database) {
           provider: memory.connect(),
           days: DAYS,
           isInitialized,
+          isAsked: true,
           signal: new AbortController().signal,
           progressed: () => undefined,
           allow: () => undefined,

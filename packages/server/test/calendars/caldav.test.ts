@@ -13,8 +13,9 @@ import { startRadicale } from '../servers/radicale.ts'
 import { startSabre } from '../servers/sabre.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { startXandikos } from '../servers/xandikos.ts'
-import { openSyncApp, readFeed } from '../sync/followed-account.ts'
+import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { calendarFeedOf, inShort } from './calendar-feed.ts'
 import { dayAhead, waitForCalendars, waitForSubjects } from './caldav-account.ts'
 
 const opened = useServer(() => openSyncApp())
@@ -58,24 +59,6 @@ async function connect(connection: Record<string, unknown>): Promise<Account> {
 }
 
 const look = (accountId: string) => opened().post(`/v1/accounts/${accountId}/sync`, { kinds: ['calendar'] })
-
-interface Announced {
-  type: string
-  event?: CalendarEvent
-  calendar?: Calendar
-  changes?: string[]
-}
-
-/** The calendars' events of an account in the feed. */
-async function feedOf(accountId: string): Promise<Announced[]> {
-  const { events } = await readFeed(opened())
-  return events
-    .filter(event => event.accountId === accountId && event.type.startsWith('calendar'))
-    .map(({ type, data }) => ({ type, ...data }))
-}
-
-const inShort = ({ type, event, calendar, changes }: Announced) =>
-  [type, event?.kind, event?.subject, calendar?.name, changes?.toSorted().join(' ')].filter(Boolean).join(' ')
 
 describe.each(SERVERS)('calendars of an IMAP account with $name', ({ start }) => {
   const server = useServer(start)
@@ -174,7 +157,7 @@ describe.each(SERVERS)('calendars of an IMAP account with $name', ({ start }) =>
     await look(id)
     await waitForSubjects(opened(), id, ['Renamed', 'Whole day'])
 
-    const feed = await feedOf(id)
+    const feed = await calendarFeedOf(opened(), id)
     expect(feed[0]).toMatchObject({ calendars: calendars.body.items.length, events: 4 })
     expect(feed.map(inShort)).toEqual([
       'calendar.initialized',
@@ -222,7 +205,7 @@ describe('calendars of an IMAP account', () => {
     await waitForCalendars(opened(), id)
     const [after] = await waitForSubjects(opened(), id, ['One'])
     expect(after!.id).not.toBe(before!.id)
-    expect((await feedOf(id)).map(inShort)).toEqual([
+    expect((await calendarFeedOf(opened(), id)).map(inShort)).toEqual([
       'calendar.initialized',
       'calendar.deleted Team',
       'calendar.initialized',
@@ -239,7 +222,7 @@ describe('calendars of an IMAP account', () => {
     await waitForSubjects(opened(), id, ['One'])
     await client.setProps(path, '<D:displayname>Others</D:displayname>')
     await look(id)
-    const types = async () => (await feedOf(id)).map(inShort)
+    const types = async () => (await calendarFeedOf(opened(), id)).map(inShort)
     await waitUntil('the new name', async () => (await types()).length === 4)
     expect(await types()).toEqual([
       'calendar.initialized',

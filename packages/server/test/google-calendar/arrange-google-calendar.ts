@@ -16,8 +16,15 @@ let users = 0
 export interface GoogleCalendarArrangement extends CalendarsArrangement {
   email: string
   client: OtherClient
-  /** @param options a quota, and a clock that tests turn, in milliseconds since 1970 */
-  connect(options?: { quota?: UserQuota; clock?: { at: number } }): Promise<Offering<'calendars'>>
+  /**
+   * @param options a quota; a clock that tests turn, in milliseconds since 1970; and the scopes of a grant that the user has
+   * given since
+   */
+  connect(options?: {
+    quota?: UserQuota
+    clock?: { at: number }
+    newerScopes?: readonly string[]
+  }): Promise<Offering<'calendars'>>
 }
 
 /** A user of the sandbox with an empty primary calendar, and the way to it. */
@@ -29,7 +36,7 @@ export async function arrangeGoogleCalendar(
   await sandbox.addUser(email)
   const client = otherClient(sandbox, email)
   const calls = callsTo(sandbox)
-  const grant = async () => new Secret((await sandbox.grant(email, scopes)).accessToken)
+  const grant = async (granted = scopes) => new Secret((await sandbox.grant(email, granted)).accessToken)
   let token = await grant()
   const memberOf = (key: string, member: string) =>
     client.instance(key, new Date(toInstant(member, ZONE)).toISOString())
@@ -57,10 +64,14 @@ export async function arrangeGoogleCalendar(
         return summary!
       },
     },
-    connect: async ({ quota = boundless.userOf('calendar', email), clock } = {}) =>
+    connect: async ({ quota = boundless.userOf('calendar', email), clock, newerScopes } = {}) =>
       googleCalendarAccount({
         calls,
-        tokens: { get: async () => token, renew: async () => (token = await grant()) },
+        tokens: {
+          get: async () => token,
+          renew: async () => (token = await grant()),
+          findNewer: async () => (newerScopes ? grant(newerScopes) : null),
+        },
         quota,
         now: () => clock?.at ?? Date.now(),
       }),

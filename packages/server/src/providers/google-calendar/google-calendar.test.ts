@@ -4,7 +4,12 @@ import {
   type GoogleCalendarArrangement,
   timeOf,
 } from '../../../test/google-calendar/arrange-google-calendar.ts'
-import { CALENDAR_HOST, configureCalendar, type Event } from '../../../test/google-calendar/other-client.ts'
+import {
+  CALENDAR_HOST,
+  CALENDAR_SCOPE,
+  configureCalendar,
+  type Event,
+} from '../../../test/google-calendar/other-client.ts'
 import { startSandbox } from '../../../test/servers/sandbox.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { never } from '../conformance/arrangement.ts'
@@ -370,6 +375,15 @@ describe('failures', () => {
     await using arranged = await arrangeGoogleCalendar(sandbox(), [NO_LISTING])
     const { calendars } = await arranged.connect()
     await expect(calendars.listCalendars(never)).rejects.toMatchObject({ kind: 'scope_missing' })
+  })
+
+  test('are none if the user has granted the permission a moment ago', async () => {
+    await using arranged = await arrangeGoogleCalendar(sandbox(), [NO_LISTING])
+    await using connected = await arranged.connect({ newerScopes: [CALENDAR_SCOPE] })
+    const calls = await callsOf(arranged, async () => {
+      expect(await connected.calendars.listCalendars(never)).toHaveLength(1)
+    })
+    expect(calls).toHaveLength(2)
   })
 
   test.each([403, 429])('wait after an answer %i for the rate', async quotaAnswer => {

@@ -44,7 +44,8 @@ async function followListed(
   { window, failures, options }: Following,
 ): Promise<'more' | 'news' | 'quiet'> {
   const asked = listed.map(({ calendar, remote }) => ({ calendar: remote, cursor: calendar.cursor }))
-  const changed = asked.length === 0 ? new Set() : await session.provider.findChanged(asked, session.signal)
+  const { provider, signal, isAsked } = session
+  const changed = asked.length === 0 ? new Set() : await provider.findChanged(asked, signal, !isAsked)
   session.progressed()
   const due = listed.filter(({ calendar, remote }) => !calendar.isComplete || changed.has(remote.key))
   const follow = (each: ListedCalendar, reading: Reading) =>
