@@ -56,6 +56,8 @@ describe('readConfig', () => {
       connectionsPerHost: 10,
       gmailUnitsPerMinute: 6000,
       gmailProjectUnitsPerMinute: 1_200_000,
+      calendarPastDays: 90,
+      calendarAheadDays: 365,
       peopleCallsPerMinute: 90,
       peopleProjectCallsPerMinute: null,
       googleCalendarCallsPerMinute: 600,
