@@ -6,8 +6,10 @@ import { takeWanted } from '../src/accounts/halves/wanted.ts'
 import type { Database, Db } from '../src/database/pool.ts'
 import { calendarOperations } from '../src/features/calendars/calendars/operations.ts'
 import { calendarEventOperations } from '../src/features/calendars/events/operations.ts'
+import { openSpanPlanner } from '../src/features/calendars/events/planner.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
 import { newId } from '../src/kit/ids.ts'
+import { silentLog } from '../src/kit/log.ts'
 import { Doubts } from '../src/sync/doubts.ts'
 import { callerOf } from './caller.ts'
 import { addHalf, matchHalves } from './halves.ts'
@@ -22,6 +24,7 @@ const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 
 export async function openCalendarDoor(database: Database) {
   await using opened = new AsyncDisposableStack()
   const { db } = database
+  const planner = opened.use(openSpanPlanner(silentLog))
   const operations = {
     calendars: calendarOperations,
     calendarEvents: calendarEventOperations({ days: DAYS }),
@@ -53,6 +56,7 @@ export async function openCalendarDoor(database: Database) {
           owned,
           provider: memory.connect(),
           days: DAYS,
+          planner,
           isInitialized,
           isAsked: true,
           signal: new AbortController().signal,

@@ -258,12 +258,14 @@ create table calendar (
   owner jsonb,
   is_primary boolean not null,
   access text not null,
+  can_edit boolean not null,
   color text,
   time_zone text,
   is_hidden boolean not null,
   "position" integer not null,
   cursor jsonb,
   is_complete boolean default false not null,
+  basis text not null,
   constraint calendar_pkey PRIMARY KEY (id),
   constraint calendar_access_check CHECK ((access = ANY (ARRAY['owner'::text, 'writer'::text, 'reader'::text, 'freebusy'::text]))),
   constraint calendar_account_id_provider_key_key UNIQUE (account_id, provider_key),
@@ -283,21 +285,32 @@ create table calendar_event (
   member text,
   original_at timestamp(3) with time zone,
   shown jsonb,
+  start_at timestamp(3) with time zone,
+  end_at timestamp(3) with time zone,
   recurrence jsonb,
   cancelled_starts jsonb,
+  is_expanded boolean default false not null,
+  is_truncated boolean default false not null,
   ends_at timestamp with time zone not null,
+  spanned_until timestamp(3) with time zone,
+  zone_release text collate "C",
   updated_at timestamp(3) with time zone not null,
   constraint calendar_event_pkey PRIMARY KEY (id),
   constraint calendar_event_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id),
   constraint calendar_event_check CHECK (((kind = 'exception'::text) = ((series_id IS NOT NULL) AND (member IS NOT NULL)))),
+  constraint calendar_event_check1 CHECK (((kind = 'exception'::text) = (zone_release IS NULL))),
+  constraint calendar_event_check2 CHECK ((((shown IS NULL) = (start_at IS NULL)) AND ((start_at IS NULL) = (end_at IS NULL)))),
   constraint calendar_event_kind_check CHECK ((kind = ANY (ARRAY['single'::text, 'series'::text, 'exception'::text]))),
   constraint calendar_event_series_id_fkey FOREIGN KEY (series_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
   constraint calendar_event_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX calendar_event_account ON public.calendar_event USING btree (account_id);
 CREATE INDEX calendar_event_calendar ON public.calendar_event USING btree (calendar_id);
+CREATE INDEX calendar_event_ended ON public.calendar_event USING btree (account_id, ends_at) WHERE (kind <> 'exception'::text);
 CREATE UNIQUE INDEX calendar_event_key ON public.calendar_event USING btree (calendar_id, provider_key) WHERE (provider_key IS NOT NULL);
 CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (series_id, member) WHERE (series_id IS NOT NULL);
+CREATE INDEX calendar_event_release ON public.calendar_event USING btree (zone_release) WHERE (zone_release IS NOT NULL);
+CREATE INDEX calendar_event_spanned ON public.calendar_event USING btree (spanned_until) WHERE (spanned_until IS NOT NULL);
 CREATE INDEX calendar_event_uid ON public.calendar_event USING btree (account_id, uid) WHERE (uid IS NOT NULL);
 
 create table calendar_event_body (
@@ -329,6 +342,8 @@ create table calendar_span (
   end_at timestamp(3) with time zone not null,
   start_wall text not null,
   end_wall text not null,
+  member text,
+  provider_key text collate "C",
   is_busy boolean not null,
   is_long boolean not null,
   constraint calendar_span_pkey PRIMARY KEY (id),

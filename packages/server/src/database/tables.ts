@@ -177,12 +177,14 @@ export interface CalendarTable {
   owner: Json | null
   is_primary: boolean
   access: 'owner' | 'writer' | 'reader' | 'freebusy'
+  can_edit: boolean
   color: string | null
   time_zone: string | null
   is_hidden: boolean
   position: number
   cursor: Json | null
   is_complete: Generated<boolean>
+  basis: string
 }
 
 export interface CalendarEventTable {
@@ -198,9 +200,15 @@ export interface CalendarEventTable {
   member: string | null
   original_at: Timestamp | null
   shown: Json | null
+  start_at: Timestamp | null
+  end_at: Timestamp | null
   recurrence: Json | null
   cancelled_starts: Json | null
+  is_expanded: Generated<boolean>
+  is_truncated: Generated<boolean>
   ends_at: Timestamp
+  spanned_until: Timestamp | null
+  zone_release: string | null
   updated_at: Timestamp
 }
 
@@ -226,6 +234,8 @@ export interface CalendarSpanTable {
   end_at: Timestamp
   start_wall: string
   end_wall: string
+  member: string | null
+  provider_key: string | null
   is_busy: boolean
   is_long: boolean
 }
@@ -1227,11 +1237,11 @@ export const COLUMNS = {
   blob_sweep: ['blob_sweep.is_only', 'blob_sweep.reached'],
   blob_upload: ['blob_upload.upload_id', 'blob_upload.key', 'blob_upload.created_at'],
   bounce: ['bounce.outbox_id', 'bounce.address', 'bounce.account_id', 'bounce.type', 'bounce.created_at'],
-  calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete'],
-  calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.ends_at', 'calendar_event.updated_at'],
+  calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.can_edit', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete', 'calendar.basis'],
+  calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.start_at', 'calendar_event.end_at', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.is_expanded', 'calendar_event.is_truncated', 'calendar_event.ends_at', 'calendar_event.spanned_until', 'calendar_event.zone_release', 'calendar_event.updated_at'],
   calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
   calendar_home: ['calendar_home.account_id', 'calendar_home.home'],
-  calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.is_busy', 'calendar_span.is_long'],
+  calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.member', 'calendar_span.provider_key', 'calendar_span.is_busy', 'calendar_span.is_long'],
   calendar_taken: ['calendar_taken.series_id', 'calendar_taken.account_id', 'calendar_taken.member', 'calendar_taken.provider_key', 'calendar_taken.version'],
   changed_key: ['changed_key.account_id', 'changed_key.source', 'changed_key.uid', 'changed_key.remote_id', 'changed_key.is_added', 'changed_key.is_removed', 'changed_key.mark'],
   connect_attempt: ['connect_attempt.id', 'connect_attempt.session_id', 'connect_attempt.showing', 'connect_attempt.provider', 'connect_attempt.cloud', 'connect_attempt.app_id', 'connect_attempt.scopes', 'connect_attempt.state_digest', 'connect_attempt.cookie_digest', 'connect_attempt.created_at', 'connect_attempt.expires_at', 'connect_attempt.ended_at'],

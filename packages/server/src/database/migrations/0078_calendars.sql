@@ -12,6 +12,8 @@ create table calendar (
   owner jsonb,
   is_primary boolean not null,
   access text not null check (access in ('owner', 'writer', 'reader', 'freebusy')),
+  -- Whether access and the grant of the account allow events to be written.
+  can_edit boolean not null,
   color text,
   -- An IANA name.
   time_zone text,
@@ -21,6 +23,8 @@ create table calendar (
   cursor jsonb,
   -- Whether it was read to its end once.
   is_complete boolean not null default false,
+  -- A digest of what its events depend on besides themselves: the zone of times without one, and the account's addresses.
+  basis text not null,
   foreign key (tenant_id, account_id) references account (tenant_id, id),
   unique (account_id, provider_key)
 );
@@ -41,16 +45,31 @@ create table calendar_event (
   series_id uuid references calendar_event on delete cascade,
   member text,
   original_at timestamptz(3),
-  -- What is shown of the event, but for its body. Null: a series of which only exceptions are known. It is not shown.
+  -- What is shown of the event and never searched, but for its body. Null: a series of which only exceptions are known,
+  -- which is not shown.
   shown jsonb,
+  -- The instants of its start and end.
+  start_at timestamptz(3),
+  end_at timestamptz(3),
   -- RRULE, EXRULE and RDATE lines of a series.
   recurrence jsonb,
   -- Members of a series that were taken from it, within the window: instants, ascending.
   cancelled_starts jsonb,
-  -- When the last that is known of it ends.
+  -- Whether the provider gives the occurrences of a series, and not its rule.
+  is_expanded boolean not null default false,
+  -- Whether a series has more members than are expanded.
+  is_truncated boolean not null default false,
+  -- When the last that is known of it ends. Infinite: a series that goes on after `spanned_until`.
   ends_at timestamptz not null,
+  -- Of a series that goes on: the time up to which its occurrences are known.
+  spanned_until timestamptz(3),
+  -- Of a single or series: the release of the zone data that gave the instants of the event, its exceptions and spans.
+  -- Empty: they are to be made again.
+  zone_release text collate "C",
   updated_at timestamptz(3) not null,
   check ((kind = 'exception') = (series_id is not null and member is not null)),
+  check ((kind = 'exception') = (zone_release is null)),
+  check ((shown is null) = (start_at is null) and (start_at is null) = (end_at is null)),
   foreign key (tenant_id, account_id) references account (tenant_id, id)
 );
 create unique index calendar_event_key on calendar_event (calendar_id, provider_key) where provider_key is not null;
@@ -58,6 +77,9 @@ create unique index calendar_event_member on calendar_event (series_id, member) 
 create index calendar_event_account on calendar_event (account_id);
 create index calendar_event_calendar on calendar_event (calendar_id);
 create index calendar_event_uid on calendar_event (account_id, uid) where uid is not null;
+create index calendar_event_ended on calendar_event (account_id, ends_at) where kind <> 'exception';
+create index calendar_event_spanned on calendar_event (spanned_until) where spanned_until is not null;
+create index calendar_event_release on calendar_event (zone_release) where zone_release is not null;
 
 -- Lists never read bodies.
 create table calendar_event_body (
@@ -93,6 +115,9 @@ create table calendar_span (
   end_at timestamptz(3) not null,
   start_wall text not null,
   end_wall text not null,
+  -- Of an occurrence that the provider gives: its member, and its key there.
+  member text,
+  provider_key text collate "C",
   is_busy boolean not null,
   -- Over a day.
   is_long boolean not null

@@ -1,6 +1,5 @@
 import { implement } from '@orpc/server'
 import { calendars } from '@waxwing/contract/calendars/calendars.ts'
-import { grantedHalves } from '../../../accounts/settings.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { requireCalendars } from '../events/access.ts'
 import { presentCalendar } from './rules.ts'
@@ -11,8 +10,7 @@ const on = implement(calendars).$context<RequestContext>()
 export const calendarOperations = {
   list: on.list.handler(async ({ input: { params }, context }) => {
     const account = await requireCalendars(context, params.accountId)
-    const grantsWrites = grantedHalves(account).calendar === 'writes'
     const rows = await listCalendars(context.db, account.id)
-    return { items: rows.map(row => presentCalendar(row, grantsWrites)) }
+    return { items: rows.map(presentCalendar) }
   }),
 }

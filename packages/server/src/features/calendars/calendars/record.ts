@@ -2,24 +2,34 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteCalendar } from '../../../providers/calendars.ts'
 import type { Cursor } from '../../../providers/mail.ts'
-import { type CalendarAccount, type CalendarColumns, planCalendars, presentCalendar } from './rules.ts'
+import {
+  basisOf,
+  type CalendarAccount,
+  type CalendarColumns,
+  planCalendars,
+  presentCalendar,
+  unzonedOf,
+} from './rules.ts'
 import { type IndexedCalendar, listCalendars } from './store.ts'
 
 const COLUMNS =
   sql.raw(`(id uuid, provider_key text, name text, description text, owner jsonb, is_primary boolean,
-  access text, color text, time_zone text, is_hidden boolean, position integer)`)
+  access text, can_edit boolean, color text, time_zone text, is_hidden boolean, position integer)`)
 
 /**
  * Brings the calendars of the index to those that the provider lists, and announces what differs. Calendars that the list
  * lacks stay until they are certainly gone (`recordDeletedCalendars`). The calendars of the account must be locked.
+ * @param own the account's own addresses, as `comparedAddress` has them
+ * @returns `isOutdated` if events must be made again, since the zone of their calendar or the addresses changed
  */
 export async function recordCalendars(
   unit: UnitOfWork,
   account: CalendarAccount,
   remotes: readonly RemoteCalendar[],
-): Promise<{ calendars: IndexedCalendar[]; vanished: IndexedCalendar[] }> {
+  own: ReadonlySet<string>,
+): Promise<{ calendars: IndexedCalendar[]; vanished: IndexedCalendar[]; isOutdated: boolean }> {
   const indexed = await listCalendars(unit.sql, account.id)
-  const { inserted, updated, vanished } = planCalendars(indexed, remotes)
+  const { inserted, updated, vanished } = planCalendars(indexed, remotes, account.grantsWrites)
   await insertCalendars(unit, account, inserted)
   await updateCalendars(
     unit,
@@ -30,14 +40,14 @@ export async function recordCalendars(
       unit.announce({
         type: 'calendar.created',
         accountId: account.id,
-        data: { calendar: presentCalendar(columns, true) },
+        data: { calendar: presentCalendar(columns) },
       })
     for (const { columns, changes } of updated)
       if (changes.length > 0)
         unit.announce({
           type: 'calendar.updated',
           accountId: account.id,
-          data: { calendar: presentCalendar(columns, true), changes },
+          data: { calendar: presentCalendar(columns), changes },
         })
   }
   const gone = new Set(vanished.map(({ id }) => id))
@@ -45,7 +55,32 @@ export async function recordCalendars(
     indexed.filter(({ id }) => gone.has(id)),
     inserted.length + updated.length === 0 ? indexed : await listCalendars(unit.sql, account.id),
   ]
-  return { calendars: all.filter(({ id }) => !gone.has(id)), vanished: left }
+  const isOutdated = await recordBases(unit, all, own)
+  return { calendars: all.filter(({ id }) => !gone.has(id)), vanished: left, isOutdated }
+}
+
+/** Marks the events of calendars whose basis has changed, so that they are made again. */
+async function recordBases(
+  unit: UnitOfWork,
+  calendars: readonly IndexedCalendar[],
+  own: ReadonlySet<string>,
+): Promise<boolean> {
+  const next = calendars.map(calendar => ({
+    id: calendar.id,
+    former: calendar.basis,
+    basis: basisOf(unzonedOf(calendar, calendars), own),
+  }))
+  const changed = next.filter(({ former, basis }) => former !== basis)
+  if (changed.length === 0) return false
+  await sql`
+    update calendar set basis = next.basis
+    from json_to_recordset(${JSON.stringify(changed)}::json) as next (id uuid, basis text) where calendar.id = next.id
+  `.execute(unit.sql)
+  const { numAffectedRows = 0n } = await sql`
+    update calendar_event set zone_release = ''
+    where calendar_id = any(${changed.map(({ id }) => id)}::uuid[]) and kind <> 'exception' and zone_release <> ''
+  `.execute(unit.sql)
+  return numAffectedRows > 0n
 }
 
 async function insertCalendars(
@@ -55,10 +90,10 @@ async function insertCalendars(
 ): Promise<void> {
   if (inserted.length === 0) return
   await sql`
-    insert into calendar (id, tenant_id, account_id, provider_key, name, description, owner, is_primary, access, color,
-      time_zone, is_hidden, position)
+    insert into calendar (id, tenant_id, account_id, provider_key, name, description, owner, is_primary, access, can_edit,
+      color, time_zone, is_hidden, position, basis)
     select id, ${account.tenantId}::uuid, ${account.id}::uuid, provider_key, name, description, owner, is_primary, access,
-      color, time_zone, is_hidden, position
+      can_edit, color, time_zone, is_hidden, position, ''
     from json_to_recordset(${JSON.stringify(inserted)}::json) as inserted ${COLUMNS}
   `.execute(unit.sql)
 }
@@ -67,7 +102,7 @@ async function updateCalendars(unit: UnitOfWork, updated: readonly CalendarColum
   if (updated.length === 0) return
   await sql`
     update calendar set name = next.name, description = next.description, owner = next.owner,
-      is_primary = next.is_primary, access = next.access, color = next.color, time_zone = next.time_zone,
+      is_primary = next.is_primary, access = next.access, can_edit = next.can_edit, color = next.color, time_zone = next.time_zone,
       is_hidden = next.is_hidden, position = next.position
     from json_to_recordset(${JSON.stringify(updated)}::json) as next ${COLUMNS}
     where calendar.id = next.id
@@ -91,7 +126,7 @@ export async function recordDeletedCalendars(
     unit.announce({
       type: 'calendar.deleted',
       accountId: account.id,
-      data: { calendar: presentCalendar(calendar, true) },
+      data: { calendar: presentCalendar(calendar) },
     })
 }
 

@@ -1,4 +1,5 @@
 import type { Calendar, CalendarChange } from '@waxwing/contract/calendars/calendars.ts'
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { newId } from '../../../kit/ids.ts'
 import { isStorableKey, storable } from '../../../kit/storable.ts'
@@ -10,6 +11,8 @@ export interface CalendarAccount {
   tenantId: string
   /** Whether the first sync is complete: before it, nothing is announced. */
   isInitialized: boolean
+  /** Whether the grant of the account allows writes at all. */
+  grantsWrites: boolean
 }
 
 /** The columns of a calendar, without its cursor. */
@@ -21,14 +24,26 @@ export interface CalendarColumns {
   owner: EventAddress | null
   is_primary: boolean
   access: RemoteCalendar['access']
+  can_edit: boolean
   color: string | null
   time_zone: string | null
   is_hidden: boolean
   position: number
 }
 
-/** The zone in which whole days and floating times of events lie. */
-export const UNZONED = 'UTC'
+/** The zone in which whole days and floating times of a calendar lie: its own, else that of the primary one, else UTC. */
+export function unzonedOf(
+  { time_zone: own }: Pick<CalendarColumns, 'time_zone'>,
+  calendars: readonly CalendarColumns[],
+): string {
+  return own ?? calendars.find(calendar => calendar.is_primary)?.time_zone ?? 'UTC'
+}
+
+/** A digest of what the events of a calendar depend on besides themselves. */
+export function basisOf(unzoned: string, own: ReadonlySet<string>): string {
+  const facts = JSON.stringify([unzoned, ...[...own].toSorted()])
+  return createHash('sha256').update(facts).digest('base64url')
+}
 
 export interface CalendarsPlan {
   inserted: CalendarColumns[]
@@ -41,6 +56,7 @@ export interface CalendarsPlan {
 export function planCalendars(
   indexed: readonly CalendarColumns[],
   remotes: readonly RemoteCalendar[],
+  grantsWrites: boolean,
 ): CalendarsPlan {
   const left = new Map(indexed.map(calendar => [calendar.provider_key, calendar]))
   const plan: CalendarsPlan = { inserted: [], updated: [], vanished: [] }
@@ -52,6 +68,7 @@ export function planCalendars(
     const columns = columnsOf(before?.id ?? newId(), remote, {
       position,
       isPrimary: remote.key === primaryKey,
+      grantsWrites,
     })
     if (!before) {
       plan.inserted.push(columns)
@@ -67,7 +84,7 @@ export function planCalendars(
 function columnsOf(
   id: string,
   remote: RemoteCalendar,
-  { position, isPrimary }: { position: number; isPrimary: boolean },
+  { position, isPrimary, grantsWrites }: { position: number; isPrimary: boolean; grantsWrites: boolean },
 ): CalendarColumns {
   const { description, owner } = remote
   return {
@@ -81,6 +98,7 @@ function columnsOf(
     },
     is_primary: isPrimary,
     access: remote.access,
+    can_edit: grantsWrites && isWritable(remote.access),
     color: remote.color,
     time_zone: remote.timeZone,
     is_hidden: remote.isHidden,
@@ -109,8 +127,7 @@ function primaryKeyOf(
 
 const isWritable = (access: RemoteCalendar['access']) => access === 'owner' || access === 'writer'
 
-/** @param grantsWrites whether the grant of the account allows writes at all */
-export function presentCalendar(columns: CalendarColumns, grantsWrites: boolean): Calendar {
+export function presentCalendar(columns: CalendarColumns): Calendar {
   return {
     id: columns.id,
     name: columns.name,
@@ -118,7 +135,7 @@ export function presentCalendar(columns: CalendarColumns, grantsWrites: boolean)
     owner: columns.owner && { name: columns.owner.name, address: columns.owner.address },
     isPrimary: columns.is_primary,
     access: columns.access,
-    canEdit: grantsWrites && isWritable(columns.access),
+    canEdit: columns.can_edit,
     color: columns.color,
     timeZone: columns.time_zone,
     isHidden: columns.is_hidden,
@@ -127,7 +144,7 @@ export function presentCalendar(columns: CalendarColumns, grantsWrites: boolean)
 
 /** The names of the fields that differ, as `calendar.updated` has them. */
 function changedCalendarFields(before: CalendarColumns, after: CalendarColumns): CalendarChange[] {
-  const [one, other] = [presentCalendar(before, true), presentCalendar(after, true)]
+  const [one, other] = [presentCalendar(before), presentCalendar(after)]
   const names = Object.keys(other) as Array<keyof Calendar>
   return names.filter(
     (name): name is CalendarChange => name !== 'id' && !isDeepStrictEqual(one[name], other[name]),

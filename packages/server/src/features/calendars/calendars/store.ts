@@ -9,13 +9,15 @@ export interface IndexedCalendar extends CalendarColumns {
   cursor: Cursor | null
   /** Whether it was read to its end once. */
   isComplete: boolean
+  /** As `basisOf` gives it. */
+  basis: string
 }
 
 /** The calendars of an account, the primary one first, then in the order of the provider. */
 export async function listCalendars(db: Db, accountId: string): Promise<IndexedCalendar[]> {
   const { rows } = await sql<IndexedCalendar>`
-    select id, provider_key, name, description, owner, is_primary, access, color, time_zone, is_hidden, position, cursor,
-      is_complete as "isComplete"
+    select id, provider_key, name, description, owner, is_primary, access, can_edit, color, time_zone, is_hidden, position, cursor,
+      is_complete as "isComplete", basis
     from calendar where account_id = ${accountId} order by is_primary desc, position, id
   `.execute(db)
   return rows

@@ -13,15 +13,20 @@ export interface EventRow {
   member: string | null
   original_at: Date | null
   shown: ShownEvent | null
+  /** The instants of its start and end. */
+  start_at: Date | null
+  end_at: Date | null
   recurrence: string[] | null
   cancelled_starts: string[] | null
-  /** As text; `infinity`: never. */
-  ends_at: string
+  is_expanded: boolean
+  is_truncated: boolean
+  /** Null: it goes on after `spanned_until`. */
+  ends_at: Date | null
+  spanned_until: Date | null
+  zone_release: string | null
   updated_at: Date
   /** The series of an exception, if more of it is known than its exceptions. */
   shown_series_id: string | null
-  /** The zone in which whole days and floating times of its calendar lie. */
-  unzoned: string
 }
 
 const NAMES = [
@@ -35,21 +40,20 @@ const NAMES = [
   'member',
   'original_at',
   'shown',
+  'start_at',
+  'end_at',
   'recurrence',
   'cancelled_starts',
+  'is_expanded',
+  'is_truncated',
+  'spanned_until',
+  'zone_release',
   'updated_at',
 ] as const
-
-/** The zone in which whole days and floating times of a calendar lie: its own, else that of the primary one, else UTC. */
-export const unzonedOf = (calendarId: RawBuilder<unknown>): RawBuilder<string> => sql<string>`(
-  select coalesce(own.time_zone, (
-    select main.time_zone from calendar as main where main.account_id = own.account_id and main.is_primary limit 1), 'UTC')
-  from calendar as own where own.id = ${calendarId})`
 
 /** The columns of `EventRow`, of a statement that reads or writes `calendar_event`. */
 export const eventColumns: RawBuilder<EventRow> = sql`${sql.raw(
   NAMES.map(name => `calendar_event.${name}`).join(', '),
-)}, calendar_event.ends_at::text as ends_at,
+)}, nullif(calendar_event.ends_at, 'infinity') as ends_at,
   (select series.id from calendar_event as series
-    where series.id = calendar_event.series_id and series.shown is not null) as shown_series_id,
-  ${unzonedOf(sql`calendar_event.calendar_id`)} as unzoned`
+    where series.id = calendar_event.series_id and series.shown is not null) as shown_series_id`

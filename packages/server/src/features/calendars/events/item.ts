@@ -1,4 +1,12 @@
-import type { RemoteItem, RemoteMember, RemoteOccurrence } from '../../../providers/calendars.ts'
+import { DAY_MS, isDay, requireWall } from '../../../kit/wall-clock.ts'
+import { toInstant, toWall } from '../../../kit/zones/zones.ts'
+import type {
+  CalendarWindow,
+  EventTime,
+  RemoteItem,
+  RemoteMember,
+  RemoteOccurrence,
+} from '../../../providers/calendars.ts'
 import type { ShownEvent } from './shown.ts'
 
 export type EventBody = { contentType: 'text' | 'html'; content: string }
@@ -25,6 +33,7 @@ export interface ItemState {
   /** By member. */
   exceptions: ReadonlyMap<string, ItemEvent>
   taken: ReadonlyMap<string, { key: string | null; version: string | null }>
+  /** As the provider gives them, in the zones of the series, by member. Null: the rule is expanded. */
   occurrences: readonly RemoteOccurrence[] | null
 }
 
@@ -50,7 +59,7 @@ export function applyItem(before: ItemState, item: RemoteItem, show: Show): Item
     version,
     event: item.event && show(item.event),
     recurrence,
-    occurrences: item.occurrences,
+    occurrences: item.event && item.occurrences && occurrencesIn(item.event, item.occurrences),
   }
   if (members === null)
     return settled({
@@ -89,6 +98,24 @@ export function applyGoneMember(before: ItemState, key: string): ItemState {
   return { ...before, ...withoutMember(before, key) }
 }
 
+/** Occurrences with the zones in which their series has its times. */
+function occurrencesIn(
+  { start, end }: Pick<ShownEvent, 'start' | 'end'>,
+  occurrences: readonly RemoteOccurrence[],
+): RemoteOccurrence[] {
+  return occurrences.map(occurrence => ({
+    ...occurrence,
+    start: timeIn(start.zone, occurrence.start),
+    end: timeIn(end.zone, occurrence.end),
+  }))
+}
+
+function timeIn(zone: string | null, time: EventTime): EventTime {
+  if (zone === null || time.zone === null || time.zone === zone || isDay(time.wall))
+    return { wall: time.wall, zone }
+  return { wall: toWall(toInstant(time.wall, time.zone), zone), zone }
+}
+
 function withoutMember({ exceptions, taken }: ItemState, key: string) {
   return {
     exceptions: new Map([...exceptions].filter(([, exception]) => exception.key !== key)),
@@ -96,7 +123,27 @@ function withoutMember({ exceptions, taken }: ItemState, key: string) {
   }
 }
 
-/** A cancelled member of a series that is known was taken from it. */
+/** Zones and the shape of times move an event by less than this against its wall clock in UTC. */
+const EDGE_MS = 2 * DAY_MS
+
+/** The item without the members that end before the window, and would do so if they were what the series gives. */
+export function withinWindow(state: ItemState, { start }: CalendarWindow): ItemState {
+  const isOver = (wall: string) => requireWall(wall) < start.getTime() - EDGE_MS
+  const length = state.event
+    ? Math.max(0, requireWall(state.event.shown.end.wall) - requireWall(state.event.shown.start.wall))
+    : 0
+  const isMemberOver = (member: string) => requireWall(member) + length < start.getTime() - EDGE_MS
+  return {
+    ...state,
+    exceptions: new Map(
+      [...state.exceptions].filter(([member, { shown }]) => !isMemberOver(member) || !isOver(shown.end.wall)),
+    ),
+    taken: new Map([...state.taken].filter(([member]) => !isMemberOver(member))),
+    occurrences: state.occurrences?.filter(({ end }) => !isOver(end.wall)) ?? null,
+  }
+}
+
+/** A cancelled member of a series that is known was taken from it. An exception or a taken member is no occurrence. */
 function settled(state: ItemState): ItemState {
   if (state.event === null) return state
   const exceptions = new Map(state.exceptions)
@@ -107,8 +154,13 @@ function settled(state: ItemState): ItemState {
       taken.set(member, { key, version })
     }
   for (const member of exceptions.keys()) taken.delete(member)
-  return { ...state, exceptions, taken }
+  const left = state.occurrences?.filter(({ member }) => !exceptions.has(member) && !taken.has(member))
+  const byMember = left && new Map(left.map(occurrence => [occurrence.member, occurrence]))
+  const occurrences = byMember ? [...byMember.values()].toSorted(byMemberName) : null
+  return { ...state, exceptions, taken, occurrences }
 }
+
+const byMemberName = (one: RemoteOccurrence, other: RemoteOccurrence) => (one.member < other.member ? -1 : 1)
 
 /** Whether nothing is left of an item. */
 export function isNothing({ event, exceptions, taken }: ItemState): boolean {

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isStorableKey } from '../../../kit/storable.ts'
 import { type EventRow, eventColumns } from './event-row.ts'
-import { type ItemEvent, type ItemState } from './item.ts'
+import type { RemoteOccurrence } from '../../../providers/calendars.ts'
+import type { ItemEvent, ItemState } from './item.ts'
 
 /** An item of the index. */
 export interface HeldItem {
@@ -10,6 +11,23 @@ export interface HeldItem {
   /** By member. */
   exceptions: Map<string, EventRow>
   state: ItemState
+}
+
+/** An item that is written. */
+export interface WrittenItem {
+  /** Of its single or series. */
+  id: string
+  key: string
+  before: HeldItem | null
+  state: ItemState
+}
+
+interface OccurrenceRow {
+  root_id: string
+  member: string
+  provider_key: string
+  start_wall: string
+  end_wall: string
 }
 
 interface TakenRow {
@@ -35,6 +53,24 @@ export async function loadItems(
       where series.calendar_id = ${calendarId} and calendar_taken.provider_key = any(${wanted}::text[]))
     order by id
   `.execute(unit.sql)
+  const items = await completeItems(unit, roots)
+  return new Map(items.map(item => [item.root.provider_key ?? '', item]))
+}
+
+/** The items of an account with these ids. */
+export async function loadItemsById(
+  unit: UnitOfWork,
+  accountId: string,
+  ids: readonly string[],
+): Promise<HeldItem[]> {
+  const { rows: roots } = await sql<EventRow>`
+    select ${eventColumns} from calendar_event
+    where account_id = ${accountId} and id = any(${[...ids]}::uuid[]) and kind <> 'exception' order by id
+  `.execute(unit.sql)
+  return completeItems(unit, roots)
+}
+
+async function completeItems(unit: UnitOfWork, roots: readonly EventRow[]): Promise<HeldItem[]> {
   const ids = roots.map(({ id }) => id)
   const { rows: exceptions } = await sql<EventRow>`
     select ${eventColumns} from calendar_event where series_id = any(${ids}::uuid[]) order by series_id, member
@@ -43,17 +79,48 @@ export async function loadItems(
     select series_id, member, provider_key, version from calendar_taken where series_id = any(${ids}::uuid[])
     order by series_id, member
   `.execute(unit.sql)
+  const occurrencesOf = await loadOccurrences(
+    unit,
+    roots.filter(root => root.is_expanded),
+  )
   const exceptionsOf = Map.groupBy(exceptions, row => row.series_id)
   const takenOf = Map.groupBy(taken, row => row.series_id)
-  return new Map(
-    roots.map(root => [
-      root.provider_key ?? '',
-      heldItem(root, exceptionsOf.get(root.id) ?? [], takenOf.get(root.id) ?? []),
-    ]),
+  return roots.map(root =>
+    heldItem(root, {
+      exceptions: exceptionsOf.get(root.id) ?? [],
+      taken: takenOf.get(root.id) ?? [],
+      occurrences: root.is_expanded ? (occurrencesOf.get(root.id) ?? []) : null,
+    }),
   )
 }
 
-function heldItem(root: EventRow, exceptions: readonly EventRow[], taken: readonly TakenRow[]): HeldItem {
+/** The occurrences that the provider gave of series, by series. */
+async function loadOccurrences(
+  unit: UnitOfWork,
+  series: readonly EventRow[],
+): Promise<Map<string, RemoteOccurrence[]>> {
+  if (series.length === 0) return new Map()
+  const { rows } = await sql<OccurrenceRow>`
+    select root_id, member, provider_key, start_wall, end_wall from calendar_span
+    where root_id = any(${series.map(({ id }) => id)}::uuid[]) and member is not null order by root_id, member collate "C"
+  `.execute(unit.sql)
+  const shownOf = new Map(series.map(({ id, shown }) => [id, shown]))
+  const present = ({ root_id: id, member, provider_key: key, start_wall, end_wall }: OccurrenceRow) => {
+    const shown = shownOf.get(id)
+    const start = { wall: start_wall, zone: shown?.start.zone ?? null }
+    return { member, key, start, end: { wall: end_wall, zone: shown?.end.zone ?? null } }
+  }
+  const rowsOf = Map.groupBy(rows, row => row.root_id)
+  return new Map([...rowsOf].map(([id, own]) => [id, own.map(present)]))
+}
+
+interface ItemRows {
+  exceptions: readonly EventRow[]
+  taken: readonly TakenRow[]
+  occurrences: readonly RemoteOccurrence[] | null
+}
+
+function heldItem(root: EventRow, { exceptions, taken, occurrences }: ItemRows): HeldItem {
   return {
     root,
     exceptions: new Map(exceptions.map(row => [row.member ?? '', row])),
@@ -62,7 +129,7 @@ function heldItem(root: EventRow, exceptions: readonly EventRow[], taken: readon
       version: root.version,
       event: eventOf(root),
       recurrence: root.recurrence,
-      occurrences: null,
+      occurrences,
       exceptions: new Map(
         exceptions.flatMap(row => {
           const event = eventOf(row)

@@ -37,7 +37,9 @@ export function calendarEventOperations({ days, clock = systemClock }: EventOper
       const { page, hasMore } = cutPage(rows, limit)
       const last = page.at(-1)
       const next =
-        hasMore && last ? context.cursors.seal([last.start_at.toISOString(), last.span_id], binding) : null
+        hasMore && last
+          ? context.cursors.seal([last.span_start_at.toISOString(), last.span_id], binding)
+          : null
       return { items: page.flatMap(row => presentSpan(row) ?? []), nextCursor: next }
     }),
 

@@ -5,12 +5,11 @@ import { presentZone } from '../../../kit/zones/zones.ts'
 import type { EventAddress, EventTime } from '../../../providers/calendars.ts'
 import type { EventRow } from './event-row.ts'
 import type { ShownEvent } from './shown.ts'
-import { instantOf } from './spans.ts'
 
 /** A single, series or exception as it is shown. Null: a series of which only exceptions are known. */
 export function presentEvent(row: EventRow): CalendarEvent | null {
-  const { shown, unzoned } = row
-  if (!shown) return null
+  const { shown, start_at: startAt, end_at: endAt } = row
+  if (!shown || !startAt || !endAt) return null
   const isSeries = row.kind === 'series'
   return {
     id: row.id,
@@ -18,7 +17,7 @@ export function presentEvent(row: EventRow): CalendarEvent | null {
     kind: row.kind,
     seriesId: row.shown_series_id,
     originalStart: row.original_at?.toISOString() ?? null,
-    ...presentShown(shown, unzoned),
+    ...presentShown(shown, { startAt, endAt }),
     recurrence: isSeries ? (row.recurrence ?? []) : null,
     recurrenceTimeZone: isSeries && shown.start.zone ? presentZone(shown.start.zone) : null,
     cancelledStarts: isSeries ? (row.cancelled_starts ?? []) : null,
@@ -30,12 +29,11 @@ export function presentEvent(row: EventRow): CalendarEvent | null {
 export function presentOccurrence(
   series: EventRow,
   shown: ShownEvent,
-  { id, ...times }: { id: string; start_wall: string; end_wall: string },
+  { id, start_wall, end_wall, startAt, endAt }: OccurrenceTimes & { id: string },
 ): CalendarEvent {
-  const { unzoned } = series
-  const start = { wall: times.start_wall, zone: shown.start.zone }
-  const end = { wall: times.end_wall, zone: shown.end.zone }
-  const presented = presentShown({ ...shown, start, end }, unzoned)
+  const start = { wall: start_wall, zone: shown.start.zone }
+  const end = { wall: end_wall, zone: shown.end.zone }
+  const presented = presentShown({ ...shown, start, end }, { startAt, endAt })
   return {
     id,
     calendarId: series.calendar_id,
@@ -50,13 +48,23 @@ export function presentOccurrence(
   }
 }
 
-function presentShown(shown: ShownEvent, unzoned: string) {
+interface Instants {
+  startAt: Date
+  endAt: Date
+}
+
+interface OccurrenceTimes extends Instants {
+  start_wall: string
+  end_wall: string
+}
+
+function presentShown(shown: ShownEvent, { startAt, endAt }: Instants) {
   return {
     subject: shown.subject,
     snippet: shown.snippet,
     location: shown.location,
-    start: presentTime(shown.start, unzoned),
-    end: presentTime(shown.end, unzoned),
+    start: presentTime(shown.start, startAt),
+    end: presentTime(shown.end, endAt),
     isAllDay: isDay(shown.start.wall),
     organizer: shown.organizer && presentAddress(shown.organizer),
     attendees: shown.attendees.map(({ type, response, ...address }) => ({
@@ -81,14 +89,12 @@ function presentShown(shown: ShownEvent, unzoned: string) {
 
 const presentAddress = ({ name, address }: EventAddress) => ({ name, address })
 
-function presentTime(time: EventTime, unzoned: string): CalendarEvent['start'] {
-  const { wall, zone } = time
+function presentTime({ wall, zone }: EventTime, instant: Date): CalendarEvent['start'] {
   if (isDay(wall)) {
     const date = `${wall.slice(0, 4)}-${wall.slice(4, 6)}-${wall.slice(6, 8)}`
     return { dateTime: null, date, timeZone: null }
   }
-  const dateTime = new Date(instantOf(time, unzoned)).toISOString()
-  return { dateTime, date: null, timeZone: zone && presentZone(zone) }
+  return { dateTime: instant.toISOString(), date: null, timeZone: zone && presentZone(zone) }
 }
 
 /** The names of the fields that differ, as `calendar_event.updated` has them. A change of `updatedAt` alone is no event. */

@@ -1,12 +1,10 @@
-import type { CalendarWindow } from '../../../providers/calendars.ts'
+import type { SpanPlanner } from './planner.ts'
+import type { SpansOptions } from './spans.ts'
 
 /** How events of a calendar are recorded. */
-export interface RecordingEvents {
+export interface RecordingEvents extends SpansOptions {
   calendarId: string
-  /** The zone in which whole days and floating times of the calendar lie. */
-  unzoned: string
-  /** The time that the index holds. */
-  window: CalendarWindow
   /** The account's own addresses, as `comparedAddress` has them. */
   own: ReadonlySet<string>
+  planner: SpanPlanner
 }

@@ -11,17 +11,32 @@ export type ShownEvent = Omit<RemoteEvent, 'body' | 'self' | 'updatedAt'> & {
   snippet: string
   isOrganizer: boolean
   selfResponse: CalendarEvent['selfResponse']
+  /** Whether the provider reports the account's part, so that it does not depend on the account's addresses. */
+  isSelfGiven: boolean
 }
 
 /** @param own addresses of the account, as `comparedAddress` has them; used for events without `self` */
 export function shownOf(event: RemoteEvent, own: ReadonlySet<string>): ShownEvent {
   const { body, self, updatedAt: _, ...shown } = event
   const { isOrganizer, response } = self ?? selfOf(event, own)
-  return storableValue({ ...shown, snippet: snippetOf(body), isOrganizer, selfResponse: response })
+  return storableValue({
+    ...shown,
+    snippet: snippetOf(body),
+    isOrganizer,
+    selfResponse: response,
+    isSelfGiven: self !== null,
+  })
+}
+
+/** The same event for an account with other addresses. */
+export function shownFor(shown: ShownEvent, own: ReadonlySet<string>): ShownEvent {
+  if (shown.isSelfGiven) return shown
+  const { isOrganizer, response } = selfOf(shown, own)
+  return { ...shown, isOrganizer, selfResponse: response }
 }
 
 function selfOf(
-  { organizer, attendees }: RemoteEvent,
+  { organizer, attendees }: Pick<RemoteEvent, 'organizer' | 'attendees'>,
   own: ReadonlySet<string>,
 ): { isOrganizer: boolean; response: CalendarEvent['selfResponse'] } {
   if (organizer === null) return { isOrganizer: true, response: 'none' }

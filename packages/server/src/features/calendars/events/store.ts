@@ -10,7 +10,8 @@ import { presentEvent, presentOccurrence } from './present.ts'
 /** A span with the row that it is presented from. */
 export interface SpanRow extends EventRow {
   span_id: string
-  start_at: Date
+  span_start_at: Date
+  span_end_at: Date
   start_wall: string
   end_wall: string
 }
@@ -26,7 +27,8 @@ export interface EventsRange extends CalendarWindow {
   calendarId: string | undefined
 }
 
-const SPAN_COLUMNS = sql`span.id as span_id, span.start_at, span.start_wall, span.end_wall`
+const SPAN_COLUMNS = sql`span.id as span_id, span.start_at as span_start_at,
+  span.end_at as span_end_at, span.start_wall, span.end_wall`
 
 /**
  * Lists a page of what takes place in a range, and at least one more if there is one. Nearly all of it begins in the range,
@@ -88,8 +90,8 @@ export async function findBody(db: Db, rowId: string): Promise<EventBody | null>
 /** The single, exception or occurrence of a span, as it is shown. */
 export function presentSpan(row: SpanRow): CalendarEvent | null {
   if (row.kind !== 'series') return presentEvent(row)
-  const { span_id: id, start_wall, end_wall } = row
-  return row.shown && presentOccurrence(row, row.shown, { id, start_wall, end_wall })
+  const { span_id: id, span_start_at: startAt, span_end_at: endAt, start_wall, end_wall } = row
+  return row.shown && presentOccurrence(row, row.shown, { id, startAt, endAt, start_wall, end_wall })
 }
 
 /**

@@ -2,22 +2,15 @@ import { sql } from 'kysely'
 import { isDeepStrictEqual } from 'node:util'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { KEY_BYTES_MAX, isStorableKey, storable } from '../../../kit/storable.ts'
+import { ZONE_DATA_RELEASE } from '../../../kit/zones/iana-zone.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import { type EventRow, eventColumns } from './event-row.ts'
 import type { EventBody, ItemEvent, ItemState } from './item.ts'
-import type { HeldItem } from './load-items.ts'
+import type { WrittenItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
-import { instantOf, type ItemSpans, memberId, memberInstant, type Span, spansOf } from './spans.ts'
+import { instantsOf, type ItemSpans, memberId, memberInstant } from './spans.ts'
 import type { ShownEvent } from './shown.ts'
-
-/** An item that is written. */
-export interface WrittenItem {
-  /** Of its single or series. */
-  id: string
-  key: string
-  before: HeldItem | null
-  state: ItemState
-}
+import { type PlannedItem, SPANS_AT_ONCE, writeSpans } from './write-spans.ts'
 
 interface EventColumns {
   id: string
@@ -29,25 +22,32 @@ interface EventColumns {
   member: string | null
   original_at: string | null
   shown: ShownEvent | null
+  start_at: string | null
+  end_at: string | null
   recurrence: readonly string[] | null
   cancelled_starts: readonly string[] | null
+  is_expanded: boolean
+  is_truncated: boolean
   ends_at: string
+  spanned_until: string | null
+  zone_release: string | null
   /** Null: now. */
   updated_at: string | null
 }
 
 const COLUMNS =
   sql.raw(`(id uuid, kind text, provider_key text, version text, uid text, series_id uuid, member text,
-  original_at timestamptz, shown jsonb, recurrence jsonb, cancelled_starts jsonb, ends_at timestamptz,
+  original_at timestamptz, shown jsonb, start_at timestamptz, end_at timestamptz, recurrence jsonb, cancelled_starts jsonb,
+  is_expanded boolean, is_truncated boolean, ends_at timestamptz, spanned_until timestamptz, zone_release text,
   updated_at timestamptz)`)
 
 /** Whether the index has an item so already. */
-export function isSameItem({ state: before }: HeldItem, state: ItemState): boolean {
-  return isDeepStrictEqual(comparedItem(before), comparedItem(state)) && state.occurrences === null
+export function isSameItem(before: ItemState, state: ItemState): boolean {
+  return isDeepStrictEqual(comparedItem(before), comparedItem(state))
 }
 
 /** A body comes with its version. */
-function comparedItem({ uid, version, event, recurrence, exceptions, taken }: ItemState) {
+function comparedItem({ uid, version, event, recurrence, exceptions, taken, occurrences }: ItemState) {
   const compared = [...exceptions].map(([member, one]) => [member, one.key, one.version, one.shown] as const)
   return {
     uid: uid === null ? null : storedUid(uid),
@@ -56,33 +56,67 @@ function comparedItem({ uid, version, event, recurrence, exceptions, taken }: It
     recurrence,
     exceptions: new Map(compared.map(([member, ...rest]) => [member, rest])),
     taken,
+    occurrences,
   }
 }
 
 const storedUid = (uid: string) => (Buffer.byteLength(uid) <= KEY_BYTES_MAX ? storable(uid) : null)
 
-/** Writes items with their spans. */
+/**
+ * Writes items with their spans. New items that ended before the window are left out.
+ * @returns those that were written
+ */
 export async function writeItems(
   unit: UnitOfWork,
   account: CalendarAccount,
-  written: readonly WrittenItem[],
+  items: readonly WrittenItem[],
+  options: RecordingEvents,
+): Promise<WrittenItem[]> {
+  const written: WrittenItem[] = []
+  const truncated: string[] = []
+  let group: PlannedItem[] = []
+  await deleteFormer(unit, items)
+  const writeGroup = async () => {
+    await writePlanned(unit, account, group, options)
+    group = []
+  }
+  for (const item of items) {
+    const spans = await options.planner.plan(account.id, item.id, item.state, options)
+    if (item.before === null && spans.endsAt !== null && spans.endsAt < options.window.start) continue
+    written.push(item)
+    group.push({ item, spans })
+    if (spans.isTruncated && !item.before?.root.is_truncated) truncated.push(item.id)
+    // The database ends a transaction in which it waits long for the next statement.
+    if (group.reduce((sum, each) => sum + each.spans.spans.length, 0) >= SPANS_AT_ONCE) await writeGroup()
+  }
+  await writeGroup()
+  options.planner.reportTruncated(account.id, truncated)
+  return written
+}
+
+async function writePlanned(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  planned: readonly PlannedItem[],
   options: RecordingEvents,
 ): Promise<void> {
-  if (written.length === 0) return
-  const planned = written.map(item => ({ item, ...spansOf(item.id, item.state, options) }))
-  const events = planned.flatMap(({ item, ...spans }) => eventsOf(item, spans, options.unzoned))
-  await deleteFormer(unit, written)
+  if (planned.length === 0) return
+  const written = planned.map(({ item }) => item)
+  const events = planned.flatMap(({ item, spans }) => eventsOf(item, spans, options))
   await sql`
     insert into calendar_event (id, tenant_id, account_id, calendar_id, kind, provider_key, version, uid, series_id, member,
-      original_at, shown, recurrence, cancelled_starts, ends_at, updated_at)
+      original_at, shown, start_at, end_at, recurrence, cancelled_starts, is_expanded, is_truncated, ends_at, spanned_until,
+      zone_release, updated_at)
     select id, ${account.tenantId}::uuid, ${account.id}::uuid, ${options.calendarId}::uuid, kind, provider_key, version,
-      uid, series_id, member, original_at, shown, recurrence, cancelled_starts, ends_at,
-      coalesce(updated_at, clock_timestamp())
+      uid, series_id, member, original_at, shown, start_at, end_at, recurrence, cancelled_starts, is_expanded, is_truncated,
+      ends_at, spanned_until, zone_release, coalesce(updated_at, clock_timestamp())
     from json_to_recordset(${JSON.stringify(events.map(({ columns }) => columns))}::json) as next ${COLUMNS}
     on conflict (id) do update set calendar_id = excluded.calendar_id, kind = excluded.kind,
       provider_key = excluded.provider_key, version = excluded.version, uid = excluded.uid,
-      original_at = excluded.original_at, shown = excluded.shown, recurrence = excluded.recurrence,
-      cancelled_starts = excluded.cancelled_starts, ends_at = excluded.ends_at, updated_at = excluded.updated_at
+      original_at = excluded.original_at, shown = excluded.shown, start_at = excluded.start_at, end_at = excluded.end_at,
+      recurrence = excluded.recurrence, cancelled_starts = excluded.cancelled_starts, is_expanded = excluded.is_expanded,
+      is_truncated = excluded.is_truncated, ends_at = excluded.ends_at, spanned_until = excluded.spanned_until,
+      zone_release = excluded.zone_release, updated_at = excluded.updated_at
   `.execute(unit.sql)
   await writeBodies(
     unit,
@@ -110,7 +144,7 @@ export async function readEvents(unit: UnitOfWork, ids: readonly string[]): Prom
   return Map.groupBy(rows, row => row.series_id ?? row.id)
 }
 
-/** Exceptions that are none any more, spans, and members that were taken. */
+/** Exceptions that are none any more, and members that were taken. */
 async function deleteFormer(unit: UnitOfWork, written: readonly WrittenItem[]): Promise<void> {
   const known = written.filter(({ before }) => before !== null)
   const ids = known.map(({ id }) => id)
@@ -118,32 +152,47 @@ async function deleteFormer(unit: UnitOfWork, written: readonly WrittenItem[]): 
   const gone = known.flatMap(({ before, state }) =>
     [...(before?.exceptions ?? [])].flatMap(([member, { id }]) => (state.exceptions.has(member) ? [] : [id])),
   )
-  await sql`delete from calendar_span where root_id = any(${ids}::uuid[])`.execute(unit.sql)
   await sql`delete from calendar_taken where series_id = any(${ids}::uuid[])`.execute(unit.sql)
   await deleteItems(unit, gone)
 }
 
-function eventsOf({ id, key, before, state }: WrittenItem, spans: ItemSpans, unzoned: string) {
+interface WrittenEvent {
+  columns: EventColumns
+  body: EventBody | null | undefined
+}
+
+function eventsOf(item: WrittenItem, spans: ItemSpans, options: RecordingEvents): WrittenEvent[] {
+  const { id, key, before, state } = item
   const isSeries = state.recurrence !== null
-  const root: EventColumns = {
-    ...NO_MEMBER,
+  const isExpanded = state.occurrences !== null
+  const columns: EventColumns = {
     id,
     kind: isSeries ? 'series' : 'single',
     provider_key: key,
     version: state.version,
     uid: state.uid === null ? null : storedUid(state.uid),
+    series_id: null,
+    member: null,
+    original_at: null,
     shown: state.event?.shown ?? null,
+    ...timeColumns(state.event?.shown ?? null, options.unzoned),
     recurrence: state.recurrence,
     cancelled_starts: spans.cancelledStarts,
+    is_expanded: isExpanded,
+    is_truncated: spans.isTruncated,
     ends_at: spans.endsAt?.toISOString() ?? 'infinity',
+    spanned_until: spans.endsAt === null && !isExpanded ? options.window.end.toISOString() : null,
+    zone_release: ZONE_DATA_RELEASE,
     updated_at: updatedAt(state.event, before?.root),
   }
-  const rows: Array<{ columns: EventColumns; body: EventBody | null | undefined }> = [
-    { columns: root, body: state.event?.body },
-  ]
-  for (const [member, exception] of state.exceptions) {
+  const root = { columns, body: state.event?.body }
+  return [root, ...exceptionsOf(item, options)]
+}
+
+function exceptionsOf({ id, before, state }: WrittenItem, { unzoned }: RecordingEvents): WrittenEvent[] {
+  return [...state.exceptions].map(([member, exception]) => {
     const start = state.event?.shown.start ?? exception.shown.start
-    const held = before?.exceptions.get(member)
+    const times = timeColumns(exception.shown, unzoned)
     const columns: EventColumns = {
       id: memberId(id, member),
       kind: 'exception',
@@ -154,17 +203,33 @@ function eventsOf({ id, key, before, state }: WrittenItem, spans: ItemSpans, unz
       member,
       original_at: memberInstant(member, start, unzoned).toISOString(),
       shown: exception.shown,
-      recurrence: null,
-      cancelled_starts: null,
-      ends_at: new Date(instantOf(exception.shown.end, unzoned)).toISOString(),
-      updated_at: updatedAt(exception, held),
+      ...times,
+      ...NO_SERIES,
+      ends_at: times.end_at,
+      updated_at: updatedAt(exception, before?.exceptions.get(member)),
     }
-    rows.push({ columns, body: exception.body })
-  }
-  return rows
+    return { columns, body: exception.body }
+  })
 }
 
-const NO_MEMBER = { series_id: null, member: null, original_at: null }
+const NO_SERIES = {
+  recurrence: null,
+  cancelled_starts: null,
+  is_expanded: false,
+  is_truncated: false,
+  spanned_until: null,
+  zone_release: null,
+}
+
+function timeColumns<Shown extends ShownEvent | null>(
+  shown: Shown,
+  unzoned: string,
+): Record<'start_at' | 'end_at', Shown extends null ? null : string>
+function timeColumns(shown: ShownEvent | null, unzoned: string) {
+  if (shown === null) return { start_at: null, end_at: null }
+  const { startAt, endAt } = instantsOf(shown, unzoned)
+  return { start_at: new Date(startAt).toISOString(), end_at: new Date(endAt).toISOString() }
+}
 
 function updatedAt(
   event: Pick<ItemEvent, 'shown' | 'updatedAt'> | null,
@@ -207,23 +272,5 @@ async function writeTaken(
     insert into calendar_taken (series_id, account_id, member, provider_key, version)
     select id, ${account.id}::uuid, member, key, version
     from json_to_recordset(${JSON.stringify(rows)}::json) as next (id uuid, member text, key text, version text)
-  `.execute(unit.sql)
-}
-
-async function writeSpans(
-  unit: UnitOfWork,
-  account: CalendarAccount,
-  { calendarId }: RecordingEvents,
-  planned: ReadonlyArray<{ item: WrittenItem; spans: readonly Span[] }>,
-): Promise<void> {
-  const rows = planned.flatMap(({ item, spans }) => spans.map(span => ({ root_id: item.id, ...span })))
-  if (rows.length === 0) return
-  await sql`
-    insert into calendar_span (id, account_id, calendar_id, root_id, event_id, start_at, end_at, start_wall, end_wall,
-      is_busy, is_long)
-    select id, ${account.id}::uuid, ${calendarId}::uuid, root_id, event_id, start_at, end_at, start_wall, end_wall,
-      is_busy, is_long
-    from json_to_recordset(${JSON.stringify(rows)}::json) as next (id uuid, root_id uuid, event_id uuid,
-      start_at timestamptz, end_at timestamptz, start_wall text, end_wall text, is_busy boolean, is_long boolean)
   `.execute(unit.sql)
 }

@@ -5,6 +5,7 @@ import type { Follower } from '../../../sync/follower.ts'
 import { endFormerHome } from '../../../sync/looks/former-home.ts'
 import { openLookingFollower } from '../../../sync/looks/looking-follower.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
+import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
 import { CALENDAR_HOMES } from './home.ts'
 import { runPass } from './pass.ts'
@@ -17,6 +18,7 @@ export interface CalendarsFollowerOptions {
   db: Db
   /** The days that the index holds. */
   days: WindowDays
+  planner: SpanPlanner
   lookSeconds?: number
 }
 
@@ -24,6 +26,7 @@ export interface CalendarsFollowerOptions {
 export function openCalendarsFollower({
   db,
   days,
+  planner,
   lookSeconds = LOOK_SECONDS,
 }: CalendarsFollowerOptions): Follower {
   return openLookingFollower<CalendarsProvider>({
@@ -34,7 +37,7 @@ export function openCalendarsFollower({
       nouns: { data: 'calendars', items: 'calendar events', source: 'calendar' },
       isIncluded: tenantId => findModule(db, tenantId, 'calendar'),
       keepNotifying: async (provider, signal) => provider.keepNotifying?.(signal),
-      runPass: (session, options) => runPass({ ...session, days }, options),
+      runPass: (session, options) => runPass({ ...session, days, planner }, options),
       countQuarantined: accountId => countQuarantined(db, accountId),
     },
     providerOf: ({ calendars }) => calendars,

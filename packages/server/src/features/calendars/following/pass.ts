@@ -21,8 +21,8 @@ const LISTING_SECONDS_MAX = 600
  */
 export async function runPass(session: Session, options: ReadingOptions): Promise<{ hasMore: boolean }> {
   const failures = new Failures()
-  const listed = await lookAtCalendars(session)
   const window = keptWindow(session.days, Date.now())
+  const listed = await lookAtCalendars(session, window)
   const followed = await followListed(session, listed, { window, failures, options })
   if (followed === 'more') return { hasMore: true }
   await retryQuarantined(session, listed, { window, failures })

@@ -27,7 +27,7 @@ export async function recordStep(
   { items, unreadable, gone, cursor, isComplete }: RecordedStep,
 ): Promise<void> {
   await underFence(session, async (unit, account, own) => {
-    const recording = { calendarId: calendar.id, unzoned, window, own }
+    const recording = { calendarId: calendar.id, unzoned, window, own, planner: session.planner }
     await recordEvents(unit, account, items, recording)
     await recordGone(unit, account, gone, recording)
     await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])

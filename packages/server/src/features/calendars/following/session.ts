@@ -7,11 +7,13 @@ import type { CalendarsProvider } from '../../../providers/calendars.ts'
 import type { LookSession } from '../../../sync/looks/session.ts'
 import { loadLockedCalendars } from '../calendars/record-account.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
+import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
 
 /** The calendars of an account that are followed over one connection. */
 export interface Session extends LookSession<CalendarsProvider> {
   days: WindowDays
+  planner: SpanPlanner
 }
 
 /** The account whose calendars are locked, and its own addresses. */
