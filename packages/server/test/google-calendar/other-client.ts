@@ -15,6 +15,10 @@ export interface OtherClient {
   remove(eventId: string, calendarId?: string): Promise<void>
   /** The instance of a series that starts at an instant, or on a day. */
   instance(seriesId: string, originalStart: string): Promise<Event & { id: string }>
+  /** Singles, series, and members that differ from them. */
+  list(calendarId?: string): Promise<Array<Event & { id: string }>>
+  /** What takes place between two instants, as Google expands it. */
+  listInstances(calendarId: string, timeMin: string, timeMax: string): Promise<Event[]>
   addCalendar(calendar: Calendar): Promise<Calendar & { id: string }>
   changeEntry(calendarId: string, change: v3.Schema$CalendarListEntry): Promise<void>
   removeCalendar(calendarId: string): Promise<void>
@@ -39,6 +43,19 @@ export function otherClient(sandbox: DrivenSandbox, email: string): OtherClient 
     return (text === '' ? undefined : JSON.parse(text)) as T
   }
   const events = (calendarId = 'primary') => `calendars/${encodeURIComponent(calendarId)}/events`
+  const listAll = async (calendarId: string | undefined, query: Record<string, string>) => {
+    const all: Array<Event & { id: string }> = []
+    for (let pageToken: string | undefined; ;) {
+      const asked = new URLSearchParams({ ...query, maxResults: '2500', ...(pageToken && { pageToken }) })
+      const page = await call<{ items: typeof all; nextPageToken?: string }>(
+        'GET',
+        `${events(calendarId)}?${asked}`,
+      )
+      all.push(...page.items)
+      if (page.nextPageToken === undefined) return all
+      pageToken = page.nextPageToken
+    }
+  }
   return {
     insert: (event, calendarId) => call('POST', `${events(calendarId)}?conferenceDataVersion=1`, event),
     get: eventId => call('GET', `${events()}/${eventId}`),
@@ -52,6 +69,9 @@ export function otherClient(sandbox: DrivenSandbox, email: string): OtherClient 
       )
       return items[0]!
     },
+    list: calendarId => listAll(calendarId, { singleEvents: 'false' }),
+    listInstances: (calendarId, timeMin, timeMax) =>
+      listAll(calendarId, { singleEvents: 'true', timeMin, timeMax }),
     addCalendar: calendar => call('POST', 'calendars', calendar),
     changeEntry: (calendarId, change) =>
       call('PATCH', `users/me/calendarList/${encodeURIComponent(calendarId)}?colorRgbFormat=true`, change),
