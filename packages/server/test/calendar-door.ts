@@ -2,12 +2,22 @@ import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.
 import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import { sql } from 'kysely'
 import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
+import { lockingHalf } from '../src/accounts/halves/lock.ts'
 import { takeWanted } from '../src/accounts/halves/wanted.ts'
 import type { Database, Db } from '../src/database/pool.ts'
+import { listCalendars } from '../src/features/calendars/calendars/store.ts'
 import { calendarOperations } from '../src/features/calendars/calendars/operations.ts'
 import { calendarEventOperations } from '../src/features/calendars/events/operations.ts'
 import { openSpanPlanner } from '../src/features/calendars/events/planner.ts'
+import { pruneWindows } from '../src/features/calendars/events/prune.ts'
+import { recordEvents } from '../src/features/calendars/events/record.ts'
+import { rollWindows } from '../src/features/calendars/events/roll.ts'
+import { keptWindow } from '../src/features/calendars/events/window.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
+import { inTransaction } from '../src/events/unit-of-work.ts'
+import { loadLockedCalendars } from '../src/features/calendars/calendars/record-account.ts'
+import type { RemoteObject } from '../src/providers/calendars.ts'
+import { DAY_MS } from '../src/kit/wall-clock.ts'
 import { newId } from '../src/kit/ids.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { Doubts } from '../src/sync/doubts.ts'
@@ -25,9 +35,11 @@ export async function openCalendarDoor(database: Database) {
   await using opened = new AsyncDisposableStack()
   const { db } = database
   const planner = opened.use(openSpanPlanner(silentLog))
+  let daysLater = 0
+  const clock = { now: () => Date.now() + daysLater * DAY_MS }
   const operations = {
     calendars: calendarOperations,
-    calendarEvents: calendarEventOperations({ days: DAYS }),
+    calendarEvents: calendarEventOperations({ days: DAYS, clock }),
   }
   const door = opened.use(await openTestDoor({ database, operations }))
 
@@ -69,8 +81,26 @@ export async function openCalendarDoor(database: Database) {
           onRead: () => Promise.resolve(),
         })
       },
+      /** Records objects in the first calendar, as a provider brings them that is not in memory. */
+      async record(objects: readonly RemoteObject[]) {
+        await inTransaction(db, door.tenantId, async unit => {
+          const loaded = await loadLockedCalendars(unit, id, lockingHalf(unit, id, 'calendar'))
+          const [calendar] = await listCalendars(unit.sql, id)
+          const options = {
+            calendarId: calendar!.id,
+            unzoned: calendar!.time_zone ?? 'UTC',
+            own: loaded!.own,
+          }
+          const window = keptWindow(DAYS, Date.now())
+          await recordEvents(unit, loaded!.account, objects, { ...options, window, planner })
+        })
+      },
     }
   }
+
+  const signal = new AbortController().signal
+  const roll = () => rollWindows({ db, days: DAYS, planner, log: silentLog, clock }, signal)
+  const prune = () => pruneWindows({ db, days: DAYS, clock }, signal)
 
   const key = await door.createKey()
   const owner = opened.move()
@@ -80,6 +110,10 @@ export async function openCalendarDoor(database: Database) {
     door,
     db,
     openAccount,
+    /** Moves the clock of the jobs and of reads. That of passes stays. */
+    setDaysLater: (days: number) => void (daysLater = days),
+    roll,
+    prune,
     [Symbol.asyncDispose]: () => owner.disposeAsync(),
   }
 }

@@ -1,3 +1,4 @@
+import { DAY_MS, printDay } from '../src/kit/wall-clock.ts'
 import type {
   CalendarsProvider,
   CalendarWindow,
@@ -36,10 +37,13 @@ export interface HeldItem extends Held {
   isUnreadable: boolean
 }
 
+/** The day after the tests began, so that it is within the window. */
+const TOMORROW = printDay(Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS)
+
 /** A single of one hour without anything else. */
 export const PLAIN_EVENT: RemoteEvent = {
-  start: { wall: '20261130T090000', zone: 'Europe/Berlin' },
-  end: { wall: '20261130T100000', zone: 'Europe/Berlin' },
+  start: { wall: `${TOMORROW}T090000`, zone: 'Europe/Berlin' },
+  end: { wall: `${TOMORROW}T100000`, zone: 'Europe/Berlin' },
   subject: null,
   location: null,
   body: null,

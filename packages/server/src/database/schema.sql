@@ -294,6 +294,7 @@ create table calendar_event (
   ends_at timestamp with time zone not null,
   spanned_until timestamp(3) with time zone,
   zone_release text collate "C",
+  missing_look bigint,
   updated_at timestamp(3) with time zone not null,
   constraint calendar_event_pkey PRIMARY KEY (id),
   constraint calendar_event_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id),
@@ -309,6 +310,7 @@ CREATE INDEX calendar_event_calendar ON public.calendar_event USING btree (calen
 CREATE INDEX calendar_event_ended ON public.calendar_event USING btree (account_id, ends_at) WHERE (kind <> 'exception'::text);
 CREATE UNIQUE INDEX calendar_event_key ON public.calendar_event USING btree (calendar_id, provider_key) WHERE (provider_key IS NOT NULL);
 CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (series_id, member) WHERE (series_id IS NOT NULL);
+CREATE INDEX calendar_event_missing ON public.calendar_event USING btree (account_id) WHERE (missing_look IS NOT NULL);
 CREATE INDEX calendar_event_release ON public.calendar_event USING btree (zone_release) WHERE (zone_release IS NOT NULL);
 CREATE INDEX calendar_event_spanned ON public.calendar_event USING btree (spanned_until) WHERE (spanned_until IS NOT NULL);
 CREATE INDEX calendar_event_uid ON public.calendar_event USING btree (account_id, uid) WHERE (uid IS NOT NULL);

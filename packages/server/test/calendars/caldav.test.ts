@@ -212,23 +212,33 @@ describe('calendars of an IMAP account', () => {
     ])
   })
 
-  test('are announced as they are made and renamed by another client', async () => {
-    const { client, connection } = await arrange(radicale())
+  test('are announced as another client makes and renames them, and their events keep their ids when they move', async () => {
+    const { client, calendar, connection } = await arrange(radicale())
+    await client.put(`${calendar}one.ics`, fileOf(eventAt('one', `${dayAhead(1)}T090000`, 'One')))
     const { id } = await connect(connection)
     await waitForCalendars(opened(), id)
+    const [before] = await waitForSubjects(opened(), id, ['One'])
     const path = await client.makeCalendar('more', { props: '<D:displayname>More</D:displayname>' })
-    await client.put(`${path}one.ics`, fileOf(eventAt('one', `${dayAhead(1)}T090000`, 'One')))
-    await look(id)
-    await waitForSubjects(opened(), id, ['One'])
+    const feed = async () => (await calendarFeedOf(opened(), id)).map(inShort)
+    const next = async (count: number) => {
+      await look(id)
+      await waitUntil(`${count} events`, async () => (await feed()).length >= count)
+    }
+    await next(2)
     await client.setProps(path, '<D:displayname>Others</D:displayname>')
-    await look(id)
-    const types = async () => (await calendarFeedOf(opened(), id)).map(inShort)
-    await waitUntil('the new name', async () => (await types()).length === 4)
-    expect(await types()).toEqual([
+    await next(3)
+    // Its file stays as it is, and so does its version.
+    const headers = { destination: new URL(`${path}moved.ics`, radicale().url).href }
+    expect((await client.request('MOVE', `${calendar}one.ics`, { headers })).status).toBe(201)
+    await next(4)
+    const [after] = await waitForSubjects(opened(), id, ['One'])
+    expect(after).toMatchObject({ id: before!.id, subject: 'One' })
+    expect(after!.calendarId).not.toBe(before!.calendarId)
+    expect(await feed()).toEqual([
       'calendar.initialized',
       'calendar.created More',
-      'calendar_event.created single One',
       'calendar.updated Others name',
+      'calendar_event.updated single One calendarId',
     ])
   })
 })

@@ -17,7 +17,7 @@ export interface OtherClient {
   instance(seriesId: string, originalStart: string): Promise<Event & { id: string }>
   /** Singles, series, and members that differ from them. */
   list(calendarId?: string): Promise<Array<Event & { id: string }>>
-  /** What takes place between two instants, as Google expands it. */
+  /** Singles, exceptions and occurrences between two instants, as Google expands them. */
   listInstances(calendarId: string, timeMin: string, timeMax: string): Promise<Event[]>
   addCalendar(calendar: Calendar): Promise<Calendar & { id: string }>
   changeEntry(calendarId: string, change: v3.Schema$CalendarListEntry): Promise<void>

@@ -66,6 +66,9 @@ create table calendar_event (
   -- Of a single or series: the release of the zone data that gave the instants of the event, its exceptions and spans.
   -- Empty: they are to be made again.
   zone_release text collate "C",
+  -- Of a single or series that is gone from where it was: numbers the look that found this. It may be found in another
+  -- calendar, and is deleted if it is not.
+  missing_look bigint,
   updated_at timestamptz(3) not null,
   check ((kind = 'exception') = (series_id is not null and member is not null)),
   check ((kind = 'exception') = (zone_release is null)),
@@ -77,6 +80,7 @@ create unique index calendar_event_member on calendar_event (series_id, member) 
 create index calendar_event_account on calendar_event (account_id);
 create index calendar_event_calendar on calendar_event (calendar_id);
 create index calendar_event_uid on calendar_event (account_id, uid) where uid is not null;
+create index calendar_event_missing on calendar_event (account_id) where missing_look is not null;
 create index calendar_event_ended on calendar_event (account_id, ends_at) where kind <> 'exception';
 create index calendar_event_spanned on calendar_event (spanned_until) where spanned_until is not null;
 create index calendar_event_release on calendar_event (zone_release) where zone_release is not null;

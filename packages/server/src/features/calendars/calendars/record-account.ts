@@ -3,11 +3,17 @@ import type { AccountRow } from '../../../accounts/row.ts'
 import { grantedHalves } from '../../../accounts/settings.ts'
 import { grantedScopes } from '../../../accounts/store.ts'
 import { inOneFlight } from '../../../database/in-one-flight.ts'
+import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../../mail/identities/store.ts'
 import type { CalendarAccount } from './rules.ts'
 
-type GrantRow = Pick<AccountRow, 'provider' | 'auth_method' | 'cloud' | 'granted_scopes'>
+type FactsRow = OwnAddressRow & Pick<AccountRow, 'provider' | 'auth_method' | 'cloud' | 'granted_scopes'>
+
+const FACTS = sql`account.provider, account.auth_method, account.cloud, ${grantedScopes} as granted_scopes,
+  ${ownAddressColumns}`
+
+const grantsWrites = (row: FactsRow) => grantedHalves(row).calendar === 'writes'
 
 /**
  * Reads the facts about an account that recording its calendars needs, after a statement that locks their half. The
@@ -19,9 +25,8 @@ export async function loadLockedCalendars(
   accountId: string,
   locking: RawBuilder<unknown>,
 ): Promise<{ account: CalendarAccount; own: ReadonlySet<string> } | null> {
-  const loading = sql<OwnAddressRow & GrantRow & { is_initialized: boolean }>`
-    select account_half.initialized_at is not null as is_initialized, account.provider, account.auth_method, account.cloud,
-      ${grantedScopes} as granted_scopes, ${ownAddressColumns}
+  const loading = sql<FactsRow & { is_initialized: boolean }>`
+    select account_half.initialized_at is not null as is_initialized, ${FACTS}
     from account join account_half on account_half.account_id = account.id and kind = 'calendar'
     where account.id = ${accountId} and deleted_at is null`
   const [locked, [row]] = await inOneFlight(unit.sql, [locking, loading])
@@ -30,7 +35,19 @@ export async function loadLockedCalendars(
     id: accountId,
     tenantId: unit.tenantId,
     isInitialized: row.is_initialized,
-    grantsWrites: grantedHalves(row).calendar === 'writes',
+    grantsWrites: grantsWrites(row),
   }
   return { account, own: ownAddressesOf(row) }
+}
+
+/** The same facts of an account that is not locked. */
+export async function findCalendarFacts(
+  db: Db,
+  accountId: string,
+): Promise<{ grantsWrites: boolean; own: ReadonlySet<string> }> {
+  const { rows } = await sql<FactsRow>`select ${FACTS} from account where id = ${accountId}`.execute(db)
+  const [row] = rows
+  return row
+    ? { grantsWrites: grantsWrites(row), own: ownAddressesOf(row) }
+    : { grantsWrites: false, own: new Set() }
 }

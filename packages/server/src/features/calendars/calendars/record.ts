@@ -3,12 +3,11 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteCalendar } from '../../../providers/calendars.ts'
 import type { Cursor } from '../../../providers/mail.ts'
 import {
-  basisOf,
   type CalendarAccount,
   type CalendarColumns,
+  outdatedBases,
   planCalendars,
   presentCalendar,
-  unzonedOf,
 } from './rules.ts'
 import { type IndexedCalendar, listCalendars } from './store.ts'
 
@@ -65,12 +64,7 @@ async function recordBases(
   calendars: readonly IndexedCalendar[],
   own: ReadonlySet<string>,
 ): Promise<boolean> {
-  const next = calendars.map(calendar => ({
-    id: calendar.id,
-    former: calendar.basis,
-    basis: basisOf(unzonedOf(calendar, calendars), own),
-  }))
-  const changed = next.filter(({ former, basis }) => former !== basis)
+  const changed = outdatedBases(calendars, own)
   if (changed.length === 0) return false
   await sql`
     update calendar set basis = next.basis

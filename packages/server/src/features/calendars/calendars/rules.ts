@@ -39,8 +39,19 @@ export function unzonedOf(
   return own ?? calendars.find(calendar => calendar.is_primary)?.time_zone ?? 'UTC'
 }
 
-/** A digest of what the events of a calendar depend on besides themselves. */
-export function basisOf(unzoned: string, own: ReadonlySet<string>): string {
+/** Calendars whose events depend on something else by now, with their new basis. */
+export function outdatedBases(
+  calendars: ReadonlyArray<CalendarColumns & { basis: string }>,
+  own: ReadonlySet<string>,
+): Array<{ id: string; basis: string }> {
+  return calendars.flatMap(calendar => {
+    const basis = basisOf(unzonedOf(calendar, calendars), own)
+    return basis === calendar.basis ? [] : [{ id: calendar.id, basis }]
+  })
+}
+
+/** A digest of the facts besides themselves that the events of a calendar depend on. */
+function basisOf(unzoned: string, own: ReadonlySet<string>): string {
   const facts = JSON.stringify([unzoned, ...[...own].toSorted()])
   return createHash('sha256').update(facts).digest('base64url')
 }

@@ -9,15 +9,15 @@ export interface IndexedCalendar extends CalendarColumns {
   cursor: Cursor | null
   /** Whether it was read to its end once. */
   isComplete: boolean
-  /** As `basisOf` gives it. */
+  /** A digest: see `outdatedBases`. */
   basis: string
 }
 
 /** The calendars of an account, the primary one first, then in the order of the provider. */
 export async function listCalendars(db: Db, accountId: string): Promise<IndexedCalendar[]> {
   const { rows } = await sql<IndexedCalendar>`
-    select id, provider_key, name, description, owner, is_primary, access, can_edit, color, time_zone, is_hidden, position, cursor,
-      is_complete as "isComplete", basis
+    select id, provider_key, name, description, owner, is_primary, access, can_edit, color, time_zone, is_hidden, position,
+      cursor, is_complete as "isComplete", basis
     from calendar where account_id = ${accountId} order by is_primary desc, position, id
   `.execute(db)
   return rows
@@ -32,6 +32,12 @@ export async function requireCalendar(db: Db, accountId: string, id: string): Pr
     .where('id', '=', id)
     .executeTakeFirst()
   if (!row) refuse('unknown_calendar')
+}
+
+/** The provider's key of a calendar of the index; null if there is none with this id. */
+export async function findCalendarKey(db: Db, id: string): Promise<string | null> {
+  const row = await db.selectFrom('calendar').select('provider_key').where('id', '=', id).executeTakeFirst()
+  return row?.provider_key ?? null
 }
 
 /** Counts what the first sync has brought. */

@@ -24,6 +24,8 @@ export interface EventRow {
   ends_at: Date | null
   spanned_until: Date | null
   zone_release: string | null
+  /** The look that found a single or series gone from its calendar; null: it is there. */
+  missing_look: string | null
   updated_at: Date
   /** The series of an exception, if more of it is known than its exceptions. */
   shown_series_id: string | null
@@ -48,6 +50,7 @@ const NAMES = [
   'is_truncated',
   'spanned_until',
   'zone_release',
+  'missing_look',
   'updated_at',
 ] as const
 

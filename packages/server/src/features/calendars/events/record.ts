@@ -14,6 +14,7 @@ import {
   withinWindow,
 } from './item.ts'
 import { type HeldItem, loadItems, type WrittenItem } from './load-items.ts'
+import { clearMissing, loadMoved, markMissing, movable } from './missing.ts'
 import type { RecordingEvents } from './recording.ts'
 import { shownOf, storableValue } from './shown.ts'
 import { deleteItems, isSameItem, writeItems } from './write-items.ts'
@@ -30,7 +31,14 @@ export async function recordEvents(
 ): Promise<void> {
   const storableOnes = remotes.filter(remote => isStorableKey(remote.key) && isStorableKey(itemKeyOf(remote)))
   if (storableOnes.length === 0) return
-  const held = await loadItems(unit, options.calendarId, storableOnes.map(itemKeyOf))
+  const known = await loadItems(unit, options.calendarId, storableOnes.map(itemKeyOf))
+  const arrived = movable(storableOnes).filter(({ key }) => !known.has(key))
+  const moved = await loadMoved(unit, account, {
+    arrived,
+    goneIds: options.goneIds ?? new Set(),
+    known: [...known.values()],
+  })
+  const held = new Map([...known, ...moved])
   const next = new Map<string, ItemState>()
   const show = (event: RemoteEvent) => ({
     shown: shownOf(event, options.own),
@@ -48,7 +56,10 @@ export async function recordEvents(
   await recordItems(unit, account, { held, next, options })
 }
 
-/** Deletes what the provider no longer has under these keys: items, or exceptions that are none any more. */
+/**
+ * Records that the provider no longer has these keys: deletes items, or exceptions that are none any more. Items that are
+ * known again by their UIDs may have moved, and are only missing.
+ */
 export async function recordGone(
   unit: UnitOfWork,
   account: CalendarAccount,
@@ -59,12 +70,20 @@ export async function recordGone(
   const gone = new Set(keys)
   const held = await loadItems(unit, options.calendarId, keys)
   const next = new Map<string, ItemState>()
+  const isMissing = (key: string) => gone.has(key) && held.get(key)?.root.uid !== null
+  const missing = [...held].filter(([key]) => isMissing(key)).map(([, { root }]) => root.id)
+  await markMissing(unit, account, missing)
   for (const [key, { state }] of held) {
+    if (isMissing(key)) continue
     const left = gone.has(key) ? NOTHING_KNOWN : [...gone].reduce(applyGoneMember, state)
     next.set(key, left)
   }
   await recordItems(unit, account, { held, next, options })
 }
+
+/** Whether an item is in another place than where it was read. */
+const isElsewhere = ({ root }: HeldItem, key: string, { calendarId }: RecordingEvents) =>
+  root.calendar_id !== calendarId || root.provider_key !== key
 
 const itemKeyOf = (remote: RemoteObject) => (remote.type === 'item' ? remote.key : remote.seriesKey)
 
@@ -82,13 +101,22 @@ async function recordItems(
     const state = withinWindow(told, window)
     if (isNothing(state)) {
       if (before) deleted.push(before)
-    } else if (!before || !isSameItem(withinWindow(before.state, window), state)) {
+    } else if (
+      !before ||
+      isElsewhere(before, key, options) ||
+      !isSameItem(withinWindow(before.state, window), state)
+    ) {
       changed.push({ id: before?.root.id ?? newId(), key, before, state })
     }
   }
   await deleteItems(
     unit,
     deleted.map(({ root }) => root.id),
+  )
+  const found = [...next.keys()].flatMap(key => held.get(key)?.root ?? [])
+  await clearMissing(
+    unit,
+    found.filter(root => root.missing_look !== null).map(({ id }) => id),
   )
   const written = await writeItems(unit, account, changed, options)
   if (!account.isInitialized) return

@@ -7,4 +7,6 @@ export interface RecordingEvents extends SpansOptions {
   /** The account's own addresses, as `comparedAddress` has them. */
   own: ReadonlySet<string>
   planner: SpanPlanner
+  /** Items that the provider was asked about, and no longer has under their keys. Default: none. */
+  goneIds?: ReadonlySet<string>
 }

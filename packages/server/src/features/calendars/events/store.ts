@@ -105,7 +105,7 @@ export async function loadKnownVersions(
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ key: string; version: string }>`
     select provider_key as key, version, 1 as nth from calendar_event
-    where calendar_id = ${calendarId} and provider_key is not null and version is not null
+    where calendar_id = ${calendarId} and provider_key is not null and version is not null and missing_look is null
     union all
     select taken.provider_key, taken.version, 2
     from calendar_event as series join calendar_taken as taken on taken.series_id = series.id
@@ -122,7 +122,7 @@ export async function loadKnownVersions(
 /** The singles and series of a calendar, those of which only exceptions are known among them. */
 export async function countItems(db: Db, calendarId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from calendar_event where calendar_id = ${calendarId} and kind <> 'exception'
+    select count(*)::int as count from calendar_event where calendar_id = ${calendarId} and kind <> 'exception' and missing_look is null
   `.execute(db)
   return rows[0]?.count ?? 0
 }

@@ -1,7 +1,8 @@
 import type { CalendarWindow, RemoteCalendar } from '../../../providers/calendars.ts'
 import { deleteSomeEvents, recordCalendars, recordDeletedCalendars } from '../calendars/record.ts'
-import { unzonedOf } from '../calendars/rules.ts'
-import type { IndexedCalendar } from '../calendars/store.ts'
+import { findCalendarFacts } from '../calendars/record-account.ts'
+import { outdatedBases, planCalendars, unzonedOf } from '../calendars/rules.ts'
+import { type IndexedCalendar, listCalendars } from '../calendars/store.ts'
 import { remakeDue } from '../events/remake.ts'
 import { type Session, underFence } from './session.ts'
 
@@ -21,14 +22,12 @@ export async function lookAtCalendars(session: Session, window: CalendarWindow):
   const { provider, signal, doubts } = session
   const remotes = await provider.listCalendars(signal)
   session.progressed()
-  const { calendars, vanished, isOutdated } = await underFence(session, (unit, account, own) =>
-    recordCalendars(unit, account, remotes, own),
-  )
+  const { calendars, vanished, isOutdated } = await bringCalendars(session, remotes)
+  if (isOutdated) await remakeOutdated(session, window)
   doubts.forgetUnlisted(new Set([...vanished, ...calendars].map(({ id }) => id)))
   for (const { id } of calendars) doubts.forget(claimOf(id))
   for (const calendar of vanished)
     if (doubts.believesInTime(claimOf(calendar.id))) await deleteCalendar(session, calendar)
-  if (isOutdated) await remakeOutdated(session, window)
   const byKey = new Map(remotes.map(remote => [remote.key, remote]))
   return calendars.flatMap(calendar => {
     const remote = byKey.get(calendar.provider_key)
@@ -38,12 +37,27 @@ export async function lookAtCalendars(session: Session, window: CalendarWindow):
 
 const claimOf = (calendarId: string) => `vanished ${calendarId}`
 
+/** Most looks find the calendars as they were, and write nothing. */
+async function bringCalendars(session: Session, remotes: readonly RemoteCalendar[]) {
+  const indexed = await listCalendars(session.db, session.owned.id)
+  const { grantsWrites, own: known } = await findCalendarFacts(session.db, session.owned.id)
+  const { inserted, updated, vanished } = planCalendars(indexed, remotes, grantsWrites)
+  if (inserted.length + updated.length + outdatedBases(indexed, known).length > 0)
+    return underFence(session, (unit, account, own) => recordCalendars(unit, account, remotes, own))
+  const gone = new Set(vanished.map(({ id }) => id))
+  return {
+    calendars: indexed.filter(({ id }) => !gone.has(id)),
+    vanished: indexed.filter(({ id }) => gone.has(id)),
+    isOutdated: false,
+  }
+}
+
 /** Makes events again after the zone of their calendar or the addresses of the account changed. */
 async function remakeOutdated(session: Session, window: CalendarWindow): Promise<void> {
-  const { planner, signal } = session
+  const { planner } = session
   let count = 1
   while (count > 0) {
-    signal.throwIfAborted()
+    session.signal.throwIfAborted()
     count = await underFence(session, (unit, account, own) =>
       remakeDue(unit, account, { own, window, planner }),
     )

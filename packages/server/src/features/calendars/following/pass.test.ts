@@ -12,6 +12,7 @@ import { derivedId } from '../../../kit/ids.ts'
 import type { Db } from '../../../database/pool.ts'
 import { type EventRow, eventColumns } from '../events/event-row.ts'
 import { presentEvent } from '../events/present.ts'
+import { countQuarantined } from './quarantine.ts'
 
 const SEEDS = seedsFor(3)
 const PASSES = 25
@@ -67,7 +68,9 @@ class History {
     else if (act < 0.35) memory.update(item.key, { subject: this.#name() })
     else if (act < 0.45) memory.remove(item.key)
     else if (act < 0.5) memory.loseCursors()
-    else if (act < 0.55) memory.update(item.key, {}, item.recurrence ? null : ['RRULE:FREQ=DAILY;COUNT=4'])
+    else if (act < 0.52) memory.setUnreadable(item.key, !item.isUnreadable)
+    else if (act < 0.55) memory.move(item.key, random.pick([...memory.calendars.keys()]))
+    else if (act < 0.6) memory.update(item.key, {}, item.recurrence ? null : ['RRULE:FREQ=DAILY;COUNT=4'])
     else this.#changeMember(item)
   }
 
@@ -159,6 +162,8 @@ test.each(SEEDS.flatMap(seed => (['files', 'members'] as const).map(kind => ({ s
         if (!(error instanceof Killed)) throw error
       })
     history.isOver = true
+    for (const { key, isUnreadable } of memory.items.values())
+      if (isUnreadable) memory.setUnreadable(key, false)
     for (let nth = 0; nth < 2; nth++) await account.pass()
 
     const { spans, events } = await readIndex(door.db, account.id)
@@ -197,4 +202,68 @@ test('a calendar that is emptied, or that is not listed, is asked for again befo
   // The events of a deleted calendar go in silence.
   expect(feed.filter(type => type === 'calendar.deleted')).toHaveLength(1)
   expect(feed.filter(type => type === 'calendar_event.deleted')).toHaveLength(120)
+})
+
+test('an event that moves to another calendar keeps its id, whichever calendar is read first', async () => {
+  await using database = await openTestDatabase()
+  await using door = await openCalendarDoor(database)
+  const account = await door.openAccount('files')
+  const { memory } = account
+  const [first = ''] = memory.calendars.keys()
+  const second = memory.createCalendar('second')
+  const recurrence = ['RRULE:FREQ=DAILY;COUNT=3']
+  const forth = memory.add(first, { ...timesAt(TODAY + DAY_MS), subject: 'Forth' }, { recurrence })
+  const back = memory.add(second, { ...timesAt(TODAY + 2 * DAY_MS), subject: 'Back' })
+  const copied = memory.add(first, { ...timesAt(TODAY + 3 * DAY_MS), subject: 'Copied' })
+  await account.pass()
+  const rowOf = async (subject: string) =>
+    (await readIndex(door.db, account.id)).events.find(({ shown }) => shown?.subject === subject)!
+  const before = { forth: await rowOf('Forth'), back: await rowOf('Back') }
+  memory.move(forth.key, second)
+  memory.move(back.key, first)
+  memory.add(second, { ...timesAt(TODAY + 3 * DAY_MS), subject: 'Copy' }, { uid: copied.uid })
+  await account.pass()
+  const after = { forth: await rowOf('Forth'), back: await rowOf('Back') }
+  expect([after.forth.id, after.back.id]).toEqual([before.forth.id, before.back.id])
+  expect([after.forth.calendar_id, after.back.calendar_id]).toEqual([
+    before.back.calendar_id,
+    before.forth.calendar_id,
+  ])
+  expect((await rowOf('Copied')).id).not.toBe((await rowOf('Copy')).id)
+  const feed = (await readCalendarFeed(door.db, account.id)).slice(1)
+  const lines = feed.map(({ type, data }) => `${type} ${data.event?.subject} ${data.changes ?? ''}`.trim())
+  expect(lines.toSorted()).toEqual([
+    'calendar_event.created Copy',
+    'calendar_event.updated Back calendarId',
+    'calendar_event.updated Forth calendarId',
+  ])
+})
+
+test('an event that cannot be read is left alone and counted until it has another version', async () => {
+  await using database = await openTestDatabase()
+  await using door = await openCalendarDoor(database)
+  const account = await door.openAccount('files')
+  const { memory } = account
+  const [calendar = ''] = memory.calendars.keys()
+  const odd = memory.add(calendar, { ...timesAt(TODAY), subject: 'Odd' }, { isUnreadable: true })
+  const ada = memory.add(calendar, { ...timesAt(TODAY), subject: 'Ada' })
+  const subjects = async () =>
+    (await readIndex(door.db, account.id)).spans.map(({ subject }) => subject).toSorted()
+  await account.pass()
+  expect(await subjects()).toEqual(['Ada'])
+  expect(await countQuarantined(door.db, account.id)).toBe(1)
+  memory.loseCursors()
+  memory.calls.length = 0
+  await account.pass()
+  // A comparison that brings nothing has one page, its end.
+  expect(memory.calls.filter(call => call === 'page')).toHaveLength(1)
+  memory.setUnreadable(ada.key, true)
+  memory.setUnreadable(odd.key, false)
+  await account.pass()
+  expect(await subjects()).toEqual(['Ada', 'Odd'])
+  expect(await countQuarantined(door.db, account.id)).toBe(1)
+  memory.remove(ada.key)
+  await account.pass()
+  expect(await subjects()).toEqual(['Odd'])
+  expect(await countQuarantined(door.db, account.id)).toBe(0)
 })

@@ -2,21 +2,23 @@ import type { CalendarWindow } from '../../../providers/calendars.ts'
 import { Failures } from '../../../sync/looks/failures.ts'
 import { completeFirstSync } from '../../../sync/looks/first-sync.ts'
 import { followChanged, type Reading, type ReadingOptions } from '../../../sync/looks/follow-changed.ts'
+import { settleMissing } from '../../../sync/looks/settle-missing.ts'
 import { countContents } from '../calendars/store.ts'
+import { hasMissing, recordLost } from '../events/missing.ts'
 import { countItems, loadKnownVersions } from '../events/store.ts'
 import { keptWindow } from '../events/window.ts'
 import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
 import { retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { recordStep } from './record-step.ts'
-import { fenceOf, type Session } from './session.ts'
+import { fenceOf, type Session, underFence } from './session.ts'
 
 /** Time that a provider may take before the first step of a calendar. */
 const LISTING_SECONDS_MAX = 600
 
 /**
- * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, and reads
- * events again that could not be read.
+ * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, reads
+ * events again that could not be read, and deletes those that are in no calendar any more.
  * @returns whether events are still to come
  */
 export async function runPass(session: Session, options: ReadingOptions): Promise<{ hasMore: boolean }> {
@@ -26,9 +28,37 @@ export async function runPass(session: Session, options: ReadingOptions): Promis
   const followed = await followListed(session, listed, { window, failures, options })
   if (followed === 'more') return { hasMore: true }
   await retryQuarantined(session, listed, { window, failures })
+  // An event may have moved to a calendar that was listed and that could not be found.
+  const isSettled = failures.hasLost || (await deleteMissing(session, listed, { window, failures, options }))
+  if (!isSettled) return { hasMore: true }
   if (!session.isInitialized) await announceFirstSync(session)
   failures.rethrow()
   return { hasMore: false }
+}
+
+/**
+ * Deletes events that are gone from where they were, and that are found nowhere.
+ * @returns false if calendars are still to be read
+ */
+async function deleteMissing(
+  session: Session,
+  before: readonly ListedCalendar[],
+  following: Following,
+): Promise<boolean> {
+  const { db, owned } = session
+  const { window } = following
+  const last = await settleMissing(session, before, {
+    kind: 'calendar',
+    hasMissing: () => hasMissing(db, owned.id),
+    async lookAgain() {
+      const listed = await lookAtCalendars(session, window)
+      const followed = await followListed(session, listed, following)
+      return followed === 'more' ? null : { look: listed, isQuiet: followed === 'quiet' }
+    },
+    deleteLost: lost =>
+      underFence(session, (unit, account) => recordLost(unit, account, { ...lost, window })),
+  })
+  return last !== null
 }
 
 interface Following {

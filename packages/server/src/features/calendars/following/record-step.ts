@@ -1,6 +1,9 @@
 import type { CalendarWindow, RemoteObject, UnreadableItem } from '../../../providers/calendars.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
 import type { Cursor } from '../../../providers/mail.ts'
 import { recordCursor } from '../calendars/record.ts'
+import { findCalendarKey } from '../calendars/store.ts'
+import { listSameUid, movable } from '../events/missing.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
 import type { ListedCalendar } from './calendars.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
@@ -22,16 +25,63 @@ export interface RecordedStep {
 /** Records one step of following a calendar, with its cursor, in one transaction. */
 export async function recordStep(
   session: Session,
-  { calendar, unzoned }: ListedCalendar,
+  listed: ListedCalendar,
   window: CalendarWindow,
   { items, unreadable, gone, cursor, isComplete }: RecordedStep,
 ): Promise<void> {
+  const { calendar, unzoned } = listed
+  const { planner } = session
+  const goneIds = await findMovedFrom(session, listed, { items, window })
   await underFence(session, async (unit, account, own) => {
-    const recording = { calendarId: calendar.id, unzoned, window, own, planner: session.planner }
+    const recording = { calendarId: calendar.id, unzoned, window, own, planner, goneIds }
     await recordEvents(unit, account, items, recording)
     await recordGone(unit, account, gone, recording)
     await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
     await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, unreadable)
     if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
   })
+}
+
+/**
+ * Items that have moved to where these items were read: the index has them under other keys, with the same UIDs, and the
+ * provider no longer has these keys. Items that it still has are copies in other calendars.
+ * @returns the ids of the items
+ */
+async function findMovedFrom(
+  session: Session,
+  { calendar }: ListedCalendar,
+  { items, window }: { items: readonly RemoteObject[]; window: CalendarWindow },
+): Promise<Set<string>> {
+  const { db, owned } = session
+  const at = { accountId: owned.id, calendarId: calendar.id }
+  const read = new Set(items.map(({ key }) => key))
+  const held = (await listSameUid(db, at, movable(items))).filter(
+    ({ calendarId, key }) => calendarId !== calendar.id || !read.has(key),
+  )
+  const gone = new Set<string>()
+  for (const [calendarId, places] of Map.groupBy(held, place => place.calendarId)) {
+    const calendarKey = await findCalendarKey(db, calendarId)
+    if (calendarKey === null) continue
+    for (let from = 0; from < places.length; from += READ_AT_ONCE) {
+      const asked = places.slice(from, from + READ_AT_ONCE)
+      const there = await readKeys(session, { calendarKey, keys: asked.map(({ key }) => key), window })
+      for (const { id, key } of asked) if (!there.has(key)) gone.add(id)
+    }
+  }
+  return gone
+}
+
+/** The keys among these that a calendar has. A calendar that is gone has none. */
+async function readKeys(
+  { provider, signal, progressed }: Session,
+  asked: { calendarKey: string; keys: readonly string[]; window: CalendarWindow },
+): Promise<Set<string>> {
+  try {
+    const { items, unreadable } = await provider.read(asked, signal)
+    progressed()
+    return new Set([...items, ...unreadable].map(({ key }) => key))
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.kind === 'not_found') return new Set()
+    throw error
+  }
 }

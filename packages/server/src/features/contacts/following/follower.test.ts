@@ -1,138 +1,25 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { addHalf } from '../../../../test/halves.ts'
+import { type LookingProcess, openLookingProcess } from '../../../../test/looking-process.ts'
 import { readContactFeed } from '../../../../test/memory-contact-account.ts'
 import { MemoryBooks } from '../../../../test/memory-contacts.ts'
-import { openTestDatabase } from '../../../../test/open-database.ts'
-import { sampleAccount, sampleGrant, sampleTenant } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
-import { recordReachChanged } from '../../../accounts/halves/reach.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
-import { newId } from '../../../kit/ids.ts'
-import { silentLog } from '../../../kit/log.ts'
-import { Instance } from '../../../processes/instance.ts'
-import { Pulse } from '../../../processes/pulse.ts'
-import { type FailureKind, ProviderFailure } from '../../../providers/failure.ts'
-import { SyncEngine } from '../../../sync/engine.ts'
-import { NO_LIMITS } from '../../tenancy/plans/plan.ts'
-import { createPlan } from '../../tenancy/plans/store.ts'
+import type { FailureKind } from '../../../providers/failure.ts'
 import { openContactsFollower } from './follower.ts'
 
-const PERMIT = { isWanted: false, onWanted() {}, [Symbol.dispose]() {} }
-const LOOK_SECONDS = 0.3
-
-const serversWith = (contactsUrl: string | null) =>
-  JSON.stringify({
-    imap: { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada' },
-    smtp: null,
-    auth: 'password',
-    appendSent: true,
-    dav: contactsUrl && { calendarUrl: null, contactsUrl, user: 'ada', auth: 'imap_password' },
-  })
-
 /** A process that follows the contacts of one account. */
-async function openProcess({
-  isOn = true,
-  modules = null as [] | null,
-  home = null as string | null,
-  scopes = null as readonly string[] | null,
-} = {}) {
-  await using opened = new AsyncDisposableStack()
-  const { db, address } = opened.use(await openTestDatabase())
-  const tenant = await sampleTenant(db)
-  const assign = async (included: [] | null) => {
-    const plan = await createPlan(db, newId(), { ...NO_LIMITS, modules: included })
-    await db.updateTable('tenant').set({ plan_id: plan!.id }).where('id', '=', tenant.id).execute()
-  }
-  if (modules) await assign(modules)
-  const account = await sampleAccount(db, tenant.id, {
-    ...(home === null
-      ? ({ provider: 'gmail', auth_method: 'oauth', imap: null } as const)
-      : { imap: serversWith(home) }),
-    settings_override: JSON.stringify({ contactsEnabled: isOn }),
-  })
-  if (scopes) await sampleGrant(db, account.id, scopes)
-  await addHalf(db, account.id, 'contacts')
+async function openProcess(given: Pick<LookingProcess, 'modules' | 'home' | 'scopes'> = {}) {
   const books = new MemoryBooks('books')
   const [book = ''] = books.folders.keys()
   books.add(book, { displayName: 'Ada' })
-  const facts = { roles: ['sync'], host: 'test', version: '0.0.0' }
-  const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
-  const trouble: { kind: FailureKind | null } = { kind: null }
-  books.onAwait = () => {
-    if (trouble.kind) throw new ProviderFailure(trouble.kind, 'No.')
-  }
-  opened.use(
-    await SyncEngine.start({
-      db,
-      instance,
-      pulse: opened.use(new Pulse(db, silentLog, 0.1)),
-      connectorOf: () => async () => ({
-        version: '1',
-        host: 'books.test',
-        syncWindowDays: null,
-        isOneAtATime: false,
-        acquire: async () => PERMIT,
-        connect: async () => ({ contacts: books.connect(), [Symbol.asyncDispose]: async () => {} }),
-      }),
-      followers: [openContactsFollower({ db, lookSeconds: LOOK_SECONDS })],
-      log: silentLog,
-      pollSeconds: 0.2,
-      refusalSeconds: 0.2,
-    }),
-  )
-  const half = async () => {
-    const { rows } = await sql<{
-      state: string
-      detail: string | null
-      problem: string | null
-      isBehind: boolean
-      isInitialized: boolean
-      status: string
-    }>`
-      select runtime_state as state, runtime_detail as detail, problem, behind_since is not null as "isBehind",
-        initialized_at is not null as "isInitialized", status
-      from account_half join account on account.id = account_id where kind = 'contacts'`.execute(db)
-    return rows[0]!
-  }
-  const owned = opened.move()
-  return {
-    db,
-    books,
-    book,
-    trouble,
-    half,
-    assign,
-    awaitState: (state: string) =>
-      waitUntil(`contacts to be ${state}`, async () => (await half()).state === state),
-    awaitProblem: (problem: string | null) =>
-      waitUntil(`the problem to be ${problem}`, async () => (await half()).problem === problem),
-    async turnOn(contactsEnabled: boolean) {
-      await inTransaction(db, tenant.id, async unit => {
-        await unit.sql
-          .updateTable('account')
-          .set({ settings_override: JSON.stringify({ contactsEnabled }) })
-          .execute()
-        await recordReachChanged(unit, [account.id], ['contacts'])
-      })
-    },
-    async signInAgain(granted: readonly string[]) {
-      await inTransaction(db, tenant.id, async unit => {
-        await sampleGrant(unit.sql, account.id, granted)
-        await recordReachChanged(unit, [account.id], ['contacts'])
-      })
-    },
-    async moveTo(next: string | null) {
-      await inTransaction(db, tenant.id, async unit => {
-        await unit.sql
-          .updateTable('account')
-          .set({ imap: serversWith(next) })
-          .execute()
-        await recordReachChanged(unit, [account.id], ['contacts'])
-      })
-    },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
+  const process = await openLookingProcess({
+    kind: 'contacts',
+    memory: books,
+    offered: () => ({ contacts: books.connect() }),
+    followerOf: (db, lookSeconds) => openContactsFollower({ db, lookSeconds }),
+    ...given,
+  })
+  return { ...process, books, book }
 }
 
 test('contacts are read, announced from then on, and looked at again', async () => {

@@ -331,7 +331,8 @@ test('a contact that cannot be read is left alone until it has another version',
   books.loseCursors()
   books.calls.length = 0
   await passContacts(db, owned, provider)
-  expect(books.calls).not.toContain('read')
+  // A comparison that brings nothing has one page, its end.
+  expect(books.calls.filter(call => call === 'page')).toHaveLength(1)
   books.setUnreadable(key, false)
   await passContacts(db, owned, provider)
   expect((await readContacts(db)).map(({ displayName }) => displayName).toSorted()).toEqual(['Ada', 'Odd'])
