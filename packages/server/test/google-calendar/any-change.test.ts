@@ -63,9 +63,10 @@ function eventOf(random: Random): Event {
 /** Changes one of the calendars. Their first events stay, so that no calendar is ever emptied. */
 async function actAsOther(
   { client }: GoogleCalendarAccount,
-  calendarId: string,
+  calendarIds: readonly string[],
   random: Random,
 ): Promise<void> {
+  const calendarId = random.pick(calendarIds)
   const held = (await client.list(calendarId)).filter(({ summary }) => summary !== 'Stays')
   const kind = random.between(0, 9)
   if (kind <= 2 || held.length < 3) return void (await client.insert(eventOf(random), calendarId))
@@ -77,6 +78,12 @@ async function actAsOther(
     await client.patch(chosen.id, timesOf(random, Boolean(chosen.start?.date)), calendarId)
   else if (kind === 6 && isSeries)
     await client.patch(chosen.id, { recurrence: [`RRULE:${random.pick(RULES)}`] }, calendarId)
+  else if (kind === 7 && !isSeries && !chosen.recurringEventId)
+    await client.move(
+      chosen.id,
+      calendarId,
+      calendarIds.find(one => one !== calendarId)!,
+    )
   else if (chosen.status === 'cancelled') await client.patch(chosen.id, { status: 'confirmed' }, calendarId)
   else if (isSeries) {
     const members = await client.listInstances(calendarId, FROM, TO)
@@ -164,7 +171,7 @@ async function foldEvents({ app }: GmailApp, accountId: string): Promise<Map<str
 /** Our ids by those of Google. */
 async function idsByKey({ app }: GmailApp, accountId: string): Promise<Map<string, string>> {
   const { rows } = await sql<{ key: string; id: string }>`
-    select calendar_id || ' ' || provider_key as key, id from calendar_event
+    select provider_key as key, id from calendar_event
     where account_id = ${accountId} and provider_key is not null and shown is not null
   `.execute(app.db)
   return new Map(rows.map(({ key, id }) => [key, id]))
@@ -187,8 +194,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => index + 1))(
     let ids = new Map<string, string>()
     for (let round = 0; round < ROUNDS; round += 1) {
       for (let step = 0; step < STEPS; step += 1) {
-        const calendarId = random.pick(calendarIds)
-        const acts = [actAsOther(account, calendarId, random.fork(`other ${round} ${step}`))]
+        const acts = [actAsOther(account, calendarIds, random.fork(`other ${round} ${step}`))]
         if (random.chance(0.3)) acts.push(disturb(opened(), account, random.fork(`trouble ${round} ${step}`)))
         if (random.chance(0.4)) acts.push(account.look().then(() => {}))
         // Faults also strike the other client, and an event may be deleted meanwhile.

@@ -171,6 +171,29 @@ describe('calendars of a Gmail account', () => {
     expect((await app.get<Account>(`/v1/accounts/${account.id}`)).body.status).toBe('active')
   })
 
+  test('keep the id of an event that moves to another one', async () => {
+    const { app } = opened()
+    let second = ''
+    const { account, client, look, email } = await connectGoogleCalendar(opened(), async other => {
+      second = (await other.addCalendar({ summary: 'Second' })).id
+    })
+    const made = await client.insert(hourOn(1, 10, 'One'))
+    await look()
+    const [before] = await waitForSubjects(app, account.id, ['One'])
+    await client.move(made.id, email, second)
+    await look()
+    const isMoved = async () => (await feed(account.id)).length > 2
+    await waitUntil('the move', isMoved)
+    const [after] = await waitForSubjects(app, account.id, ['One'])
+    expect(after!.id).toBe(before!.id)
+    expect(after!.calendarId).not.toBe(before!.calendarId)
+    expect(await feed(account.id)).toEqual([
+      'calendar.initialized',
+      'calendar_event.created single One',
+      expect.stringMatching(/^calendar_event.updated single One .*calendarId/),
+    ])
+  })
+
   test('come and go with the list of the user, and show a calendar that is only read', async () => {
     const { app, sandbox } = opened()
     const { account, client, look, email } = await connectGoogleCalendar(opened())

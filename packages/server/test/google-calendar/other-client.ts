@@ -13,6 +13,8 @@ export interface OtherClient {
   get(eventId: string): Promise<Event>
   patch(eventId: string, change: Event, calendarId?: string): Promise<Event>
   remove(eventId: string, calendarId?: string): Promise<void>
+  /** Moves a single or a series to another calendar. */
+  move(eventId: string, from: string, to: string): Promise<void>
   /** The instance of a series that starts at an instant, or on a day. */
   instance(seriesId: string, originalStart: string): Promise<Event & { id: string }>
   /** Singles, series, and members that differ from them. */
@@ -61,6 +63,8 @@ export function otherClient(sandbox: DrivenSandbox, email: string): OtherClient 
     get: eventId => call('GET', `${events()}/${eventId}`),
     patch: (eventId, change, calendarId) => call('PATCH', `${events(calendarId)}/${eventId}`, change),
     remove: (eventId, calendarId) => call('DELETE', `${events(calendarId)}/${eventId}`),
+    move: (eventId, from, to) =>
+      call('POST', `${events(from)}/${eventId}/move?${new URLSearchParams({ destination: to })}`),
     async instance(seriesId, originalStart) {
       const query = new URLSearchParams({ originalStart })
       const { items } = await call<{ items: Array<Event & { id: string }> }>(

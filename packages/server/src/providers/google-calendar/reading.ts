@@ -161,7 +161,8 @@ function itemOf(named: NamedEvent, event: GoogleEvent, around: EventSurroundings
     type: 'item',
     key: named.id,
     version: versionOf(named),
-    uid: null,
+    // The id of an event stays when it moves to another calendar.
+    uid: named.id,
     event: fields,
     members: null,
     occurrences: null,
