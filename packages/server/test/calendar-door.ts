@@ -71,6 +71,7 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
           days: DAYS,
           planner,
           isInitialized,
+          isAsked: true,
           signal: new AbortController().signal,
           progressed: () => undefined,
           allow: () => undefined,

@@ -256,6 +256,19 @@ export const settings = {
     shown: 'what Google allows',
     meaning: 'Calls of the People API for all users of a Google project in a minute, over all processes.',
   },
+  googleCalendarCallsPerMinute: {
+    name: 'WAXWING_GOOGLE_CALENDAR_CALLS_PER_MINUTE',
+    read: integer(10, 1_000_000),
+    fallback: '600',
+    meaning: 'Calls of the Google Calendar API for each Google user in a minute, over all processes.',
+  },
+  googleCalendarProjectCallsPerMinute: {
+    name: 'WAXWING_GOOGLE_CALENDAR_PROJECT_CALLS_PER_MINUTE',
+    read: integer(10, 100_000_000),
+    fallback: '10000',
+    meaning:
+      'Calls of the Google Calendar API for all users of a Google project in a minute, over all processes.',
+  },
   googleClientId: {
     name: 'WAXWING_GOOGLE_CLIENT_ID',
     read: clientId,

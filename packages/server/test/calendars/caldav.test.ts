@@ -13,8 +13,9 @@ import { startRadicale } from '../servers/radicale.ts'
 import { startSabre } from '../servers/sabre.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { startXandikos } from '../servers/xandikos.ts'
-import { openSyncApp, readFeed } from '../sync/followed-account.ts'
+import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { calendarFeedOf, inShort } from './calendar-feed.ts'
 import { dayAhead, waitForCalendars, waitForSubjects } from './caldav-account.ts'
 
 const opened = useServer(() => openSyncApp())
@@ -58,24 +59,6 @@ async function connect(connection: Record<string, unknown>): Promise<Account> {
 }
 
 const look = (accountId: string) => opened().post(`/v1/accounts/${accountId}/sync`, { kinds: ['calendar'] })
-
-interface Announced {
-  type: string
-  event?: CalendarEvent
-  calendar?: Calendar
-  changes?: string[]
-}
-
-/** The calendars' events of an account in the feed. */
-async function feedOf(accountId: string): Promise<Announced[]> {
-  const { events } = await readFeed(opened())
-  return events
-    .filter(event => event.accountId === accountId && event.type.startsWith('calendar'))
-    .map(({ type, data }) => ({ type, ...data }))
-}
-
-const inShort = ({ type, event, calendar, changes }: Announced) =>
-  [type, event?.kind, event?.subject, calendar?.name, changes?.toSorted().join(' ')].filter(Boolean).join(' ')
 
 describe.each(SERVERS)('calendars of an IMAP account with $name', ({ start }) => {
   const server = useServer(start)
@@ -174,7 +157,7 @@ describe.each(SERVERS)('calendars of an IMAP account with $name', ({ start }) =>
     await look(id)
     await waitForSubjects(opened(), id, ['Renamed', 'Whole day'])
 
-    const feed = await feedOf(id)
+    const feed = await calendarFeedOf(opened(), id)
     expect(feed[0]).toMatchObject({ calendars: calendars.body.items.length, events: 4 })
     expect(feed.map(inShort)).toEqual([
       'calendar.initialized',
@@ -222,7 +205,7 @@ describe('calendars of an IMAP account', () => {
     await waitForCalendars(opened(), id)
     const [after] = await waitForSubjects(opened(), id, ['One'])
     expect(after!.id).not.toBe(before!.id)
-    expect((await feedOf(id)).map(inShort)).toEqual([
+    expect((await calendarFeedOf(opened(), id)).map(inShort)).toEqual([
       'calendar.initialized',
       'calendar.deleted Team',
       'calendar.initialized',
@@ -236,7 +219,7 @@ describe('calendars of an IMAP account', () => {
     await waitForCalendars(opened(), id)
     const [before] = await waitForSubjects(opened(), id, ['One'])
     const path = await client.makeCalendar('more', { props: '<D:displayname>More</D:displayname>' })
-    const feed = async () => (await feedOf(id)).map(inShort)
+    const feed = async () => (await calendarFeedOf(opened(), id)).map(inShort)
     const next = async (count: number) => {
       await look(id)
       await waitUntil(`${count} events`, async () => (await feed()).length >= count)

@@ -52,7 +52,7 @@ export function permittedCalendars(calendars: CalendarsProvider, permits: Permit
   const { once, inPieces } = permitted(permits)
   return {
     listCalendars: ended => once(() => calendars.listCalendars(ended)),
-    findChanged: (asked, ended) => once(() => calendars.findChanged(asked, ended)),
+    findChanged: (asked, ended, mayDefer) => once(() => calendars.findChanged(asked, ended, mayDefer)),
     follow: from => inPieces(() => calendars.follow(from)),
     list: (calendar, window, ended) => inPieces(() => calendars.list(calendar, window, ended)),
     read: (of, ended) => once(() => calendars.read(of, ended)),

@@ -51,7 +51,7 @@ export async function followByLooks<Provider>(options: FollowByLooksOptions<Prov
     // A change of the plan wakes nobody. The runner lets the half rest.
     if (!(await lookedAt.isIncluded(owned.tenantId))) return 'more'
     await lookedAt.keepNotifying?.(provider, stall.signal)
-    const { waitSeconds, isThrough } = await lookOnce(openSession(options, request.isInitialized), options)
+    const { waitSeconds, isThrough } = await lookOnce(openSession(options, request), options)
     stall.signal.throwIfAborted()
     if (waitSeconds === 0) {
       if (permit.isWanted) return 'more'
@@ -139,7 +139,7 @@ async function reportCaughtUp<Provider>(
 
 function openSession<Provider>(
   options: FollowByLooksOptions<Provider>,
-  isInitialized: boolean,
+  { isInitialized, wanted }: Awaited<ReturnType<typeof takeWanted>>,
 ): LookSession<Provider> {
   const { db, owned, provider, stall, doubts } = options
   return {
@@ -147,6 +147,7 @@ function openSession<Provider>(
     owned,
     provider,
     isInitialized,
+    isAsked: wanted.length > 0,
     signal: stall.signal,
     progressed: () => stall.progressed(),
     allow: seconds => stall.allow(seconds),

@@ -9,6 +9,8 @@ export interface LookSession<Provider> {
   provider: Provider
   /** Whether the first sync is complete: before it, nothing is announced. */
   isInitialized: boolean
+  /** Whether somebody asked for this look, or the provider pushed that something changed. */
+  isAsked: boolean
   signal: AbortSignal
   /** Called with every step that makes progress; a session that makes none is ended. */
   progressed(): void

@@ -51,7 +51,7 @@ type Show = (event: NonNullable<RemoteItem['event']>) => Pick<ItemEvent, 'shown'
 
 /** The item after its provider has told it as a whole. Members that are told one by one stay. */
 export function applyItem(before: ItemState, item: RemoteItem, show: Show): ItemState {
-  const { uid, version, members } = item
+  const { uid, version, members, excluded = [] } = item
   // A series of which only exceptions are known is none without them.
   const recurrence = item.event === null ? (item.recurrence ?? []) : item.recurrence
   const next = {
@@ -65,7 +65,7 @@ export function applyItem(before: ItemState, item: RemoteItem, show: Show): Item
     return settled({
       ...next,
       exceptions: recurrence === null ? new Map() : before.exceptions,
-      taken: recurrence === null ? new Map() : before.taken,
+      taken: recurrence === null ? new Map() : takenWith(before, excluded),
     })
   return settled({
     ...next,
@@ -74,6 +74,12 @@ export function applyItem(before: ItemState, item: RemoteItem, show: Show): Item
     ),
     taken: new Map(members.taken.map(member => [member, { key: null, version: null }])),
   })
+}
+
+/** The members that were reported as taken, and those that the series itself takes now: these have no key. */
+function takenWith({ taken }: ItemState, excluded: readonly string[]): ItemState['taken'] {
+  const reported = [...taken].filter(([, { key }]) => key !== null)
+  return new Map([...excluded.map(member => [member, { key: null, version: null }] as const), ...reported])
 }
 
 /** The item after its provider has told one of its members. */

@@ -25,11 +25,12 @@ export async function runPass(session: Session, options: ReadingOptions): Promis
   const failures = new Failures()
   const window = keptWindow(session.days, Date.now())
   const listed = await lookAtCalendars(session, window)
-  const followed = await followListed(session, listed, { window, failures, options })
+  const following = { window, failures, options, mayDefer: !session.isAsked }
+  const followed = await followListed(session, listed, following)
   if (followed === 'more') return { hasMore: true }
   await retryQuarantined(session, listed, { window, failures })
   // An event may have moved to a calendar that was listed and that could not be found.
-  const isSettled = failures.hasLost || (await deleteMissing(session, listed, { window, failures, options }))
+  const isSettled = failures.hasLost || (await deleteMissing(session, listed, following))
   if (!isSettled) return { hasMore: true }
   if (!session.isInitialized) await announceFirstSync(session)
   failures.rethrow()
@@ -52,7 +53,8 @@ async function deleteMissing(
     hasMissing: () => hasMissing(db, owned.id),
     async lookAgain() {
       const listed = await lookAtCalendars(session, window)
-      const followed = await followListed(session, listed, following)
+      // The event may have moved to a calendar that seldom changes.
+      const followed = await followListed(session, listed, { ...following, mayDefer: false })
       return followed === 'more' ? null : { look: listed, isQuiet: followed === 'quiet' }
     },
     deleteLost: lost =>
@@ -65,16 +67,19 @@ interface Following {
   window: CalendarWindow
   failures: Failures
   options: ReadingOptions
+  /** Whether calendars that seldom change may be left to a later look. */
+  mayDefer: boolean
 }
 
 /** As `followChanged`, for the calendars that have changed at the provider. */
 async function followListed(
   session: Session,
   listed: readonly ListedCalendar[],
-  { window, failures, options }: Following,
+  { window, failures, options, mayDefer }: Following,
 ): Promise<'more' | 'news' | 'quiet'> {
   const asked = listed.map(({ calendar, remote }) => ({ calendar: remote, cursor: calendar.cursor }))
-  const changed = asked.length === 0 ? new Set() : await session.provider.findChanged(asked, session.signal)
+  const { provider, signal } = session
+  const changed = asked.length === 0 ? new Set() : await provider.findChanged(asked, signal, mayDefer)
   session.progressed()
   const due = listed.filter(({ calendar, remote }) => !calendar.isComplete || changed.has(remote.key))
   const follow = (each: ListedCalendar, reading: Reading) =>
