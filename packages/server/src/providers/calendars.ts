@@ -104,6 +104,11 @@ export interface RemoteItem {
     /** Members that were deleted or cancelled. A day takes every member of that day from a series of times (CalDAV). */
     taken: readonly string[]
   } | null
+  /**
+   * Members that EXDATE lines of a series take whose members are reported one by one: always all of them, as in `taken`.
+   * Absent: none.
+   */
+  excluded?: readonly string[]
   /** The members in the window as the provider gives them; null: the service expands the rule. */
   occurrences: readonly RemoteOccurrence[] | null
 }
@@ -180,10 +185,13 @@ export interface CalendarsProvider {
   /**
    * Whether anything of these calendars may have changed since these cursors, asked as cheaply as the provider allows;
    * keys of calendars that are to be followed now. A calendar without a cursor is always among them.
+   * @param mayDefer whether calendars that seldom change may be left to a later look, if each question costs a call. Not
+   * for a look that somebody asked for.
    */
   findChanged(
     calendars: ReadonlyArray<{ calendar: RemoteCalendar; cursor: Cursor | null }>,
     signal: AbortSignal,
+    mayDefer?: boolean,
   ): Promise<ReadonlySet<string>>
 
   /** The changes of a calendar since its cursor. A cursor that the provider no longer takes leads to a whole comparison. */

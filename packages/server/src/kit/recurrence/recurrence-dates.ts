@@ -26,6 +26,30 @@ export function readRecurrenceDates(lines: readonly ContentLine[], start: Series
   return { members, isTruncated: false }
 }
 
+/**
+ * The members that EXDATE lines take, as `toMember` has them, of at most `MEMBERS_MAX` values. Values that cannot be read
+ * take nothing.
+ * @param zoneOf as for `toMember`
+ */
+export function readExceptionDates(
+  lines: readonly ContentLine[],
+  start: SeriesStart,
+  zoneOf?: (tzid: string) => string | null,
+): { members: Set<string>; isTruncated: boolean } {
+  const members = new Set<string>()
+  let count = 0
+  for (const line of lines) {
+    if (line.name !== 'EXDATE') continue
+    for (const value of valuesOf(line.value)) {
+      // Repeated values take as long as others.
+      if (count++ === MEMBERS_MAX) return { members, isTruncated: true }
+      const member = toMember(value, line.parameters, start, zoneOf)
+      if (member !== null) members.add(member)
+    }
+  }
+  return { members, isTruncated: false }
+}
+
 /** One value after the other, so that a long list is not split when only its beginning is read. */
 function* valuesOf(list: string) {
   for (let from = 0; from <= list.length;) {

@@ -1,9 +1,6 @@
 import { unescapeText } from '../../../kit/content-lines/text-value.ts'
-import type { RemoteEvent } from '../../calendars.ts'
+import { findMeeting, meetingAt, type OnlineMeeting } from '../../online-meeting.ts'
 import { type EventComponent, linesOf } from './event-file.ts'
-
-type OnlineMeeting = Pick<RemoteEvent, 'onlineMeetingUrl' | 'onlineMeetingProvider'>
-type Provider = NonNullable<RemoteEvent['onlineMeetingProvider']>
 
 /** Properties that hold the address of a meeting, the surest first. CONFERENCE is of RFC 7986 section 5.11. */
 const PROPERTIES = [
@@ -12,53 +9,9 @@ const PROPERTIES = [
   'X-MICROSOFT-ONLINEMEETINGEXTERNALLINK',
   'CONFERENCE',
 ]
-/** As long as the interface takes them. */
-const URL_LENGTH_MAX = 2_048
-/** Links of one text that are looked at, and the characters in which they are looked for. */
-const LINKS_MAX = 100
-const TEXT_MAX = 100_000
-
-const HOSTS: ReadonlyArray<{ provider: Provider; host: RegExp; path: RegExp }> = [
-  { provider: 'google_meet', host: /^meet\.google\.com$/, path: /^\/(?:lookup\/)?\w[\w-]{5,}/ },
-  {
-    provider: 'teams',
-    host: /^teams\.(?:microsoft|live)\.com$|^(?:gov|dod)\.teams\.microsoft\.us$/,
-    path: /^\/(?:l\/meetup-join|meet)\//,
-  },
-  { provider: 'skype', host: /^(?:join\.skype\.com|meet\.lync\.com)$/, path: /^\/./ },
-  { provider: 'zoom', host: /(?:^|\.)(?:zoom\.us|zoomgov\.com)$/, path: /^\/(?:j|my|w|s)\// },
-  {
-    provider: 'webex',
-    host: /(?:^|\.)webex\.com$/,
-    path: /^\/(?:meet|join|[\w-]+\/j\.php|[\w-]+\/onstage|wbxmjs)/,
-  },
-]
 
 /** The online meeting of an event: of a property for it, else the first known link in these texts. */
 export function readOnlineMeeting(event: EventComponent, texts: ReadonlyArray<string | null>): OnlineMeeting {
-  const named = PROPERTIES.flatMap(name => linesOf(event, name))
-  for (const { value } of named) {
-    const url = webUrl(unescapeText(value).trim())
-    if (url) return { onlineMeetingUrl: url.href, onlineMeetingProvider: providerOf(url) ?? 'other' }
-  }
-  for (const text of texts) {
-    const links = (text ?? '').slice(0, TEXT_MAX).match(/https:\/\/[^\s<>"'()\\]{1,2000}/gi) ?? []
-    for (const link of links.slice(0, LINKS_MAX)) {
-      const url = webUrl(link.replaceAll('&amp;', '&').replace(/[.,;:!?]+$/, ''))
-      const provider = url && providerOf(url)
-      if (provider) return { onlineMeetingUrl: url.href, onlineMeetingProvider: provider }
-    }
-  }
-  return { onlineMeetingUrl: null, onlineMeetingProvider: null }
-}
-
-/** An address of the web; null for any other. */
-export function webUrl(text: string): URL | null {
-  if (text.length > URL_LENGTH_MAX) return null
-  const url = URL.parse(text)
-  return url && /^https?:$/.test(url.protocol) ? url : null
-}
-
-function providerOf({ hostname, pathname }: URL): Provider | null {
-  return HOSTS.find(({ host, path }) => host.test(hostname) && path.test(pathname))?.provider ?? null
+  const named = PROPERTIES.flatMap(name => linesOf(event, name)).map(({ value }) => unescapeText(value))
+  return meetingAt(named) ?? findMeeting(texts)
 }

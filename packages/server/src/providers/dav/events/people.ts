@@ -1,10 +1,6 @@
 import { type ContentLine, parameterOf } from '../../../kit/content-lines/content-line.ts'
 import type { AttendeeResponse, EventAddress, RemoteAttendee } from '../../calendars.ts'
-import { toName } from '../../contact-text.ts'
-
-/** The most attendees of one event that are shown. */
-const ATTENDEES_MAX = 1_000
-const ADDRESS_LENGTH_MAX = 320
+import { toEventAddress, uniqueAttendees } from '../../event-people.ts'
 
 /** PARTSTAT (RFC 5545 section 3.2.12). */
 const RESPONSES: Readonly<Record<string, AttendeeResponse>> = {
@@ -15,29 +11,26 @@ const RESPONSES: Readonly<Record<string, AttendeeResponse>> = {
 
 /** An organizer or attendee; null if the line has no mail address. */
 export function readAddress(line: ContentLine): EventAddress | null {
-  const address = addressIn(line.value) ?? addressIn(parameterOf(line, 'EMAIL') ?? '')
-  if (address === null) return null
-  const name = toName(parameterOf(line, 'CN') ?? '')
-  return { name: name?.toLowerCase() === address.toLowerCase() ? null : name, address }
+  const name = parameterOf(line, 'CN') ?? ''
+  return addressIn(line.value, name) ?? addressIn(parameterOf(line, 'EMAIL') ?? '', name)
 }
 
 /** The attendees of an event, each address once. */
-export function readAttendees(lines: readonly ContentLine[]): RemoteAttendee[] {
-  const attendees = new Map<string, RemoteAttendee>()
-  for (const line of lines) {
-    if (attendees.size === ATTENDEES_MAX) break
-    const person = readAddress(line)
-    if (!person) continue
-    const key = person.address.toLowerCase()
-    if (!attendees.has(key)) attendees.set(key, { ...person, type: typeOf(line), response: responseOf(line) })
-  }
-  return [...attendees.values()]
+export function readAttendees(lines: Iterable<ContentLine>): RemoteAttendee[] {
+  return uniqueAttendees(attendeesOf(lines))
 }
 
-function addressIn(value: string): string | null {
+/** Lines beyond the attendees that are shown are not read. */
+function* attendeesOf(lines: Iterable<ContentLine>): Generator<RemoteAttendee | null> {
+  for (const line of lines) {
+    const person = readAddress(line)
+    yield person && { ...person, type: typeOf(line), response: responseOf(line) }
+  }
+}
+
+function addressIn(value: string, name: string): EventAddress | null {
   const text = value.trim().replace(/^mailto:/i, '')
-  const address = decode(text.split('?')[0] ?? '').trim()
-  return address.length <= ADDRESS_LENGTH_MAX && /^[^\s@<>]+@[^\s@<>]+$/.test(address) ? address : null
+  return toEventAddress(decode(text.split('?')[0] ?? ''), name)
 }
 
 function decode(text: string): string {

@@ -1,4 +1,6 @@
 import { toMember } from '../../../kit/recurrence/member.ts'
+import { readExceptionDates } from '../../../kit/recurrence/recurrence-dates.ts'
+import { MEMBERS_MAX } from '../../../kit/recurrence/walk-rule.ts'
 import { isDay } from '../../../kit/wall-clock.ts'
 import type { ZoneDefinition } from '../../../kit/zones/vtimezone.ts'
 import type { EventTime, RemoteEvent, RemoteException, RemoteItem } from '../../calendars.ts'
@@ -21,9 +23,8 @@ export type EventsOfFile = Pick<RemoteItem, 'uid' | 'event' | 'recurrence'> & {
   members: NonNullable<RemoteItem['members']>
 }
 
-/** Recurrence lines, deleted members and TZIDs of one series that are read. More make it unreadable. */
+/** Recurrence lines and TZIDs of one series that are read. More make it unreadable. */
 const RECURRENCE_LINES_MAX = 1_000
-const TAKEN_MAX = 10_000
 const TZIDS_MAX = 100
 const RECURRENCE: ReadonlySet<string> = new Set(['RRULE', 'EXRULE', 'RDATE'])
 
@@ -135,16 +136,11 @@ function membersOf({ master, event, overrides }: Series, zoneOf: ZoneOf): Events
     if (override.event) exceptions.push({ member, key: null, event: override.event })
     else taken.add(member)
   }
-  let values = 0
-  for (const line of master && event ? linesOf(master, 'EXDATE') : [])
-    for (const value of line.value.split(',')) {
-      // Repeated values take as long as others.
-      if (++values > TAKEN_MAX) throw new UnreadableEvents(`The series lacks more than ${TAKEN_MAX} members`)
-      // A day takes every member of that day, and stays a day.
-      const member = toMember(value, line.parameters, event!.start, zoneOf)
-      // An override is the later word on its member.
-      if (member && !overrides.has(member)) taken.add(member)
-    }
+  if (!master || !event) return { exceptions, taken: [...taken] }
+  const { members, isTruncated } = readExceptionDates(linesOf(master, 'EXDATE'), event.start, zoneOf)
+  if (isTruncated) throw new UnreadableEvents(`The series lacks more than ${MEMBERS_MAX} members`)
+  // An override is the later word on its member.
+  for (const member of members) if (!overrides.has(member)) taken.add(member)
   return { exceptions, taken: [...taken] }
 }
 
