@@ -14,8 +14,8 @@ export const GraphSettingsSchema = z.strictObject({
   seriesMasters: z.enum(['told', 'silent']).optional(),
   /** Whether such a delta reports an event that left its time as removed, or by its id alone. */
   leavers: z.enum(['removed', 'empty']).optional(),
-  /** Calendars that have a delta: all of a mailbox, or only the default one. */
-  calendarDeltas: z.enum(['all', 'default']).optional(),
+  /** Calendars that have a delta: all of a mailbox, only the default one, or none. */
+  calendarDeltas: z.enum(['all', 'default', 'none']).optional(),
 })
 
 export type GraphSettings = Required<z.output<typeof GraphSettingsSchema>>

@@ -75,7 +75,8 @@ function delta(given: MethodCall): GraphAnswer {
 
 /** The page that describes the delta names the default calendar alone; others answer by the settings of the sandbox. */
 function requireDelta({ graph }: MethodCall, { calendar, mailbox }: FoundCalendar): void {
-  if (graph.settings.calendarDeltas === 'default' && calendar !== mailbox.calendars.main)
+  const { calendarDeltas: which } = graph.settings
+  if (which === 'none' || (which === 'default' && calendar !== mailbox.calendars.main))
     throw badRequest('Change tracking is not supported against this calendar.', 'ErrorInvalidRequest')
 }
 
