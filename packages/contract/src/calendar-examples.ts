@@ -1,4 +1,4 @@
-import type { CalendarEvent } from './calendars/calendar-events.ts'
+import type { CalendarEvent, CalendarEventWithBody } from './calendars/calendar-events.ts'
 import type { Calendar } from './calendars/calendars.ts'
 import type { MeetingConnection } from './calendars/meetings.ts'
 import type { Contact } from './contacts/contacts.ts'
@@ -52,6 +52,11 @@ export const calendarEvent: CalendarEvent = {
   reminderMinutes: 10,
   webLink: null,
   updatedAt: '2026-11-21T09:50:00.000Z',
+}
+
+export const calendarEventWithBody: CalendarEventWithBody = {
+  ...calendarEvent,
+  body: { contentType: 'text', content: 'We compare what we computed.' },
 }
 
 export const contact: Contact = {

@@ -1,6 +1,8 @@
 import { accounts } from './accounts/accounts.ts'
 import { auditLog } from './tenancy/audit-log.ts'
 import { autoconfig } from './accounts/autoconfig.ts'
+import { calendarEvents } from './calendars/calendar-events.ts'
+import { calendars } from './calendars/calendars.ts'
 import { contactFolders, contacts } from './contacts/contacts.ts'
 import { connectSessions, hostedConnectSessions } from './accounts/connect-sessions.ts'
 import { oauthApps } from './accounts/oauth-apps.ts'
@@ -47,6 +49,8 @@ export const contract = {
   mailMerges,
   suppressions,
   suppressionReviews,
+  calendars,
+  calendarEvents,
   contacts,
   contactFolders,
   integrity,

@@ -95,6 +95,16 @@ export const sections: Record<keyof typeof contract, Section> = {
     title: 'Suppression reviews',
     description: 'Detected opt-outs that wait until a person decides.',
   },
+  calendars: {
+    title: 'Calendars',
+    description: 'The calendars of an account. They are read from the index.',
+  },
+  calendarEvents: {
+    title: 'Calendar events',
+    description:
+      'What takes place in the calendars of an account, read from the index: single events, and series with their ' +
+      'occurrences. An occurrence that differs from its series is an exception.',
+  },
   contacts: {
     title: 'Contacts',
     description:

@@ -1,6 +1,7 @@
 import { implement } from '@orpc/server'
 import { contract } from '@waxwing/contract/contract.ts'
 import { openAccounts } from './features/accounts/wing.ts'
+import { openCalendars } from './features/calendars/wing.ts'
 import { openContacts } from './features/contacts/wing.ts'
 import type { RequestContext } from './calls/context.ts'
 import { openIntegrity } from './features/integrity/wing.ts'
@@ -21,10 +22,20 @@ export async function openWings(resources: Resources) {
   const mail = openMail(resources)
   const sending = await openSending(resources, mail.content)
   const contacts = openContacts(resources)
+  const calendars = openCalendars(resources)
   const integrity = openIntegrity(resources)
   const notifications = await openNotifications(resources)
 
-  const wings: readonly Wing[] = [tenancy, accounts, mail, sending, contacts, integrity, notifications]
+  const wings: readonly Wing[] = [
+    tenancy,
+    accounts,
+    mail,
+    sending,
+    contacts,
+    calendars,
+    integrity,
+    notifications,
+  ]
   const counts: Required<NonNullable<Wing['counts']>> = {
     ...accounts.counts,
     ...sending.counts,
@@ -38,6 +49,7 @@ export async function openWings(resources: Resources) {
       ...mail.operations,
       ...sending.operations,
       ...contacts.operations,
+      ...calendars.operations,
       ...integrity.operations,
       ...notifications.operations,
     })

@@ -1,4 +1,5 @@
 import { ACCOUNT_TIMES } from '../src/features/accounts/stored-times.ts'
+import { CALENDAR_TIMES } from '../src/features/calendars/stored-times.ts'
 import { CONTACT_TIMES } from '../src/features/contacts/stored-times.ts'
 import { MAIL_TIMES } from '../src/features/mail/stored-times.ts'
 import { NOTIFICATION_TIMES } from '../src/features/notifications/stored-times.ts'
@@ -8,7 +9,15 @@ import { storedTimes } from '../src/start/jobs.ts'
 
 /** The times of all wings and rooms that mean nothing if the clock was ahead when they were set. */
 export const TIMES = storedTimes(
-  [TENANCY_TIMES, ACCOUNT_TIMES, MAIL_TIMES, SENDING_TIMES, CONTACT_TIMES, NOTIFICATION_TIMES].map(times => ({
+  [
+    TENANCY_TIMES,
+    ACCOUNT_TIMES,
+    MAIL_TIMES,
+    SENDING_TIMES,
+    CONTACT_TIMES,
+    CALENDAR_TIMES,
+    NOTIFICATION_TIMES,
+  ].map(times => ({
     storedTimes: times,
   })),
 )

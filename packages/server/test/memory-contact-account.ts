@@ -31,6 +31,7 @@ export async function openContactSession(
     owned,
     provider,
     isInitialized,
+    isAsked: true,
     signal: new AbortController().signal,
     progressed: () => undefined,
     allow: () => undefined,

@@ -9,7 +9,7 @@ import {
   suppressionReview,
 } from '@waxwing/contract/sending/suppressions.ts'
 import { account } from '@waxwing/contract/accounts/accounts.ts'
-import { calendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
+import { calendarEvent, calendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import { calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { meetingConnection } from '@waxwing/contract/calendars/meetings.ts'
 import { contact } from '@waxwing/contract/contacts/contacts.ts'
@@ -102,6 +102,7 @@ describe('packages/contract/openapi.json', () => {
       Booking: booking,
       Calendar: calendar,
       CalendarEvent: calendarEvent,
+      CalendarEventWithBody: calendarEventWithBody,
       ChangeEvent: changeEvent,
       Contact: contact,
       Export: dataExport,

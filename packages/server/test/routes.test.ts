@@ -127,7 +127,10 @@ async function createCredentials(app: TestApp, own: string) {
 }
 
 /** Queries that a route requires. */
-const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messages': '?q=word' }
+const NEEDED: Record<string, string> = {
+  '/v1/accounts/{accountId}/search/messages': '?q=word',
+  '/v1/accounts/{accountId}/calendar-events': '?start=2026-01-01T00:00:00Z&end=2026-02-01T00:00:00Z',
+}
 
 /** Bodies without which a route refuses its input. */
 const NEEDED_BODIES: Record<string, object> = {

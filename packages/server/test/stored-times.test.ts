@@ -42,6 +42,8 @@ const LEFT_ALONE = {
     'graph_subscription.renew_at',
     'half_subscription.begun_at',
     'half_subscription.renew_at',
+    // `isDue`: no series is expanded further than the window.
+    'calendar_event.spanned_until',
   ],
   'it says until or since when something is kept, which is then kept for longer': [
     'connect_attempt.expires_at',
@@ -68,6 +70,13 @@ const LEFT_ALONE = {
     'api_key.created_at',
     'api_key.revoked_at',
     'bounce.created_at',
+    'calendar_event.end_at',
+    'calendar_event.ends_at',
+    'calendar_event.original_at',
+    'calendar_event.start_at',
+    'calendar_event.updated_at',
+    'calendar_span.end_at',
+    'calendar_span.start_at',
     'connect_attempt.created_at',
     'connect_attempt.ended_at',
     'connect_session.ended_at',

@@ -310,7 +310,7 @@ export const accounts = {
       'The service logs in to both servers before it stores anything. If a server is left out, it is ' +
       'searched for as `GET /v1/autoconfig` does; if none is found, the request is refused with ' +
       '`autodiscovery_failed`. `smtp: null` connects an account that only reads. With `dav` it logs in to the ' +
-      'servers of calendars and contacts as well; calendars are not read yet.',
+      'servers of calendars and contacts as well.',
     refuses: [
       'account_exists',
       'autodiscovery_failed',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { address, uuid } from '../shapes.ts'
+import { operation } from '../operation.ts'
+import { accountPath, address, uuid } from '../shapes.ts'
 
 export const calendar = z
   .object({
@@ -22,6 +23,7 @@ export type Calendar = z.infer<typeof calendar>
 
 /** The values of `changes` in `calendar.updated`. */
 export const calendarChange = calendar.omit({ id: true }).keyof()
+export type CalendarChange = z.infer<typeof calendarChange>
 
 /** What the events `calendar.*` announce. */
 export const announcedCalendars = {
@@ -29,4 +31,19 @@ export const announcedCalendars = {
   'calendar.created': z.object({ calendar }),
   'calendar.updated': z.object({ calendar, changes: z.array(calendarChange) }),
   'calendar.deleted': z.object({ calendar: calendar.describe('As last indexed.') }),
+}
+
+export const calendars = {
+  list: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/calendars',
+    scope: 'read',
+    module: 'calendar',
+    accountToken: true,
+    summary: 'List the calendars of an account.',
+    description: 'Returns all calendars in one answer, the primary one first, hidden ones too.',
+    refuses: ['account_not_found', 'calendar_disabled'],
+    params: accountPath,
+    output: z.object({ items: z.array(calendar) }),
+  }),
 }

@@ -26,7 +26,7 @@ export function grantedHalves({
   auth_method: authMethod,
   cloud = null,
   granted_scopes: scopes = null,
-}: SettingsBearer): Halves {
+}: Pick<SettingsBearer, 'provider' | 'auth_method' | 'cloud' | 'granted_scopes'>): Halves {
   const { signInAt } = abilitiesOf(provider)
   if (scopes === null || signInAt === null) return EVERYTHING
   return halvesOfScopes({ provider: signInAt, cloud }, scopes, authMethod === 'delegate')

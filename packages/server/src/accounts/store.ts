@@ -18,7 +18,7 @@ import { presentAccount, changedFields } from './present.ts'
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
 /** The scopes of the grant that opens an account; null if it has none. */
-const grantedScopes = sql<string[] | null>`(
+export const grantedScopes = sql<string[] | null>`(
   select scopes from oauth_grant
   where oauth_grant.account_id = coalesce(account.delegate_account_id, account.id))`
 

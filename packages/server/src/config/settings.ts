@@ -231,6 +231,18 @@ export const settings = {
     fallback: '1200000',
     meaning: 'Quota units of the Gmail API that each Google project may use in a minute, over all processes.',
   },
+  calendarPastDays: {
+    name: 'WAXWING_CALENDAR_PAST_DAYS',
+    read: integer(1, 730),
+    fallback: '90',
+    meaning: 'Days back for which the index holds what takes place in calendars.',
+  },
+  calendarAheadDays: {
+    name: 'WAXWING_CALENDAR_AHEAD_DAYS',
+    read: integer(30, 1_000),
+    fallback: '365',
+    meaning: 'Days ahead for which the index holds what takes place in calendars.',
+  },
   peopleCallsPerMinute: {
     name: 'WAXWING_PEOPLE_CALLS_PER_MINUTE',
     read: integer(10, 1_000_000),
@@ -243,6 +255,19 @@ export const settings = {
     fallback: null,
     shown: 'what Google allows',
     meaning: 'Calls of the People API for all users of a Google project in a minute, over all processes.',
+  },
+  googleCalendarCallsPerMinute: {
+    name: 'WAXWING_GOOGLE_CALENDAR_CALLS_PER_MINUTE',
+    read: integer(10, 1_000_000),
+    fallback: '600',
+    meaning: 'Calls of the Google Calendar API for each Google user in a minute, over all processes.',
+  },
+  googleCalendarProjectCallsPerMinute: {
+    name: 'WAXWING_GOOGLE_CALENDAR_PROJECT_CALLS_PER_MINUTE',
+    read: integer(10, 100_000_000),
+    fallback: '10000',
+    meaning:
+      'Calls of the Google Calendar API for all users of a Google project in a minute, over all processes.',
   },
   googleClientId: {
     name: 'WAXWING_GOOGLE_CLIENT_ID',

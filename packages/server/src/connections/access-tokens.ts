@@ -98,6 +98,12 @@ class StoredTokens implements AccessTokens {
     return unlessGone(signal, this.#searchOnce(refused))
   }
 
+  async findNewer(held: Secret, signal?: AbortSignal): Promise<Secret | null> {
+    if (this.#held && isSame(this.#held.token, held)) this.#held = null
+    const token = await this.get(signal)
+    return isSame(token, held) ? null : token
+  }
+
   /** All callers share one search. It goes on if one of them is gone. */
   #searchOnce(refused: Secret | null): Promise<Secret> {
     this.#search ??= this.#find(refused)

@@ -248,6 +248,128 @@ create table bounce (
 );
 CREATE INDEX bounce_account ON public.bounce USING btree (account_id);
 
+create table calendar (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  name text not null,
+  description text,
+  owner jsonb,
+  is_primary boolean not null,
+  access text not null,
+  can_edit boolean not null,
+  color text,
+  time_zone text,
+  is_hidden boolean not null,
+  "position" integer not null,
+  cursor jsonb,
+  is_complete boolean default false not null,
+  basis text not null,
+  constraint calendar_pkey PRIMARY KEY (id),
+  constraint calendar_access_check CHECK ((access = ANY (ARRAY['owner'::text, 'writer'::text, 'reader'::text, 'freebusy'::text]))),
+  constraint calendar_account_id_provider_key_key UNIQUE (account_id, provider_key),
+  constraint calendar_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+
+create table calendar_event (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  calendar_id uuid not null,
+  kind text not null,
+  provider_key text collate "C",
+  version text,
+  uid text collate "C",
+  series_id uuid,
+  member text,
+  original_at timestamp(3) with time zone,
+  shown jsonb,
+  start_at timestamp(3) with time zone,
+  end_at timestamp(3) with time zone,
+  recurrence jsonb,
+  cancelled_starts jsonb,
+  is_expanded boolean default false not null,
+  is_truncated boolean default false not null,
+  ends_at timestamp with time zone not null,
+  spanned_until timestamp(3) with time zone,
+  zone_release text collate "C",
+  updated_at timestamp(3) with time zone not null,
+  constraint calendar_event_pkey PRIMARY KEY (id),
+  constraint calendar_event_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id),
+  constraint calendar_event_check CHECK (((kind = 'exception'::text) = ((series_id IS NOT NULL) AND (member IS NOT NULL)))),
+  constraint calendar_event_check1 CHECK (((kind = 'exception'::text) = (zone_release IS NULL))),
+  constraint calendar_event_check2 CHECK ((((shown IS NULL) = (start_at IS NULL)) AND ((start_at IS NULL) = (end_at IS NULL)))),
+  constraint calendar_event_kind_check CHECK ((kind = ANY (ARRAY['single'::text, 'series'::text, 'exception'::text]))),
+  constraint calendar_event_series_id_fkey FOREIGN KEY (series_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
+  constraint calendar_event_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX calendar_event_account ON public.calendar_event USING btree (account_id);
+CREATE INDEX calendar_event_calendar ON public.calendar_event USING btree (calendar_id);
+CREATE INDEX calendar_event_ended ON public.calendar_event USING btree (account_id, ends_at) WHERE (kind <> 'exception'::text);
+CREATE UNIQUE INDEX calendar_event_key ON public.calendar_event USING btree (calendar_id, provider_key) WHERE (provider_key IS NOT NULL);
+CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (series_id, member) WHERE (series_id IS NOT NULL);
+CREATE INDEX calendar_event_release ON public.calendar_event USING btree (zone_release) WHERE (zone_release IS NOT NULL);
+CREATE INDEX calendar_event_spanned ON public.calendar_event USING btree (spanned_until) WHERE (spanned_until IS NOT NULL);
+CREATE INDEX calendar_event_uid ON public.calendar_event USING btree (account_id, uid) WHERE (uid IS NOT NULL);
+
+create table calendar_event_body (
+  event_id uuid not null,
+  account_id uuid not null,
+  content_type text not null,
+  content text not null,
+  constraint calendar_event_body_pkey PRIMARY KEY (event_id),
+  constraint calendar_event_body_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_event_body_content_type_check CHECK ((content_type = ANY (ARRAY['text'::text, 'html'::text]))),
+  constraint calendar_event_body_event_id_fkey FOREIGN KEY (event_id) REFERENCES calendar_event(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_event_body_account ON public.calendar_event_body USING btree (account_id);
+
+create table calendar_home (
+  account_id uuid not null,
+  home text not null,
+  constraint calendar_home_pkey PRIMARY KEY (account_id),
+  constraint calendar_home_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+create table calendar_span (
+  id uuid not null,
+  account_id uuid not null,
+  calendar_id uuid not null,
+  root_id uuid not null,
+  event_id uuid not null,
+  start_at timestamp(3) with time zone not null,
+  end_at timestamp(3) with time zone not null,
+  start_wall text not null,
+  end_wall text not null,
+  member text,
+  provider_key text collate "C",
+  is_busy boolean not null,
+  is_long boolean not null,
+  constraint calendar_span_pkey PRIMARY KEY (id),
+  constraint calendar_span_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_span_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id),
+  constraint calendar_span_event_id_fkey FOREIGN KEY (event_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
+  constraint calendar_span_root_id_fkey FOREIGN KEY (root_id) REFERENCES calendar_event(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_span_calendar ON public.calendar_span USING btree (calendar_id);
+CREATE INDEX calendar_span_event ON public.calendar_span USING btree (event_id);
+CREATE INDEX calendar_span_list ON public.calendar_span USING btree (account_id, start_at, id);
+CREATE INDEX calendar_span_long ON public.calendar_span USING btree (account_id, end_at) WHERE is_long;
+CREATE INDEX calendar_span_root ON public.calendar_span USING btree (root_id);
+
+create table calendar_taken (
+  series_id uuid not null,
+  account_id uuid not null,
+  member text not null,
+  provider_key text collate "C",
+  version text,
+  constraint calendar_taken_pkey PRIMARY KEY (series_id, member),
+  constraint calendar_taken_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_taken_series_id_fkey FOREIGN KEY (series_id) REFERENCES calendar_event(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_taken_account ON public.calendar_taken USING btree (account_id);
+
 create table changed_key (
   account_id uuid not null,
   source text not null,
@@ -1008,6 +1130,20 @@ create table plan (
   constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0)),
   constraint plan_webhook_endpoints_check CHECK ((webhook_endpoints >= 0))
 );
+
+create table quarantined_calendar_event (
+  calendar_id uuid not null,
+  account_id uuid not null,
+  provider_key text collate "C" not null,
+  version text,
+  reason text not null,
+  reader_version smallint not null,
+  next_attempt_at timestamp with time zone not null,
+  constraint quarantined_calendar_event_pkey PRIMARY KEY (calendar_id, provider_key),
+  constraint quarantined_calendar_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint quarantined_calendar_event_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id) ON DELETE CASCADE
+);
+CREATE INDEX quarantined_calendar_event_account ON public.quarantined_calendar_event USING btree (account_id);
 
 create table quarantined_contact (
   account_id uuid not null,

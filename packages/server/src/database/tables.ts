@@ -167,6 +167,87 @@ export interface BounceTable {
   created_at: Generated<Timestamp>
 }
 
+export interface CalendarTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  provider_key: string
+  name: string
+  description: string | null
+  owner: Json | null
+  is_primary: boolean
+  access: 'owner' | 'writer' | 'reader' | 'freebusy'
+  can_edit: boolean
+  color: string | null
+  time_zone: string | null
+  is_hidden: boolean
+  position: number
+  cursor: Json | null
+  is_complete: Generated<boolean>
+  basis: string
+}
+
+export interface CalendarEventTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  calendar_id: string
+  kind: 'single' | 'series' | 'exception'
+  provider_key: string | null
+  version: string | null
+  uid: string | null
+  series_id: string | null
+  member: string | null
+  original_at: Timestamp | null
+  shown: Json | null
+  start_at: Timestamp | null
+  end_at: Timestamp | null
+  recurrence: Json | null
+  cancelled_starts: Json | null
+  is_expanded: Generated<boolean>
+  is_truncated: Generated<boolean>
+  ends_at: Timestamp
+  spanned_until: Timestamp | null
+  zone_release: string | null
+  updated_at: Timestamp
+}
+
+export interface CalendarEventBodyTable {
+  event_id: string
+  account_id: string
+  content_type: 'text' | 'html'
+  content: string
+}
+
+export interface CalendarHomeTable {
+  account_id: string
+  home: string
+}
+
+export interface CalendarSpanTable {
+  id: string
+  account_id: string
+  calendar_id: string
+  root_id: string
+  event_id: string
+  start_at: Timestamp
+  end_at: Timestamp
+  start_wall: string
+  end_wall: string
+  member: string | null
+  provider_key: string | null
+  is_busy: boolean
+  is_long: boolean
+}
+
+export interface CalendarTakenTable {
+  series_id: string
+  account_id: string
+  member: string
+  provider_key: string | null
+  version: string | null
+}
+
 export interface ChangedKeyTable {
   account_id: string
   source: string
@@ -722,6 +803,16 @@ export interface PlanTable {
   webhook_endpoints: number | null
 }
 
+export interface QuarantinedCalendarEventTable {
+  calendar_id: string
+  account_id: string
+  provider_key: string
+  version: string | null
+  reason: string
+  reader_version: number
+  next_attempt_at: Timestamp
+}
+
 export interface QuarantinedContactTable {
   account_id: string
   folder_id: string
@@ -1052,6 +1143,12 @@ export interface Tables {
   blob_sweep: BlobSweepTable
   blob_upload: BlobUploadTable
   bounce: BounceTable
+  calendar: CalendarTable
+  calendar_event: CalendarEventTable
+  calendar_event_body: CalendarEventBodyTable
+  calendar_home: CalendarHomeTable
+  calendar_span: CalendarSpanTable
+  calendar_taken: CalendarTakenTable
   changed_key: ChangedKeyTable
   connect_attempt: ConnectAttemptTable
   connect_session: ConnectSessionTable
@@ -1092,6 +1189,7 @@ export interface Tables {
   outbox_piece: OutboxPieceTable
   pending_answer: PendingAnswerTable
   plan: PlanTable
+  quarantined_calendar_event: QuarantinedCalendarEventTable
   quarantined_contact: QuarantinedContactTable
   quarantined_message: QuarantinedMessageTable
   quota_use: QuotaUseTable
@@ -1139,6 +1237,12 @@ export const COLUMNS = {
   blob_sweep: ['blob_sweep.is_only', 'blob_sweep.reached'],
   blob_upload: ['blob_upload.upload_id', 'blob_upload.key', 'blob_upload.created_at'],
   bounce: ['bounce.outbox_id', 'bounce.address', 'bounce.account_id', 'bounce.type', 'bounce.created_at'],
+  calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.can_edit', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete', 'calendar.basis'],
+  calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.start_at', 'calendar_event.end_at', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.is_expanded', 'calendar_event.is_truncated', 'calendar_event.ends_at', 'calendar_event.spanned_until', 'calendar_event.zone_release', 'calendar_event.updated_at'],
+  calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
+  calendar_home: ['calendar_home.account_id', 'calendar_home.home'],
+  calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.member', 'calendar_span.provider_key', 'calendar_span.is_busy', 'calendar_span.is_long'],
+  calendar_taken: ['calendar_taken.series_id', 'calendar_taken.account_id', 'calendar_taken.member', 'calendar_taken.provider_key', 'calendar_taken.version'],
   changed_key: ['changed_key.account_id', 'changed_key.source', 'changed_key.uid', 'changed_key.remote_id', 'changed_key.is_added', 'changed_key.is_removed', 'changed_key.mark'],
   connect_attempt: ['connect_attempt.id', 'connect_attempt.session_id', 'connect_attempt.showing', 'connect_attempt.provider', 'connect_attempt.cloud', 'connect_attempt.app_id', 'connect_attempt.scopes', 'connect_attempt.state_digest', 'connect_attempt.cookie_digest', 'connect_attempt.created_at', 'connect_attempt.expires_at', 'connect_attempt.ended_at'],
   connect_session: ['connect_session.id', 'connect_session.tenant_id', 'connect_session.kind', 'connect_session.digest', 'connect_session.providers', 'connect_session.password_imap', 'connect_session.microsoft_cloud', 'connect_session.app_ids', 'connect_session.redirect_uri', 'connect_session.return_state', 'connect_session.external_ref', 'connect_session.login_hint', 'connect_session.settings', 'connect_session.is_reconnect', 'connect_session.account_id', 'connect_session.email', 'connect_session.logins', 'connect_session.searches', 'connect_session.created_at', 'connect_session.expires_at', 'connect_session.ended_at', 'connect_session.error', 'connect_session.wants_shared'],
@@ -1179,6 +1283,7 @@ export const COLUMNS = {
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
+  quarantined_calendar_event: ['quarantined_calendar_event.calendar_id', 'quarantined_calendar_event.account_id', 'quarantined_calendar_event.provider_key', 'quarantined_calendar_event.version', 'quarantined_calendar_event.reason', 'quarantined_calendar_event.reader_version', 'quarantined_calendar_event.next_attempt_at'],
   quarantined_contact: ['quarantined_contact.account_id', 'quarantined_contact.folder_id', 'quarantined_contact.provider_key', 'quarantined_contact.version', 'quarantined_contact.reason', 'quarantined_contact.reader_version', 'quarantined_contact.next_attempt_at'],
   quarantined_message: ['quarantined_message.account_id', 'quarantined_message.uid', 'quarantined_message.reason', 'quarantined_message.attempts', 'quarantined_message.parser_version', 'quarantined_message.first_failed_at', 'quarantined_message.next_attempt_at', 'quarantined_message.source', 'quarantined_message.remote_id', 'quarantined_message.attempt_set_at'],
   quota_use: ['quota_use.name', 'quota_use.seconds', 'quota_use.units'],

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 
 const RANDOM = new Uint8Array(10 * 256)
 let randomAt = RANDOM.length
@@ -23,8 +23,7 @@ export function newId(now: number = Date.now()): string {
   bytes.writeUInt16BE(0x7000 | counter, 6)
   bytes.set(takeRandom(8), 8)
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
-  const hex = bytes.toString('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  return printId(bytes)
 }
 
 /** Comes before every id. */
@@ -56,4 +55,20 @@ function takeRandom(size: number) {
 /** When an id of `newId` was made; null for any other id. */
 export function timeOfId(id: string): number | null {
   return id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null
+}
+
+/** A UUID version 5 (RFC 9562 section 5.5): the same for the same name in the same namespace, which is a UUID. */
+export function derivedId(namespace: string, name: string): string {
+  const digest = createHash('sha1')
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
+    .update(name)
+  const bytes = digest.digest().subarray(0, 16)
+  bytes[6] = 0x50 | ((bytes[6] ?? 0) & 0x0f)
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
+  return printId(bytes)
+}
+
+function printId(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

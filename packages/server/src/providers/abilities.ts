@@ -34,7 +34,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     // Each costs up to a tenth of the quota that a user has in a minute.
     searchesPerMinute: 60,
     hasCalendars: true,
-    followed: ['mail', 'contacts'],
+    followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: false,
   },
   graph: {
@@ -52,7 +52,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     allowsSlash: false,
     searchesPerMinute: null,
     hasCalendars: false,
-    followed: ['mail', 'contacts'],
+    followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: false,
   },
 }

@@ -13,4 +13,9 @@ export interface AccessTokens {
    * repeated once.
    */
   renew(refused: Secret, signal?: AbortSignal): Promise<Secret>
+  /**
+   * Returns the token of a grant that the user has given since this one was read from it; null if there is none. For a token
+   * that lacks a scope: the user may have signed in again a moment ago, and another process may have stored that.
+   */
+  findNewer?(held: Secret, signal?: AbortSignal): Promise<Secret | null>
 }

@@ -3,12 +3,13 @@ import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import { describe, expect, test } from 'vitest'
 import { tablesWith } from '../database-text.ts'
 import { davTestClient } from '../servers/dav-client.ts'
+import { connectionWithDav } from '../servers/dav-connection.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { openSyncApp, readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectionWithDav, readContacts, waitForContacts, waitForNames } from './carddav-account.ts'
+import { readContacts, waitForContacts, waitForNames } from './carddav-account.ts'
 
 const opened = useServer(() => openSyncApp())
 const dovecot = useServer(startDovecot)
@@ -25,7 +26,7 @@ async function arrange() {
   const davUser = await radicale().addUser()
   const client = davTestClient(radicale(), davUser)
   const book = await client.makeBook('people', 'People')
-  const connection = connectionWithDav(dovecot(), user, { dav: radicale(), davUser })
+  const connection = connectionWithDav(dovecot(), user, { dav: radicale(), davUser, half: 'contactsUrl' })
   return { user, davUser, client, book, connection }
 }
 

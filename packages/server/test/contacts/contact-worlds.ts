@@ -7,10 +7,10 @@ import { openGraphClient } from '../graph/graph-client.ts'
 import { CONTACTS_SCOPE } from '../people/arrange-people.ts'
 import { configurePeople, otherClient } from '../people/other-client.ts'
 import { davTestClient } from '../servers/dav-client.ts'
+import { connectionWithDav } from '../servers/dav-connection.ts'
 import type { DavTestServer } from '../servers/dav-test-server.ts'
 import type { MailServer } from '../servers/mail-server.ts'
 import type { SandboxServer } from '../servers/sandbox.ts'
-import { connectionWithDav } from './carddav-account.ts'
 import { davContacts } from './dav-contacts.ts'
 import { graphContacts } from './graph-contacts.ts'
 import { peopleContacts } from './people-contacts.ts'
@@ -33,7 +33,11 @@ export async function davWorld(
   const davUser = await server.addUser()
   const client = davTestClient(server, davUser)
   const book = await client.makeBook('people', 'People')
-  const connection = connectionWithDav(mailServer, await mailServer.addUser(), { dav: server, davUser })
+  const connection = connectionWithDav(mailServer, await mailServer.addUser(), {
+    dav: server,
+    davUser,
+    half: 'contactsUrl',
+  })
   const owned = opened.move()
   return {
     other: davContacts(client, davUser.homePath, book),

@@ -5,12 +5,13 @@ import { expect, test } from 'vitest'
 import { openCrashableService } from '../sending/crashable-service.ts'
 import { type ProxiedCall, startCallProxy } from '../servers/call-proxy.ts'
 import { type DavTestClient, davTestClient } from '../servers/dav-client.ts'
+import { connectionWithDav } from '../servers/dav-connection.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectionWithDav, readContacts, waitForContacts } from './carddav-account.ts'
+import { readContacts, waitForContacts } from './carddav-account.ts'
 
 type Operation = 'create' | 'update' | 'delete' | 'photo'
 
@@ -93,7 +94,7 @@ async function connect(moment: Moment): Promise<Walked> {
   const { dav: origin } = (await (await fetch(`${proxy().controlUrl}/hosts`)).json()) as { dav: string }
   // Redirects would lead past the proxy.
   const dav = { ...radicale(), url: new URL(davUser.homePath, origin) }
-  const connection = connectionWithDav(dovecot(), user, { dav, davUser })
+  const connection = connectionWithDav(dovecot(), user, { dav, davUser, half: 'contactsUrl' })
   const { status, body } = await opened().caller().post<Account>('/v1/imap-accounts', connection)
   expect({ status, body }).toMatchObject({ status: 200 })
   await waitForContacts(opened().caller(), body.id)

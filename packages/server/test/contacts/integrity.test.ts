@@ -5,13 +5,14 @@ import { newId } from '../../src/kit/ids.ts'
 import { findFreePort, readMetric } from '../metrics.ts'
 import { copyContact } from '../sample-rows.ts'
 import { davTestClient } from '../servers/dav-client.ts'
+import { connectionWithDav } from '../servers/dav-connection.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { compareNow, readIntegrity } from './compare-now.ts'
-import { connectionWithDav, waitForContacts, waitForNames } from './carddav-account.ts'
+import { waitForContacts, waitForNames } from './carddav-account.ts'
 
 let metricsPort = 0
 const opened = useServer(async () => {
@@ -34,7 +35,11 @@ async function connect() {
         '\r\n',
       ),
     )
-  const connection = connectionWithDav(dovecot(), await dovecot().addUser(), { dav: radicale(), davUser })
+  const connection = connectionWithDav(dovecot(), await dovecot().addUser(), {
+    dav: radicale(),
+    davUser,
+    half: 'contactsUrl',
+  })
   const { body } = await opened().post<Account>('/v1/imap-accounts', connection)
   await waitForContacts(opened(), body.id)
   return { id: body.id, client, book }

@@ -2,6 +2,7 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { inTransaction } from '../../src/events/unit-of-work.ts'
 import { connectWithGrant } from '../../src/features/accounts/accounts/connect-with-grant.ts'
+import type { OAuthClient } from '../../src/accounts/apps/clients.ts'
 import { accountKeys } from '../../src/accounts/secrets.ts'
 import type { ChangeUnit } from '../../src/calls/context.ts'
 import { newId } from '../../src/kit/ids.ts'
@@ -28,6 +29,15 @@ export interface GmailApp extends AsyncDisposable {
 
 /** The client of the sandbox, as an operator's app. */
 const CLIENT = { clientId: 'sandbox', clientSecret: 'sandbox-secret' }
+/** The same, as the service has it. */
+export const OPERATORS_APP: OAuthClient = {
+  provider: 'google',
+  cloud: null,
+  appId: null,
+  clientId: CLIENT.clientId,
+  credential: { type: 'secret', secret: new Secret(CLIENT.clientSecret) },
+  scopes: null,
+}
 const NO_LIMIT = 1_000_000
 
 export async function openGmailApp(options: TestAppOptions = {}): Promise<GmailApp> {
@@ -46,6 +56,7 @@ export async function openGmailApp(options: TestAppOptions = {}): Promise<GmailA
         gmailUnitsPerMinute: NO_LIMIT,
         gmailProjectUnitsPerMinute: NO_LIMIT,
         peopleCallsPerMinute: NO_LIMIT,
+        googleCalendarCallsPerMinute: NO_LIMIT,
         ...config,
       },
       ...rest,
@@ -62,14 +73,6 @@ export async function addGmailAccount(
   scopes: readonly string[] = SCOPES,
 ): Promise<string> {
   const { accessToken, refreshToken } = await sandbox.grant(email, scopes)
-  const client = {
-    provider: 'google' as const,
-    cloud: null,
-    appId: null,
-    clientId: CLIENT.clientId,
-    credential: { type: 'secret' as const, secret: new Secret(CLIENT.clientSecret) },
-    scopes: null,
-  }
   const grant = {
     accessToken: new Secret(accessToken),
     refreshToken: new Secret(refreshToken),
@@ -81,7 +84,7 @@ export async function addGmailAccount(
   const settings = { syncWindowDays: null }
   const account = await inTransaction(app.db, app.tenantId, unit =>
     connectWithGrant({ ...unit, wake: () => {} } as ChangeUnit, accountKeys(app.keyRing), {
-      client,
+      client: OPERATORS_APP,
       grant,
       asked: { calendar: true, contacts: true },
       settings,

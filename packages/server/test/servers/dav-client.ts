@@ -9,6 +9,8 @@ export interface DavTestClient {
   makeBook(name: string, displayName?: string): Promise<string>
   /** Makes a calendar for these components, or for all, and returns its path with a last slash. */
   makeCalendar(name: string, given?: { props?: string; components?: readonly string[] }): Promise<string>
+  /** Sets properties of a collection, which are given as XML with the prefixes D and C. */
+  setProps(path: string, props: string): Promise<void>
   /** Stores a card or an event, whatever was there before. */
   put(path: string, file: string): Promise<void>
   get(path: string): Promise<string>
@@ -62,6 +64,10 @@ export function davTestClient({ url }: Pick<DavTestServer, 'url'>, user: DavTest
       const path = `${user.calendarHomePath}${encodeURIComponent(name)}/`
       await requireDone('MKCALENDAR', path, { body: mkcalendarBody(props, components) })
       return path
+    },
+    async setProps(path, props) {
+      const body = `<D:propertyupdate xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop>${props}</D:prop></D:set></D:propertyupdate>`
+      await requireDone('PROPPATCH', path, { body })
     },
     async put(path, file) {
       const type = file.startsWith('BEGIN:VCALENDAR') ? 'text/calendar' : 'text/vcard'

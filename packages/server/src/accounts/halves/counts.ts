@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
-import { FOLLOWED_KINDS } from './kind.ts'
+import { ALL_KINDS } from './kind.ts'
 
 const CONDITIONS = { behind: sql`behind_since is not null`, problem: sql`problem is not null` }
 
@@ -12,7 +12,7 @@ export async function countHalves(db: Db, having: keyof typeof CONDITIONS): Prom
     where ${CONDITIONS[having]} and status = 'active' and deleted_at is null group by kind
   `.execute(db)
   return Object.fromEntries([
-    ...FOLLOWED_KINDS.map(kind => [kind, 0] as const),
+    ...ALL_KINDS.map(kind => [kind, 0] as const),
     ...rows.map(({ kind, count }) => [kind, count] as const),
   ])
 }

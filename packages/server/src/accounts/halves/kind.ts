@@ -1,8 +1,10 @@
-/** The kinds of data by which an account is followed. Each that has a follower has a row in `account_half`. */
+/** The kinds of data by which an account is followed. Each has a row in `account_half` once it is switched on. */
 export type HalfKind = 'mail' | 'calendar' | 'contacts'
 
-/** The kinds that are followed. An account has the half of its mail, and gets another one once that is switched on. */
-export const FOLLOWED_KINDS: readonly HalfKind[] = ['mail', 'contacts']
+/** The kinds besides mail, each with the setting that switches it on. An account always has the half of its mail. */
+export const SWITCHES = { calendar: 'calendarEnabled', contacts: 'contactsEnabled' } as const
+
+export type OtherKind = keyof typeof SWITCHES
 
 /** Every kind, for what reaches all of them, such as a grant. */
 export const ALL_KINDS: readonly HalfKind[] = ['mail', 'calendar', 'contacts']

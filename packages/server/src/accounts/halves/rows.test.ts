@@ -26,6 +26,7 @@ const SERVERS = {
 /** An account with contacts and calendars by DAV, all switched off. */
 async function openAccount({ newTenant }: SharedApp) {
   const tenant = await newTenant()
+  await tenant.patch('/v1/settings', { contactsEnabled: false, calendarEnabled: false })
   const { db, tenantId } = tenant
   const { id } = await sampleAccount(db, tenantId, {
     imap: JSON.stringify(SERVERS),
@@ -38,7 +39,7 @@ async function openAccount({ newTenant }: SharedApp) {
     halves: async () => {
       const { rows } = await sql<{ kind: string; owner: string | null; wanted: string[] }>`
         select kind, owner_instance as owner, sync_wanted as wanted from account_half
-        where account_id = ${id} and kind <> 'mail'`.execute(db)
+        where account_id = ${id} and kind <> 'mail' order by kind`.execute(db)
       return rows
     },
   }
@@ -64,15 +65,15 @@ describe('an account', () => {
     expect(await halves()).toEqual([half])
   })
 
-  test('gets it when its tenant switches them on, and none of calendars, which nothing follows', async () => {
+  test('gets the halves of its contacts and calendars when its tenant switches them on', async () => {
     const { tenant, halves } = await openAccount(service)
     await tenant.patch('/v1/settings', { contactsEnabled: true, calendarEnabled: true })
-    expect(await halves()).toMatchObject([{ kind: 'contacts' }])
+    expect(await halves()).toMatchObject([{ kind: 'calendar' }, { kind: 'contacts' }])
   })
 
-  test('has it from the beginning if it is connected with contacts', async () => {
+  test('has both from the beginning if it is connected with contacts and calendars', async () => {
     const tenant = await service.newTenant()
-    await tenant.patch('/v1/settings', { contactsEnabled: true })
+    await tenant.patch('/v1/settings', { contactsEnabled: true, calendarEnabled: true })
     const account = await inTransaction(tenant.db, tenant.tenantId, unit =>
       insertAccount(unit, {
         id: newId(),
@@ -86,6 +87,6 @@ describe('an account', () => {
         data_key: null,
       }),
     )
-    expect(account?.other_halves).toMatchObject([{ kind: 'contacts' }])
+    expect(account?.other_halves).toMatchObject([{ kind: 'calendar' }, { kind: 'contacts' }])
   })
 })

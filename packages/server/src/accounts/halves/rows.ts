@@ -4,7 +4,7 @@ import { SEARCH_VERSION } from '../../kit/search-text/version.ts'
 import { abilitiesOf } from '../../providers/abilities.ts'
 import type { AccountView } from '../row.ts'
 import { effectiveSettings, enabledKinds } from '../settings.ts'
-import { FOLLOWED_KINDS, type HalfKind } from './kind.ts'
+import { ALL_KINDS, type HalfKind } from './kind.ts'
 import { RESTART } from './wanted.ts'
 
 /** Inserts the half of the mail of a new account. It has no messages yet, and the sync writes their documents. */
@@ -25,7 +25,7 @@ export function lackingHalves(account: AccountView): HalfKind[] {
 
 /** Gives locked accounts the halves that they lack. */
 export async function addLackingHalves(unit: UnitOfWork, accounts: readonly AccountView[]): Promise<void> {
-  for (const kind of FOLLOWED_KINDS) {
+  for (const kind of ALL_KINDS) {
     const lacking = accounts.filter(account => lackingHalves(account).includes(kind))
     await addHalves(
       unit,

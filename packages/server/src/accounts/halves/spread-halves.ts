@@ -5,21 +5,13 @@ import { FIRST_ID } from '../../kit/ids.ts'
 import { type AccountKind, followedByKind } from '../../providers/abilities.ts'
 import type { AccountView } from '../row.ts'
 import { accountViews, findAccountViews } from '../store.ts'
-import type { HalfKind } from './kind.ts'
+import { type OtherKind, SWITCHES } from './kind.ts'
 import { addHalves, lackingHalves } from './rows.ts'
 
 /** Halves of one kind that may be in their first sync at a time before more are added. */
 const BEGUN_MAX = 100
 /** Accounts that one statement looks at. */
 const PAGE_ACCOUNTS = 250
-
-/** The settings by which kinds are switched on. */
-const SETTINGS: Readonly<Record<OtherKind, string>> = {
-  calendar: 'calendarEnabled',
-  contacts: 'contactsEnabled',
-}
-
-type OtherKind = Exclude<HalfKind, 'mail'>
 
 /** A kind that is followed at a provider, and up to which account the halves that an earlier release left out were added. */
 interface Walk {
@@ -79,7 +71,7 @@ async function readPage(
     )
     select page.id, tenant_id as "tenantId",
       provider = ${provider} and deleted_at is null
-        and coalesce(settings_override ->> ${SETTINGS[kind]}, tenant.settings ->> ${SETTINGS[kind]}) = 'true'
+        and coalesce(settings_override ->> ${SWITCHES[kind]}, tenant.settings ->> ${SWITCHES[kind]}) = 'true'
         and not exists (select from account_half where account_half.account_id = page.id and kind = ${kind})
         as "isCandidate"
     from page join tenant on tenant.id = tenant_id order by page.id

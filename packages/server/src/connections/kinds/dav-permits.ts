@@ -1,3 +1,4 @@
+import type { CalendarsProvider } from '../../providers/calendars.ts'
 import type { ContactsProvider } from '../../providers/contacts.ts'
 
 /** The right to use a server, which others may have to wait for. */
@@ -7,11 +8,8 @@ export interface Permits {
   signal: AbortSignal
 }
 
-/** Contacts of which each use takes a permit, and gives it back at its end. */
-export function permittedContacts(
-  contacts: ContactsProvider,
-  { acquire, signal }: Permits,
-): ContactsProvider {
+/** Uses of a server that take a permit each, and give it back at their end. */
+function permitted({ acquire, signal }: Permits) {
   async function once<T>(use: () => Promise<T>): Promise<T> {
     using _permit = await acquire(signal)
     return await use()
@@ -29,6 +27,12 @@ export function permittedContacts(
       await pieces.return()
     }
   }
+  return { once, inPieces }
+}
+
+/** Contacts of which each use takes a permit. */
+export function permittedContacts(contacts: ContactsProvider, permits: Permits): ContactsProvider {
+  const { once, inPieces } = permitted(permits)
   return {
     hasFolders: contacts.hasFolders,
     listFolders: ended => once(() => contacts.listFolders(ended)),
@@ -40,5 +44,17 @@ export function permittedContacts(
     change: (key, change) => once(() => contacts.change(key, change)),
     remove: key => once(() => contacts.remove(key)),
     readPhoto: (key, ended) => once(() => contacts.readPhoto(key, ended)),
+  }
+}
+
+/** Calendars of which each use takes a permit. */
+export function permittedCalendars(calendars: CalendarsProvider, permits: Permits): CalendarsProvider {
+  const { once, inPieces } = permitted(permits)
+  return {
+    listCalendars: ended => once(() => calendars.listCalendars(ended)),
+    findChanged: (asked, ended, mayDefer) => once(() => calendars.findChanged(asked, ended, mayDefer)),
+    follow: from => inPieces(() => calendars.follow(from)),
+    list: (calendar, window, ended) => inPieces(() => calendars.list(calendar, window, ended)),
+    read: (of, ended) => once(() => calendars.read(of, ended)),
   }
 }

@@ -13,9 +13,12 @@ import type { Kind, Way } from './kind.ts'
 import { sharedUse } from './quota-use.ts'
 import { findGranted } from '../../accounts/grants/store.ts'
 import type { AccessTokens } from '../../providers/access-tokens.ts'
+import type { ConnectedAccount } from '../../providers/connected-account.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { gmailAccount } from '../../providers/gmail/account.ts'
 import { GMAIL_HOST } from '../../providers/gmail/api.ts'
+import type { GoogleApiOptions } from '../../providers/google/google-api.ts'
+import { googleCalendarAccount } from '../../providers/google-calendar/google-calendar.ts'
 import { HOSTS } from '../../providers/google/hosts.ts'
 import type { PushPlan } from '../../providers/gmail/pushing.ts'
 import { QuotaGovernor, type UserQuota } from '../../providers/google/governor.ts'
@@ -36,6 +39,8 @@ export interface GmailOptions {
     peopleCallsPerMinute: number
     /** Null: Google alone says when a project has called too often. */
     peopleProjectCallsPerMinute: number | null
+    googleCalendarCallsPerMinute: number
+    googleCalendarProjectCallsPerMinute: number
   } & PushConfig
   /** The processes that share the quotas; this one is alone by default. */
   sharing?: Sharing | undefined
@@ -53,7 +58,10 @@ export interface GmailPace {
 /** Changes of the contacts of one user that may wait for each other. */
 const WRITES_WAITING_MAX = 64
 
-/** Accounts that are read by Gmail's interface and send by it, and whose contacts are Google's, with a grant of their user. */
+/**
+ * Accounts that are read by Gmail's interface and send by it, and whose calendars and contacts are Google's, with a grant of
+ * their user.
+ */
 export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }: GmailOptions): Kind {
   const shared = sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null
   const governor = new QuotaGovernor({
@@ -67,21 +75,29 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
     projectUnitsPerMinute: settings.peopleProjectCallsPerMinute ?? Number.POSITIVE_INFINITY,
     sharing: shared,
   })
+  const calendarGovernor = new QuotaGovernor({
+    api: 'Google Calendar',
+    userUnitsPerMinute: settings.googleCalendarCallsPerMinute,
+    projectUnitsPerMinute: settings.googleCalendarProjectCallsPerMinute,
+    sharing: shared,
+  })
   const lines = new WeakValues<Semaphore>()
   const lineOf = (user: string) =>
     lines.getOrMake(user, () => openSemaphore({ atOnce: 1, waitingMax: WRITES_WAITING_MAX }))
   // By what accounts are watched that use the operator's app.
   const operators = operatorsTerms(settings)
   return {
-    endpoints: { mail: 'gmail', contacts: 'people' },
+    endpoints: { mail: 'gmail', calendar: 'google-calendar', contacts: 'people' },
     waysTo(reached) {
       const reach = { db, calls, tokens: tokensOf(reached), ...pace }
       const mailOf = (account: AccountView) => gmailConnector({ ...reach, governor, operators }, account)
       return {
-        read: (account, half) =>
-          half === 'contacts'
-            ? peopleConnector({ ...reach, governor: peopleGovernor, lineOf }, account)
-            : mailOf(account),
+        read(account, half) {
+          if (half === 'calendar') return calendarConnector({ ...reach, governor: calendarGovernor }, account)
+          if (half === 'contacts')
+            return peopleConnector({ ...reach, governor: peopleGovernor, lineOf }, account)
+          return mailOf(account)
+        },
         send: mailOf,
       }
     },
@@ -139,21 +155,35 @@ function gmailConnector(
 }
 
 /** Leads to the contacts of an account. */
-function peopleConnector(
-  { db, calls, governor, lineOf, tokens, now }: PeopleReach,
+function peopleConnector({ lineOf, ...reach }: PeopleReach, account: AccountView): Way {
+  const user = userOf(account)
+  return halfConnector(reach, account, {
+    host: HOSTS.people,
+    open: options => peopleAccount({ ...options, line: lineOf(user) }),
+  })
+}
+
+/** Leads to the calendars of an account. */
+function calendarConnector(reach: Reach, account: AccountView): Way {
+  return halfConnector(reach, account, { host: HOSTS.calendar, open: googleCalendarAccount })
+}
+
+/** Leads to what an account holds besides mail, at another API of Google. */
+function halfConnector(
+  { db, calls, governor, tokens, now }: Reach,
   account: AccountView,
+  { host, open }: { host: string; open(options: GoogleApiOptions): ConnectedAccount },
 ): Way {
   // The follower of the account keeps the way, so it does not hold the whole row.
-  const user = userOf(account)
-  const named = { id: account.id, user }
+  const named = { id: account.id, user: userOf(account) }
   return {
-    host: HOSTS.people,
+    host,
     syncWindowDays: null,
     isOneAtATime: false,
     acquire: () => Promise.resolve(FREE),
     async connect(signal) {
       const quota = await quotaOf({ db, governor, tokens }, named, signal)
-      return peopleAccount({ calls, tokens, quota, line: lineOf(user), now: now ?? Date.now })
+      return open({ calls, tokens, quota, now: now ?? Date.now })
     },
   }
 }

@@ -15,7 +15,7 @@ import { smtpAccount } from '../../providers/smtp/sending.ts'
 import { resolveServer } from '../../providers/resolve-server.ts'
 import type { MailServer } from '../../providers/mail-server.ts'
 import type { HostBudget } from '../host-budget.ts'
-import { contactsWay } from './dav.ts'
+import { davWay } from './dav.ts'
 import type { Kind, Way } from './kind.ts'
 
 export interface ImapOptions {
@@ -51,10 +51,10 @@ export interface ImapPace {
   now?: () => number
 }
 
-/** Accounts that are read by IMAP and send by SMTP, with a password, and may have contacts by CardDAV. */
+/** Accounts that are read by IMAP and send by SMTP, with a password, and may have calendars and contacts by DAV. */
 export function imapKind(options: ImapOptions): Kind {
   return {
-    endpoints: { mail: 'imap', contacts: 'carddav' },
+    endpoints: { mail: 'imap', calendar: 'caldav', contacts: 'carddav' },
     waysTo() {
       // A message that killed the last connection must not kill each.
       const remembered = {
@@ -64,7 +64,7 @@ export function imapKind(options: ImapOptions): Kind {
       const schemes = new LoginSchemes()
       return {
         read(account, half) {
-          if (half === 'contacts') return contactsWay(options, account, schemes)
+          if (half !== 'mail') return davWay(options, account, { half, schemes })
           const server = account.imap?.imap
           if (!server)
             throw new ProviderFailure(

@@ -1,4 +1,5 @@
 import { askForSync } from '../../accounts/ask-for-sync.ts'
+import { homeOf } from '../../accounts/halves/home.ts'
 import { addHalves } from '../../accounts/halves/rows.ts'
 import { reachedHalf, type ReachedAccount } from '../../accounts/reach.ts'
 import type { AccountView } from '../../accounts/row.ts'
@@ -11,7 +12,7 @@ import { abilitiesOf } from '../../providers/abilities.ts'
 import type { ContactsProvider } from '../../providers/contacts.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import { requireConnectable } from '../accounts/accounts/access.ts'
-import { findHome, homeOf } from './contacts/home.ts'
+import { findHome } from './contacts/home.ts'
 import { recordMarks } from './contacts/record-marks.ts'
 
 /** The problem of a half whose login is refused while the account itself is well. */
@@ -37,7 +38,7 @@ export async function requireReached(context: RequestContext, account: AccountVi
 /** While contacts of a former server leave the index, those of another would leave it as well. */
 async function requireSameHome({ db }: RequestContext, account: AccountView): Promise<void> {
   const known = await findHome(db, account.id)
-  if (known === null || known === homeOf(account)) return
+  if (known === null || known === homeOf(account, 'contacts')) return
   refuse('provider_unavailable', undefined, {
     message: 'The contacts of the former server are being removed. Try again in a moment.',
     retryAfterSeconds: REMOVAL_SECONDS,

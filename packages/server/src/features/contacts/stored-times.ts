@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { UNVERSIONED_RETRY_HOURS } from '../../accounts/halves/quarantined.ts'
 import type { StoredTimes } from '../../jobs/stored-times.ts'
-import { UNVERSIONED_RETRY_HOURS } from './following/quarantine.ts'
 
 export const CONTACT_TIMES: readonly StoredTimes[] = [
   {

@@ -22,6 +22,14 @@ export interface Member {
   end: string | null
 }
 
+/** Bounds of what is expanded of a series. */
+export interface Bounds {
+  periods: number
+  members: number
+}
+
+const ALL: Bounds = { periods: PERIODS_MAX, members: MEMBERS_MAX }
+
 /** More lines of a series are not read, and more rules among them are not followed. */
 const LINES_MAX = 10_000
 const RULES_MAX = 20
@@ -29,14 +37,17 @@ const RULES_MAX = 20
 /**
  * The members of a series, ascending: DTSTART, what RRULE and RDATE give, and nothing that EXRULE gives (RFC 5545 sections
  * 3.8.5.2 and 3.8.5.3). All is calculated in wall clocks, so members in a gap exist and count. `isTruncated`: a bound
- * was reached, so members may be missing.
+ * was reached, so members may be missing. A caller may set tighter bounds than those that every series has.
  * @throws RangeError if a wall clock or the zone is none
  */
-export function expand({ lines, start, from, to }: Expansion): { members: Member[]; isTruncated: boolean } {
+export function expand(
+  { lines, start, from, to }: Expansion,
+  bounds: Bounds = ALL,
+): { members: Member[]; isTruncated: boolean } {
   const window = { start: requireWall(start.wall), from: requireWall(from), to: requireWall(to) }
   const isWanted = (time: number) => time >= window.from && time < window.to
   const contents = lines.slice(0, LINES_MAX).flatMap(line => readLine(line) ?? [])
-  const budget: Budget = { periods: PERIODS_MAX }
+  const budget: Budget = { ...bounds }
   let isTruncated = lines.length > LINES_MAX
   let rules = 0
 
@@ -63,8 +74,8 @@ export function expand({ lines, start, from, to }: Expansion): { members: Member
 
   const print = isDay(start.wall) ? printDay : printWall
   const sorted = [...found].toSorted(([a], [b]) => a - b)
-  const members = sorted.slice(0, MEMBERS_MAX).map(([time, end]) => ({ wall: print(time), end }))
-  return { members, isTruncated: isTruncated || sorted.length > MEMBERS_MAX }
+  const members = sorted.slice(0, bounds.members).map(([time, end]) => ({ wall: print(time), end }))
+  return { members, isTruncated: isTruncated || sorted.length > bounds.members }
 }
 
 interface Window {

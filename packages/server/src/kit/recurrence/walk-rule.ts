@@ -7,9 +7,12 @@ export const MEMBERS_MAX = 10_000
 /** More periods of the rules of a series are not looked at. */
 export const PERIODS_MAX = 20_000
 
-/** The periods that may still be looked at, for all rules of a series. */
+/** The work that is left for a series. */
 export interface Budget {
+  /** The periods that may still be looked at, for all rules of the series. */
   periods: number
+  /** The members that a rule may give. */
+  members: number
 }
 
 export interface RuleWalk {
@@ -58,7 +61,7 @@ export function walkRule(
     for (let index = next; index < picked.length && remaining > 0; index++) {
       const member = picked.at(index)!
       if (member >= to) return { members, isTruncated: false }
-      if (members.length === MEMBERS_MAX) return { members, isTruncated: true }
+      if (members.length === budget.members) return { members, isTruncated: true }
       members.push(member)
       remaining--
     }

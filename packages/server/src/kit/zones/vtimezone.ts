@@ -1,7 +1,7 @@
 import { parameterOf } from '../content-lines/content-line.ts'
 import type { Component, ContentFile } from '../content-lines/content-file.ts'
 import { readRule } from '../recurrence/rule.ts'
-import { type Budget, walkRule } from '../recurrence/walk-rule.ts'
+import { type Budget, MEMBERS_MAX, walkRule } from '../recurrence/walk-rule.ts'
 import { DAY_MS, readWall, WALL_TIME_END, WALL_TIME_MIN } from '../wall-clock.ts'
 import { TABLE_END, TABLE_START } from './iana-zone.ts'
 import { OWN_TRANSITIONS_MAX } from './own-zone.ts'
@@ -25,7 +25,7 @@ const PERIODS_MAX = 5000
 const OFFSET = /^([+-]?)(\d{2})(\d{2})(\d{2})?$/
 
 /** The work for the definitions of one file. */
-export const openBudget = (): Budget => ({ periods: PERIODS_MAX })
+export const openBudget = (): Budget => ({ members: MEMBERS_MAX, periods: PERIODS_MAX })
 
 interface Onset {
   instant: number

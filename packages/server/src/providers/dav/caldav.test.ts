@@ -115,8 +115,7 @@ describe.concurrent.each(KINDS)('$name', ({ name, start, lacks }) => {
     ].join('')
     const path = await client.makeCalendar('team')
     // Xandikos takes most of them only so.
-    const patch = `<D:propertyupdate xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop>${props}</D:prop></D:set></D:propertyupdate>`
-    expect((await client.request('PROPPATCH', path, { body: patch })).status).toBe(207)
+    await client.setProps(path, props)
     await client.makeCalendar('tasks', { components: ['VTODO'] })
     await using account = connect()
 

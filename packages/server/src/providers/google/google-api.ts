@@ -27,7 +27,8 @@ interface Readying {
 
 /**
  * An API of Google as one user. Every method throws `ProviderFailure`: `throttled` if there is no room in the quota, or the
- * provider answers so. A request that the provider refuses for its token is repeated once with another one.
+ * provider answers so. A request that the provider refuses for its token is repeated once with another one, and a request for
+ * a scope that the token lacks with the token of a newer grant, if there is one.
  */
 export class GoogleApi {
   readonly api: string
@@ -106,11 +107,12 @@ export class GoogleApi {
       ...call,
       headers: { ...call.headers, authorization: `Bearer ${secret.reveal()}` },
     })
-    let sent = await send(authorized(token))
+    let used = token
+    let sent = await send(authorized(used))
     if (sent.status === 401 && isSentAgain(call)) {
       await sent.refusal()
-      const renewed = await beforeAcceptance(() => tokens.renew(token, call.signal))
-      sent = await send(authorized(renewed))
+      used = await beforeAcceptance(() => tokens.renew(token, call.signal))
+      sent = await send(authorized(used))
     }
     if (sent.status >= 200 && sent.status <= 299) return sent.answer
     if (sent.status === 401) {
@@ -119,6 +121,10 @@ export class GoogleApi {
     }
     const isWrite = call.method !== 'GET'
     const failure = googleFailure(this.api, await sent.refusal(), { now: this.now(), isWrite })
+    if (failure.kind === 'scope_missing' && isSentAgain(call)) {
+      const newer = await beforeAcceptance(async () => tokens.findNewer?.(used, call.signal))
+      if (newer) return this.#authorized(call, { token: newer }, send, hasOwnQuota)
+    }
     throw hasOwnQuota ? failure : this.pausedFor(failure)
   }
 

@@ -3,6 +3,7 @@ export const HOSTS = {
   pages: 'accounts.google.com',
   tokens: 'oauth2.googleapis.com',
   certificates: 'www.googleapis.com',
+  calendar: 'www.googleapis.com',
   user: 'openidconnect.googleapis.com',
   mail: 'gmail.googleapis.com',
   people: 'people.googleapis.com',

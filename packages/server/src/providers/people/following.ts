@@ -1,5 +1,6 @@
 import type { ContactsStep, FollowFolder, ListedContact } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
+import { unlessExpired } from '../google/unless-expired.ts'
 import { isDue, type PeopleCursor, readCursor } from './cursor.ts'
 import type { Connections, PeopleApi } from './people-api.ts'
 import { type NamedPerson, readNamed, versionOf } from './person.ts'
@@ -212,13 +213,8 @@ async function askPage(
   signal: AbortSignal,
   urgency: 'prompt' | 'background' = 'prompt',
 ): Promise<Connections | null> {
-  try {
-    return await api.sync(place, urgency, signal)
-  } catch (error) {
-    const hasToken = place.syncToken !== null || place.pageToken !== null
-    if (hasToken && error instanceof ProviderFailure && error.kind === 'rejected') return null
-    throw error
-  }
+  const hasToken = place.syncToken !== null || place.pageToken !== null
+  return unlessExpired(hasToken, () => api.sync(place, urgency, signal))
 }
 
 /** A row without a name would be missing from the listing unnoticed. */

@@ -1,17 +1,8 @@
-import type { AccountView } from '../../../accounts/row.ts'
+import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
-/** Contacts that come with a mailbox. */
-const OF_MAILBOX = 'mailbox'
-
-/** Where the contacts of an account come from: host and path. Null if it has none. */
-export function homeOf({ imap }: Pick<AccountView, 'imap'>): string | null {
-  if (!imap) return OF_MAILBOX
-  const url = URL.parse(imap.dav?.contactsUrl ?? '')
-  return url && `${url.host}${url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`}`
-}
-
-/** Where the contacts of an account that are in the index come from; null if it has none yet. */
+/** The place that the contacts of an account in the index come from; null if it has none yet. */
 export async function findHome(db: Db, accountId: string): Promise<string | null> {
   const row = await db
     .selectFrom('contact_home')
@@ -19,4 +10,14 @@ export async function findHome(db: Db, accountId: string): Promise<string | null
     .where('account_id', '=', accountId)
     .executeTakeFirst()
   return row?.home ?? null
+}
+
+export async function storeHome(unit: UnitOfWork, accountId: string, home: string | null): Promise<void> {
+  await (
+    home === null
+      ? sql`delete from contact_home where account_id = ${accountId}`
+      : sql`
+        insert into contact_home (account_id, home) values (${accountId}, ${home})
+        on conflict (account_id) do update set home = excluded.home`
+  ).execute(unit.sql)
 }

@@ -1,5 +1,6 @@
 import type { ContactChange as ChangedField } from '@waxwing/contract/contacts/contacts.ts'
 import { newId } from '../../../kit/ids.ts'
+import { KEY_BYTES_MAX, isStorableKey, storable } from '../../../kit/storable.ts'
 import type { ContactFields, RemoteContact } from '../../../providers/contacts.ts'
 import { type ContactRow, fieldsOf, photoOf } from './contact-row.ts'
 import {
@@ -10,14 +11,6 @@ import {
   sortNameOf,
   TEXT_FIELDS,
 } from './rules.ts'
-
-/** PostgreSQL keeps no longer text in an index. */
-const KEY_BYTES_MAX = 2_000
-
-/** Whether the index can hold a key of a provider. */
-export function isStorableKey(key: string): boolean {
-  return !key.includes('\0') && Buffer.byteLength(key) <= KEY_BYTES_MAX
-}
 
 /** A folder of the index that contacts are recorded into. */
 export interface PlacedFolder {
@@ -158,11 +151,6 @@ function fieldsOfColumns(columns: ContactColumns): ContactFields {
 }
 
 const NO_ROW = { account_id: '', missing_look: null, shown_folder_id: null }
-
-/** A text without what PostgreSQL does not store: NUL, and half of a surrogate pair. */
-export function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '')
-}
 
 function storableFields(fields: ContactFields): ContactFields {
   const texts = TEXT_FIELDS.map(name => [name, fields[name] === null ? null : storable(fields[name])])

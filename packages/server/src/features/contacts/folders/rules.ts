@@ -1,6 +1,6 @@
 import { newId } from '../../../kit/ids.ts'
 import type { RemoteContactFolder } from '../../../providers/contacts.ts'
-import { isStorableKey, storable } from '../contacts/plan.ts'
+import { isStorableKey, storable } from '../../../kit/storable.ts'
 import type { IndexedFolder } from './store.ts'
 
 /** Columns of a folder as the provider has it. */

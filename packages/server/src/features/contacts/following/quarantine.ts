@@ -1,14 +1,11 @@
 import { sql } from 'kysely'
+import { storableUnreadable, UNVERSIONED_RETRY_HOURS } from '../../../accounts/halves/quarantined.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { UnreadableContact } from '../../../providers/contacts.ts'
-import { isStorableKey, storable } from '../contacts/plan.ts'
 
 /** Raise it when the adapters learn to read more: every quarantined contact is then read again. */
 export const READER_VERSION = 1
-/** A contact whose provider names no version is read again after this time. */
-export const UNVERSIONED_RETRY_HOURS = 24
-const REASON_CHARACTERS_MAX = 500
 
 /**
  * Keeps contacts that could not be read, until they have another version. A contact that the index has stays as it was last
@@ -21,19 +18,14 @@ export async function quarantine(
   unreadable: readonly UnreadableContact[],
 ): Promise<void> {
   if (unreadable.length === 0) return
-  const kept = unreadable.filter(({ key }) => isStorableKey(key))
-  const rows = kept.map(({ key, version, reason }) => ({
-    key,
-    version: version === null ? null : storable(version),
-    reason: storable(reason).slice(0, REASON_CHARACTERS_MAX),
-  }))
   await sql`
     insert into quarantined_contact (account_id, folder_id, provider_key, version, reason, reader_version,
       next_attempt_at)
-    select distinct on (key) ${accountId}::uuid, ${folderId}::uuid, key, version, reason, ${READER_VERSION}::smallint,
+    select ${accountId}::uuid, ${folderId}::uuid, key, version, reason, ${READER_VERSION}::smallint,
       case when version is null then clock_timestamp() + make_interval(hours => ${UNVERSIONED_RETRY_HOURS}::int)
         else 'infinity' end
-    from json_to_recordset(${JSON.stringify(rows)}::json) as failed (key text, version text, reason text)
+    from json_to_recordset(${JSON.stringify(storableUnreadable(unreadable))}::json)
+      as failed (key text, version text, reason text)
     order by key
     on conflict (account_id, provider_key) do update set folder_id = excluded.folder_id, version = excluded.version,
       reason = excluded.reason, reader_version = excluded.reader_version, next_attempt_at = excluded.next_attempt_at

@@ -1,28 +1,16 @@
 import type { RawBuilder } from 'kysely'
-import { holdingOwned } from '../../../accounts/halves/lock.ts'
-import { FenceLost, type OwnedAccount } from '../../../accounts/halves/ownership.ts'
+import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
+import { type Fence, underFenceOf } from '../../../accounts/halves/under-fence.ts'
 import type { Rows } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
-import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { ContactsProvider } from '../../../providers/contacts.ts'
-import type { Doubts } from '../../../sync/doubts.ts'
+import type { LookSession } from '../../../sync/looks/session.ts'
 import { loadLockedContacts } from '../contacts/record-account.ts'
 import type { ContactAccount } from '../contacts/rules.ts'
 
 /** The contacts of an account that are followed over one connection. */
-export interface Session {
-  db: Db
-  owned: OwnedAccount
-  provider: ContactsProvider
-  /** Whether the first sync is complete: before it, nothing is announced. */
-  isInitialized: boolean
-  signal: AbortSignal
-  /** Called with every step that makes progress; a session that makes none is ended. */
-  progressed(): void
-  /** Allows a wait of this length, up to the next progress. */
-  allow(seconds: number): void
-  doubts: Doubts
-}
+export type Session = LookSession<ContactsProvider>
 
 /**
  * A transaction that commits only while the contacts of the account are owned, and keeps them so until the commit.
@@ -34,9 +22,16 @@ export function underFence<T, const Reading extends ReadonlyArray<RawBuilder<unk
   reading: Reading,
   work: (unit: UnitOfWork, account: ContactAccount, rows: Rows<Reading>) => Promise<T>,
 ): Promise<T> {
-  return inTransaction(db, owned.tenantId, async unit => {
-    const loaded = await loadLockedContacts(unit, owned.id, holdingOwned(owned, 'contacts'), reading)
-    if (!loaded) throw new FenceLost(owned.id)
-    return work(unit, loaded.account, loaded.rows)
-  })
+  return underFenceOf(fenceOf(db, owned, reading), (unit, { account, rows }) => work(unit, account, rows))
+}
+
+/** @param reading as for `underFence` */
+export function fenceOf<const Reading extends ReadonlyArray<RawBuilder<unknown>>>(
+  db: Db,
+  owned: OwnedAccount,
+  reading: Reading,
+): Fence<{ account: ContactAccount; rows: Rows<Reading> }> {
+  const load = (unit: UnitOfWork, locking: RawBuilder<unknown>) =>
+    loadLockedContacts(unit, owned.id, locking, reading)
+  return { db, owned, kind: 'contacts', load }
 }

@@ -7,7 +7,7 @@ import {
   scheduleFolders,
 } from '../comparisons/record.ts'
 import { findSchedule } from '../comparisons/store.ts'
-import { isStorableKey, storable } from '../contacts/plan.ts'
+import { isStorableKey, storable } from '../../../kit/storable.ts'
 import { findMarked } from '../contacts/record-marks.ts'
 import { loadVersions } from '../contacts/store.ts'
 import { dropCursors } from '../folders/record.ts'

@@ -1,0 +1,97 @@
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { newId } from '../../../kit/ids.ts'
+import { isStorableKey } from '../../../kit/storable.ts'
+import type { RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
+import type { CalendarAccount } from '../calendars/rules.ts'
+import { announceDeleted, announceWritten } from './announce.ts'
+import {
+  applyGoneMember,
+  applyItem,
+  applyMember,
+  isNothing,
+  type ItemState,
+  NOTHING_KNOWN,
+  withinWindow,
+} from './item.ts'
+import { type HeldItem, loadItems, type WrittenItem } from './load-items.ts'
+import type { RecordingEvents } from './recording.ts'
+import { shownOf, storableValue } from './shown.ts'
+import { deleteItems, isSameItem, writeItems } from './write-items.ts'
+
+/**
+ * Brings the index to objects of a calendar as they were read, and announces what differs. Together with `recordGone` the
+ * only way in which events and their spans change. The calendars of the account must be locked.
+ */
+export async function recordEvents(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  remotes: readonly RemoteObject[],
+  options: RecordingEvents,
+): Promise<void> {
+  const storableOnes = remotes.filter(remote => isStorableKey(remote.key) && isStorableKey(itemKeyOf(remote)))
+  if (storableOnes.length === 0) return
+  const held = await loadItems(unit, options.calendarId, storableOnes.map(itemKeyOf))
+  const next = new Map<string, ItemState>()
+  const show = (event: RemoteEvent) => ({
+    shown: shownOf(event, options.own),
+    body: event.body && storableValue(event.body),
+    updatedAt: event.updatedAt,
+  })
+  for (const remote of storableOnes) {
+    const key = itemKeyOf(remote)
+    const before = next.get(key) ?? held.get(key)?.state ?? NOTHING_KNOWN
+    next.set(
+      key,
+      remote.type === 'item' ? applyItem(before, remote, show) : applyMember(before, remote, show),
+    )
+  }
+  await recordItems(unit, account, { held, next, options })
+}
+
+/** Deletes what the provider no longer has under these keys: items, or exceptions that are none any more. */
+export async function recordGone(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  keys: readonly string[],
+  options: RecordingEvents,
+): Promise<void> {
+  if (keys.length === 0) return
+  const gone = new Set(keys)
+  const held = await loadItems(unit, options.calendarId, keys)
+  const next = new Map<string, ItemState>()
+  for (const [key, { state }] of held) {
+    const left = gone.has(key) ? NOTHING_KNOWN : [...gone].reduce(applyGoneMember, state)
+    next.set(key, left)
+  }
+  await recordItems(unit, account, { held, next, options })
+}
+
+const itemKeyOf = (remote: RemoteObject) => (remote.type === 'item' ? remote.key : remote.seriesKey)
+
+async function recordItems(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  changes: { held: Map<string, HeldItem>; next: Map<string, ItemState>; options: RecordingEvents },
+): Promise<void> {
+  const { held, next, options } = changes
+  const { window } = options
+  const changed: WrittenItem[] = []
+  const deleted: HeldItem[] = []
+  for (const [key, told] of next) {
+    const before = held.get(key) ?? null
+    const state = withinWindow(told, window)
+    if (isNothing(state)) {
+      if (before) deleted.push(before)
+    } else if (!before || !isSameItem(withinWindow(before.state, window), state)) {
+      changed.push({ id: before?.root.id ?? newId(), key, before, state })
+    }
+  }
+  await deleteItems(
+    unit,
+    deleted.map(({ root }) => root.id),
+  )
+  const written = await writeItems(unit, account, changed, options)
+  if (!account.isInitialized) return
+  for (const item of deleted) announceDeleted(unit, account, item, window)
+  await announceWritten(unit, account, written, window)
+}

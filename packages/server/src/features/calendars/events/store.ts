@@ -1,0 +1,128 @@
+import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { rowsToRead } from '../../../database/page.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { CalendarWindow } from '../../../providers/calendars.ts'
+import { type EventRow, eventColumns } from './event-row.ts'
+import type { EventBody } from './item.ts'
+import { presentEvent, presentOccurrence } from './present.ts'
+
+/** A span with the row that it is presented from. */
+export interface SpanRow extends EventRow {
+  span_id: string
+  span_start_at: Date
+  span_end_at: Date
+  start_wall: string
+  end_wall: string
+}
+
+/** The position in a list. The next page starts after it. */
+export interface ByStart {
+  /** ISO 8601 with milliseconds. */
+  startAt: string
+  id: string
+}
+
+export interface EventsRange extends CalendarWindow {
+  calendarId: string | undefined
+}
+
+const SPAN_COLUMNS = sql`span.id as span_id, span.start_at as span_start_at,
+  span.end_at as span_end_at, span.start_wall, span.end_wall`
+
+/**
+ * Lists a page of what takes place in a range, and at least one more if there is one. Nearly all of it begins in the range,
+ * or at most a day before; only what is longer is looked for by its end.
+ */
+export async function listSpans(
+  db: Db,
+  accountId: string,
+  { range, position, limit }: { range: EventsRange; position: ByStart | null; limit: number },
+): Promise<SpanRow[]> {
+  const { start, end, calendarId } = range
+  const conditions: RawBuilder<unknown>[] = [sql`span.account_id = ${accountId}`, sql`span.start_at < ${end}`]
+  if (calendarId !== undefined) conditions.push(sql`span.calendar_id = ${calendarId}`)
+  if (position)
+    conditions.push(sql`(span.start_at, span.id) > (${position.startAt}::timestamptz, ${position.id}::uuid)`)
+  const where = sql.join(conditions, sql` and `)
+  const dayBefore = sql`${start}::timestamptz - interval '24 hours'`
+  const rest = sql`order by span.start_at, span.id limit ${rowsToRead(limit)}`
+  const { rows } = await sql<SpanRow>`
+    select ${SPAN_COLUMNS}, ${eventColumns} from (
+      (select span.* from calendar_span as span
+        where ${where} and span.start_at >= ${dayBefore} and (span.end_at > ${start} or span.start_at >= ${start}) ${rest})
+      union all
+      (select span.* from calendar_span as span
+        where ${where} and span.start_at < ${dayBefore} and span.is_long and span.end_at > ${start} ${rest})
+    ) as span join calendar_event on calendar_event.id = span.event_id ${rest}
+  `.execute(db)
+  return rows
+}
+
+/** An event of any kind, as far as it reaches into the window or lies after it. */
+export async function findEvent(
+  db: Db,
+  { accountId, id, from }: { accountId: string; id: string; from: Date },
+): Promise<{ event: CalendarEvent; rowId: string } | null> {
+  const { rows } = await sql<EventRow>`
+    select ${eventColumns} from calendar_event
+    where calendar_event.account_id = ${accountId} and calendar_event.id = ${id} and calendar_event.ends_at >= ${from}
+  `.execute(db)
+  const event = rows[0] ? presentEvent(rows[0]) : null
+  if (event) return { event, rowId: id }
+  const { rows: spans } = await sql<SpanRow>`
+    select ${SPAN_COLUMNS}, ${eventColumns}
+    from calendar_span as span join calendar_event on calendar_event.id = span.event_id
+    where span.account_id = ${accountId} and span.id = ${id} and span.end_at >= ${from}
+  `.execute(db)
+  const [span] = spans
+  const occurrence = span && presentSpan(span)
+  return occurrence ? { event: occurrence, rowId: span.id } : null
+}
+
+export async function findBody(db: Db, rowId: string): Promise<EventBody | null> {
+  const { rows } = await sql<EventBody>`
+    select content_type as "contentType", content from calendar_event_body where event_id = ${rowId}
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** The single, exception or occurrence of a span, as it is shown. */
+export function presentSpan(row: SpanRow): CalendarEvent | null {
+  if (row.kind !== 'series') return presentEvent(row)
+  const { span_id: id, span_start_at: startAt, span_end_at: endAt, start_wall, end_wall } = row
+  return row.shown && presentOccurrence(row, row.shown, { id, startAt, endAt, start_wall, end_wall })
+}
+
+/**
+ * The versions that the index has of a calendar, by key. Events that could not be read are among them, unless that was
+ * tried by an older reader.
+ */
+export async function loadKnownVersions(
+  db: Db,
+  calendarId: string,
+  readerVersion: number,
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ key: string; version: string }>`
+    select provider_key as key, version, 1 as nth from calendar_event
+    where calendar_id = ${calendarId} and provider_key is not null and version is not null
+    union all
+    select taken.provider_key, taken.version, 2
+    from calendar_event as series join calendar_taken as taken on taken.series_id = series.id
+    where series.calendar_id = ${calendarId} and taken.provider_key is not null and taken.version is not null
+    union all
+    select provider_key, version, 3 from quarantined_calendar_event
+    where calendar_id = ${calendarId} and version is not null and reader_version >= ${readerVersion}
+    order by nth
+  `.execute(db)
+  // An event that became unreadable is there twice, and its later version counts.
+  return new Map(rows.map(({ key, version }) => [key, version]))
+}
+
+/** The singles and series of a calendar, those of which only exceptions are known among them. */
+export async function countItems(db: Db, calendarId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from calendar_event where calendar_id = ${calendarId} and kind <> 'exception'
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,114 @@
+import type { CalendarWindow } from '../../../providers/calendars.ts'
+import { Failures } from '../../../sync/looks/failures.ts'
+import { completeFirstSync } from '../../../sync/looks/first-sync.ts'
+import { followChanged, type Reading, type ReadingOptions } from '../../../sync/looks/follow-changed.ts'
+import { countContents } from '../calendars/store.ts'
+import { countItems, loadKnownVersions } from '../events/store.ts'
+import { keptWindow } from '../events/window.ts'
+import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
+import { retryQuarantined } from './look-again.ts'
+import { READER_VERSION } from './quarantine.ts'
+import { recordStep } from './record-step.ts'
+import { fenceOf, type Session } from './session.ts'
+
+/** Time that a provider may take before the first step of a calendar. */
+const LISTING_SECONDS_MAX = 600
+
+/**
+ * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, and reads
+ * events again that could not be read.
+ * @returns whether events are still to come
+ */
+export async function runPass(session: Session, options: ReadingOptions): Promise<{ hasMore: boolean }> {
+  const failures = new Failures()
+  const window = keptWindow(session.days, Date.now())
+  const listed = await lookAtCalendars(session, window)
+  const followed = await followListed(session, listed, { window, failures, options })
+  if (followed === 'more') return { hasMore: true }
+  await retryQuarantined(session, listed, { window, failures })
+  if (!session.isInitialized) await announceFirstSync(session)
+  failures.rethrow()
+  return { hasMore: false }
+}
+
+interface Following {
+  window: CalendarWindow
+  failures: Failures
+  options: ReadingOptions
+}
+
+/** As `followChanged`, for the calendars that have changed at the provider. */
+async function followListed(
+  session: Session,
+  listed: readonly ListedCalendar[],
+  { window, failures, options }: Following,
+): Promise<'more' | 'news' | 'quiet'> {
+  const asked = listed.map(({ calendar, remote }) => ({ calendar: remote, cursor: calendar.cursor }))
+  const { provider, signal, isAsked } = session
+  const changed = asked.length === 0 ? new Set() : await provider.findChanged(asked, signal, !isAsked)
+  session.progressed()
+  const due = listed.filter(({ calendar, remote }) => !calendar.isComplete || changed.has(remote.key))
+  const follow = (each: ListedCalendar, reading: Reading) =>
+    followCalendar(session, each, { window, reading })
+  return followChanged(due, { sourceOf: ({ calendar }) => calendar, failures, options, follow })
+}
+
+/**
+ * Follows a calendar from its cursor. Deletions are recorded at the end, when their number is known; until then the stored
+ * cursor stays before the first of them.
+ * @returns whether it is caught up
+ */
+async function followCalendar(
+  session: Session,
+  listed: ListedCalendar,
+  { window, reading }: { window: CalendarWindow; reading: Reading },
+): Promise<boolean> {
+  const { db, provider, signal, doubts } = session
+  const { calendar, remote } = listed
+  const known = () => loadKnownVersions(db, calendar.id, READER_VERSION)
+  // A large calendar may be listed twice before anything of it is yielded.
+  session.allow(LISTING_SECONDS_MAX)
+  const gone = new Set<string>()
+  for await (const step of provider.follow({
+    calendar: remote,
+    window,
+    cursor: calendar.cursor,
+    known,
+    signal,
+  })) {
+    signal.throwIfAborted()
+    if (step.type === 'gone') for (const key of step.keys) gone.add(key)
+    else if (step.type === 'items') {
+      const { items, unreadable, remaining } = step
+      for (const { key } of [...items, ...unreadable]) gone.delete(key)
+      const cursor = gone.size === 0 ? step.cursor : undefined
+      await recordStep(session, listed, window, { items, unreadable, gone: [], cursor, isComplete: false })
+      if (cursor !== undefined) calendar.cursor = cursor
+      session.progressed()
+      await reading.onRead(items.length, remaining)
+      // Without a cursor, it would begin again.
+      if (cursor !== undefined && reading.mustPause()) return false
+    } else {
+      const all = await countItems(db, calendar.id)
+      // A later pass asks again from the same cursor.
+      if (!doubts.believes(`emptied ${calendar.id}`, gone.size, all)) return true
+      const end = { items: [], unreadable: [], gone: [...gone], cursor: step.cursor, isComplete: true }
+      await recordStep(session, listed, window, end)
+      calendar.cursor = step.cursor
+      calendar.isComplete = true
+      session.progressed()
+      return true
+    }
+  }
+  return false
+}
+
+/** The first sync is complete: from here on changes are announced. */
+async function announceFirstSync(session: Session): Promise<void> {
+  const { db, owned } = session
+  await completeFirstSync(fenceOf(db, owned), async unit => {
+    const data = await countContents(unit.sql, owned.id)
+    unit.announce({ type: 'calendar.initialized', accountId: owned.id, data })
+  })
+  session.isInitialized = true
+}

@@ -1,0 +1,18 @@
+import type { Db } from '../../database/pool.ts'
+import { deleteOfAccount } from '../accounts/accounts/purge.ts'
+
+/** Tables of calendars with a column `account_id`; a table precedes the ones that it refers to. */
+const TABLES = [
+  'calendar_home',
+  'quarantined_calendar_event',
+  'calendar_span',
+  'calendar_taken',
+  'calendar_event_body',
+  'calendar_event',
+  'calendar',
+] as const
+
+/** Deletes the calendars of an account. */
+export async function purgeCalendars(db: Db, accountId: string, signal: AbortSignal): Promise<void> {
+  await deleteOfAccount(db, TABLES, accountId, signal)
+}

@@ -1,0 +1,12 @@
+import { sql } from 'kysely'
+import { UNVERSIONED_RETRY_HOURS } from '../../accounts/halves/quarantined.ts'
+import type { StoredTimes } from '../../jobs/stored-times.ts'
+
+export const CALENDAR_TIMES: readonly StoredTimes[] = [
+  {
+    table: 'quarantined_calendar_event',
+    // Others are read again once they have another version.
+    among: sql`version is null`,
+    waits: { next_attempt_at: { seconds: UNVERSIONED_RETRY_HOURS * 3_600 } },
+  },
+]

@@ -1,0 +1,37 @@
+import { dailyAt, hourlyAt } from '../../jobs/schedule.ts'
+import type { Resources } from '../../wing/resources.ts'
+import type { Wing } from '../../wing/wing.ts'
+import { calendarOperations } from './calendars/operations.ts'
+import { calendarEventOperations } from './events/operations.ts'
+import { openSpanPlanner } from './events/planner.ts'
+import { pruneWindows } from './events/prune.ts'
+import { rollWindows } from './events/roll.ts'
+import { openCalendarsFollower } from './following/follower.ts'
+import { purgeCalendars } from './purge.ts'
+import { CALENDAR_TIMES } from './stored-times.ts'
+
+export function openCalendars({ db, config, clock, log, opened }: Resources) {
+  const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
+  const planner = opened.use(openSpanPlanner(log))
+  return {
+    operations: {
+      calendars: calendarOperations,
+      calendarEvents: calendarEventOperations({ days, clock }),
+    },
+    recurringTasks: () => [
+      {
+        name: 'roll_calendar_windows',
+        schedule: hourlyAt(44),
+        run: signal => rollWindows({ db, days, planner, log, clock }, signal),
+      },
+      {
+        name: 'prune_calendar_windows',
+        schedule: dailyAt(3, 52),
+        run: signal => pruneWindows({ db, days, clock }, signal),
+      },
+    ],
+    purgeStep: (accountId, signal) => purgeCalendars(db, accountId, signal),
+    follower: openCalendarsFollower({ db, days, planner }),
+    storedTimes: CALENDAR_TIMES,
+  } satisfies Wing
+}

@@ -1,0 +1,92 @@
+import type { CalendarsProvider, CalendarWindow, RemoteCalendar } from '../calendars.ts'
+import type { Offering } from '../connected-account.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { GoogleApiOptions } from '../google/google-api.ts'
+import type { Urgency } from '../google/governor.ts'
+import { CalendarApi } from './calendar-api.ts'
+import { readEntry } from './calendar-entry.ts'
+import { readCursor } from './cursor.ts'
+import { findEvent, followEvents, listVersions, pagesOf } from './following.ts'
+import { Pace } from './pace.ts'
+import { EventReader } from './reading.ts'
+
+/** The calendars of a user of Google. It holds no connection of its own. */
+export function googleCalendarAccount(options: GoogleApiOptions): Offering<'calendars'> {
+  return { calendars: new GoogleCalendars(new CalendarApi(options)), [Symbol.asyncDispose]: async () => {} }
+}
+
+/** A class, since thousands of idle accounts keep one each, and share its methods. */
+class GoogleCalendars implements CalendarsProvider {
+  readonly api: CalendarApi
+  readonly #pace = new Pace()
+
+  constructor(api: CalendarApi) {
+    this.api = api
+  }
+
+  async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {
+    const calendars: RemoteCalendar[] = []
+    for await (const { items } of pagesOf(pageToken => this.api.listEntries(pageToken, signal)))
+      calendars.push(...items.flatMap(item => readEntry(item)?.calendar ?? []))
+    this.#pace.keep(new Set(calendars.map(({ key }) => key)))
+    return calendars
+  }
+
+  async findChanged(
+    calendars: Parameters<CalendarsProvider['findChanged']>[0],
+    signal: AbortSignal,
+    mayDefer = false,
+  ): Promise<ReadonlySet<string>> {
+    const changed = new Set<string>()
+    for (const { calendar, cursor } of calendars) {
+      const syncToken = readCursor(cursor)?.syncToken ?? null
+      const now = this.api.now()
+      if (syncToken !== null && mayDefer && !this.#pace.isDue(calendar, now)) continue
+      const urgency = mayDefer && !calendar.isPrimary ? 'background' : 'prompt'
+      const hasChanged =
+        syncToken === null || (await this.#hasChanged(calendar.key, syncToken, urgency, signal))
+      this.#pace.asked(calendar.key, now, hasChanged)
+      if (hasChanged) changed.add(calendar.key)
+    }
+    return changed
+  }
+
+  follow(from: Parameters<CalendarsProvider['follow']>[0]) {
+    return followEvents(this.api, from)
+  }
+
+  list({ key }: RemoteCalendar, window: CalendarWindow, signal: AbortSignal) {
+    return listVersions(this.api, key, window.start.getTime(), signal)
+  }
+
+  async read(
+    { calendarKey, keys }: Parameters<CalendarsProvider['read']>[0],
+    signal?: AbortSignal,
+  ): ReturnType<CalendarsProvider['read']> {
+    // Google answers alike for a missing event and a missing calendar.
+    const entry = readEntry(await this.api.getEntry(calendarKey, signal))
+    if (!entry) throw new ProviderFailure('not_found', 'Google Calendar does not show the calendar any more.')
+    const ask = (key: string) => findEvent(this.api, calendarKey, key, signal)
+    const answered: unknown[] = []
+    for (const key of new Set(keys)) {
+      const found = await ask(key)
+      if (found !== null) answered.push(found)
+    }
+    const { access, timeZone } = entry.calendar
+    const around = { access, timeZone, defaultReminders: entry.defaultReminders }
+    const { objects, unreadable } = await new EventReader(ask).read(answered, around)
+    return { items: objects, unreadable }
+  }
+
+  /** A calendar whose token has expired, or that refuses the question, counts as changed: following it shows why. */
+  async #hasChanged(key: string, syncToken: string, urgency: Urgency, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.api.hasChanged(key, syncToken, urgency, signal)
+    } catch (error) {
+      if (error instanceof ProviderFailure && OF_CALENDAR.has(error.kind)) return true
+      throw error
+    }
+  }
+}
+
+const OF_CALENDAR: ReadonlySet<ProviderFailure['kind']> = new Set(['rejected', 'not_found', 'forbidden'])

@@ -1,0 +1,39 @@
+import type { RemoteCalendar } from '../calendars.ts'
+
+const MINUTE_MS = 60_000
+/** A calendar is asked about rarely once it has not changed for longer than this. */
+const LIVELY_MS = 60 * MINUTE_MS
+/** Time between two questions about a calendar that changes rarely. */
+const RARELY_MS = 15 * MINUTE_MS
+
+interface Looked {
+  askedAt: number
+  /** When a change was found last; null if none was yet. */
+  changedAt: number | null
+}
+
+/**
+ * Chooses the calendars of an account that are asked about. Google answers only for one calendar at a time whether
+ * anything has changed, and the calls of all users count against the quota of the project: so the primary calendar, and
+ * those that changed in the last hour, are asked about at each look, and others every 15 minutes.
+ */
+export class Pace {
+  readonly #looked = new Map<string, Looked>()
+
+  isDue({ key, isPrimary }: RemoteCalendar, now: number): boolean {
+    const looked = this.#looked.get(key)
+    if (!looked || isPrimary || now < looked.askedAt) return true
+    const isLively = looked.changedAt !== null && now - looked.changedAt <= LIVELY_MS
+    return isLively || now - looked.askedAt >= RARELY_MS
+  }
+
+  asked(key: string, now: number, hasChanged: boolean): void {
+    const changedAt = hasChanged ? now : (this.#looked.get(key)?.changedAt ?? null)
+    this.#looked.set(key, { askedAt: now, changedAt })
+  }
+
+  /** Forgets calendars that are not among these. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.#looked.keys()) if (!keys.has(key)) this.#looked.delete(key)
+  }
+}

@@ -1,0 +1,107 @@
+import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
+import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
+import { sql } from 'kysely'
+import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
+import { takeWanted } from '../src/accounts/halves/wanted.ts'
+import type { Database, Db } from '../src/database/pool.ts'
+import { calendarOperations } from '../src/features/calendars/calendars/operations.ts'
+import { calendarEventOperations } from '../src/features/calendars/events/operations.ts'
+import { openSpanPlanner } from '../src/features/calendars/events/planner.ts'
+import { runPass } from '../src/features/calendars/following/pass.ts'
+import { newId } from '../src/kit/ids.ts'
+import { silentLog } from '../src/kit/log.ts'
+import { Doubts } from '../src/sync/doubts.ts'
+import { callerOf } from './caller.ts'
+import { addHalf, matchHalves } from './halves.ts'
+import { type CalendarsKind, MemoryCalendars } from './memory-calendars.ts'
+import { openTestDoor } from './open-door.ts'
+import { sampleAccount } from './sample-rows.ts'
+
+const DAYS = { past: 90, ahead: 365 }
+const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 'ada', auth: 'imap_password' }
+
+/** The operations of calendars behind a front door, over providers in memory. */
+export async function openCalendarDoor(database: Database) {
+  await using opened = new AsyncDisposableStack()
+  const { db } = database
+  const planner = opened.use(openSpanPlanner(silentLog))
+  const operations = {
+    calendars: calendarOperations,
+    calendarEvents: calendarEventOperations({ days: DAYS }),
+  }
+  const door = opened.use(await openTestDoor({ database, operations }))
+
+  /** An account of a provider in memory, whose calendars are switched on. */
+  async function openAccount(
+    kind: CalendarsKind,
+    settings: Partial<AccountSettings> = { calendarEnabled: true },
+  ) {
+    const { id } = await sampleAccount(db, door.tenantId, { settings_override: JSON.stringify(settings) })
+    await sql`
+      update account set imap = jsonb_set(imap, '{dav}', ${JSON.stringify(DAV)}::jsonb) where id = ${id}
+    `.execute(db)
+    await addHalf(db, id, 'calendar', [])
+    const memory = new MemoryCalendars(kind)
+    let owned: OwnedAccount | null = null
+    return {
+      id,
+      path: `/v1/accounts/${id}`,
+      memory,
+      /** Makes one pass of the follower. */
+      async pass(doubts = new Doubts()) {
+        owned ??= await own(db, id)
+        const { isInitialized } = await takeWanted(db, owned, 'calendar')
+        const session = {
+          db,
+          owned,
+          provider: memory.connect(),
+          days: DAYS,
+          planner,
+          isInitialized,
+          isAsked: true,
+          signal: new AbortController().signal,
+          progressed: () => undefined,
+          allow: () => undefined,
+          doubts,
+        }
+        await runPass(session, {
+          acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+          onRead: () => Promise.resolve(),
+        })
+      },
+    }
+  }
+
+  const key = await door.createKey()
+  const owner = opened.move()
+  return {
+    ...callerOf(door.address, key),
+    as: (credential: string) => callerOf(door.address, credential),
+    door,
+    db,
+    openAccount,
+    [Symbol.asyncDispose]: () => owner.disposeAsync(),
+  }
+}
+
+async function own(db: Db, id: string): Promise<OwnedAccount> {
+  const instanceId = newId()
+  const heartbeat_until = new Date(Date.now() + 600_000)
+  await db.insertInto('instance').values({ id: instanceId, heartbeat_until }).execute()
+  const claimed = await claimAccounts(db, instanceId, 1_000)
+  await matchHalves(db)
+  return claimed.find(account => account.id === id)!
+}
+
+export interface AnnouncedEvent {
+  type: string
+  data: { event?: CalendarEvent; changes?: string[]; calendars?: number; events?: number }
+}
+
+/** The events of calendars that an account has in the feed. */
+export async function readCalendarFeed(db: Db, accountId: string): Promise<AnnouncedEvent[]> {
+  const { rows } = await sql<AnnouncedEvent>`
+    select type, data from event where type like 'calendar%' and account_id = ${accountId} order by id
+  `.execute(db)
+  return rows
+}
