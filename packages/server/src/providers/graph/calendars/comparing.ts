@@ -31,7 +31,7 @@ export async function* compareCalendar(pass: Pass, from: CalendarCursor | null):
       pass.options,
     )
     yield* compareListed(pass)
-    yield { type: 'end', cursor: { ...freshCursor(pass.window), mark } }
+    yield { type: 'end', cursor: { ...freshCursor(pass.window, pass.connection.api.now()), mark } }
     return
   }
   const { seen, doubted, cursor } = walked
@@ -58,7 +58,7 @@ async function* walkCalendar(
 ): Steps<Walked | 'no delta'> {
   const seen = new Set<string>()
   const doubted = new Set<string>()
-  let cursor = from?.walk ? { ...from, link: null } : freshCursor(pass.window)
+  let cursor = from?.walk ? { ...from, link: null } : freshCursor(pass.window, pass.connection.api.now())
   let isFromStart = cursor.walk === null
   let restarts = 0
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
@@ -71,7 +71,7 @@ async function* walkCalendar(
       for (const key of seen) doubted.add(key)
       seen.clear()
       isFromStart = true
-      cursor = freshCursor(pass.window)
+      cursor = freshCursor(pass.window, pass.connection.api.now())
       continue
     }
     const next: CalendarCursor = page.isLast

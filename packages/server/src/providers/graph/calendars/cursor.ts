@@ -8,6 +8,8 @@ const schema = z.object({
   /** The time of the calendar view, which its links carry, in milliseconds since 1970. */
   from: z.int(),
   to: z.int(),
+  /** When the calendar was last compared as a whole, in milliseconds since 1970. */
+  begunAt: z.int(),
   /** The link of the delta: everything before it is recorded. Null while the calendar is compared, and without a delta. */
   link: z.string().nullable(),
   /** The link with which a comparison goes on; null if none is under way. */
@@ -19,27 +21,31 @@ const schema = z.object({
 /** The state of following a calendar. */
 export type CalendarCursor = z.infer<typeof schema>
 
-/** The view of a link is renewed once the window has moved so far: a comparison a week. */
-const BEHIND_MS_MAX = 7 * DAY_MS
-/** A window that begins so much earlier than the view is another one. */
+/** A calendar is compared after this time, and its view is renewed: the window moves on, and the view of a link does not. */
+const VIEWED_MS_MAX = 7 * DAY_MS
+/** A window that begins so much earlier than the view, or ends so much later, is another one. */
 const EARLIER_MS = DAY_MS
+const LATER_MS = 8 * DAY_MS
 
 /**
- * Null if there is none, or none that this version can read, or if the window has moved away from the view of its link: the
- * whole calendar is then compared.
+ * Null if there is none, or none that this version can read, or if its view is too old: the whole calendar is then compared.
  */
-export function readCursor(cursor: Cursor | null, window: CalendarWindow | null): CalendarCursor | null {
+export function readCursor(cursor: Cursor | null, now: number): CalendarCursor | null {
   const read = cursor === null ? null : (schema.safeParse(cursor).data ?? null)
-  if (read === null || window === null) return read
-  const isBehind = window.end.getTime() - read.to >= BEHIND_MS_MAX
-  const isEarlier = read.from - window.start.getTime() >= EARLIER_MS
-  return isBehind || isEarlier ? null : read
+  if (read === null) return null
+  const agoMs = now - read.begunAt
+  return agoMs < 0 || agoMs >= VIEWED_MS_MAX ? null : read
 }
 
-export const freshCursor = ({ start, end }: CalendarWindow): CalendarCursor => ({
+/** Whether the view of a cursor is that of another window, as one of former settings. */
+export const isOfOtherWindow = ({ from, to }: CalendarCursor, { start, end }: CalendarWindow): boolean =>
+  from - start.getTime() >= EARLIER_MS || end.getTime() - to >= LATER_MS
+
+export const freshCursor = ({ start, end }: CalendarWindow, now: number): CalendarCursor => ({
   version: 1,
   from: start.getTime(),
   to: end.getTime(),
+  begunAt: now,
   link: null,
   walk: null,
   mark: null,

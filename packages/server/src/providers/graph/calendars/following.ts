@@ -8,7 +8,7 @@ import { askMark } from '../mark.ts'
 import { pathOfCalendar } from './calendar-list.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
 import { compareCalendar, compareListed } from './comparing.ts'
-import { type CalendarCursor, readCursor } from './cursor.ts'
+import { type CalendarCursor, isOfOtherWindow, readCursor } from './cursor.ts'
 import { continueEvents } from './pages.ts'
 import { openPlace } from './place.ts'
 import { bringChanges, type Pass, type Steps } from './pass.ts'
@@ -28,7 +28,7 @@ export async function findChanged(
   connection.pages.clear()
   const changed = new Set<string>()
   for (const { calendar, cursor } of calendars) {
-    const from = readCursor(cursor, null)
+    const from = readCursor(cursor, connection.api.now())
     if (from === null || (await hasNews(connection, calendar.key, from, options))) changed.add(calendar.key)
   }
   return changed
@@ -81,7 +81,8 @@ export async function* followCalendar(
     known: () => (held ??= known()),
     read: new Set(),
   }
-  const from = readCursor(cursor, window)
+  const read = readCursor(cursor, connection.api.now())
+  const from = read && isOfOtherWindow(read, window) ? null : read
   const followed = from?.link ? yield* followLink(pass, from, from.link) : 'expired'
   if (followed === 'more') return
   if (followed === 'expired') return yield* compareCalendar(pass, from)

@@ -274,23 +274,31 @@ describe('following', () => {
     expect(again.objects).toEqual(index.objects)
   })
 
-  test('begins again with a later window once a week, and knows what comes into it', async () => {
+  test('compares a calendar once a week, with the window of then, though nothing shows a change', async () => {
     const late = timesOf('20271202T090000', '20271202T100000')
-    const { index, keys, calendars } = await arrange([[HOUR], [late]])
+    const { index, keys, email } = await arrange([[HOUR], [late]])
     expect([...index.objects.keys()]).toEqual([keys[0]])
-    const roll = (days: number) => ({
-      start: new Date(WINDOW.start.getTime() + days * DAY_MS),
-      end: new Date(WINDOW.end.getTime() + days * DAY_MS),
-    })
+    let now = Date.now()
+    const { calendars } = server.connect(email, { now: () => now })
+    const { calendar } = index
+    const look = () => calendars.findChanged([{ calendar, cursor: index.cursor }], never)
     const pass = async (days: number) => {
+      const [start, end] = [WINDOW.start, WINDOW.end].map(at => new Date(at.getTime() + days * DAY_MS))
+      const from = { calendar, window: { start: start!, end: end! }, cursor: index.cursor, signal: never }
       const steps = []
-      const from = { calendar: index.calendar, window: roll(days), cursor: index.cursor, signal: never }
       for await (const step of calendars.follow({ ...from, known: async () => index.versions() }))
         steps.push(step)
       return steps.flatMap(step => (step.type === 'items' ? step.items.map(({ key }) => key) : []))
     }
+    now += 6 * DAY_MS
+    expect(await look()).toEqual(new Set())
     expect(await pass(6)).toEqual([])
+    now += DAY_MS
+    expect(await look()).toEqual(new Set([calendar.key]))
     expect(await pass(7)).toEqual([keys[1]])
+    // Settings may have another window from now on.
+    now -= DAY_MS
+    expect(await pass(30)).toEqual([keys[1]])
   })
 
   test('keeps an event that left the window, and loses it once it was deleted', async () => {
