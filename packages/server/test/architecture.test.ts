@@ -149,8 +149,12 @@ describe('the import law', () => {
   test('keeps providers out of the rooms of the sandbox that all providers share', () => {
     const broken = imports.filter(
       ({ from, to }) =>
-        /^sandbox\/(?:world|hosting|control|smtp|mail|signing|sign-in|limits|pushing)\//.test(from) &&
-        /^sandbox\/(?!(?:world|hosting|control|smtp|mail|signing|sign-in|limits|pushing)\/)/.test(to),
+        /^sandbox\/(?:world|hosting|control|smtp|mail|signing|sign-in|limits|pushing|calendaring)\//.test(
+          from,
+        ) &&
+        /^sandbox\/(?!(?:world|hosting|control|smtp|mail|signing|sign-in|limits|pushing|calendaring)\/)/.test(
+          to,
+        ),
     )
     expect(broken.map(arrow)).toEqual([])
   })

@@ -10,7 +10,7 @@ import {
   type StoredEvent,
 } from './store/calendars.ts'
 import { exceptionsIn, instancesOf } from './store/members.ts'
-import { DAY_MS, wallAt } from './store/times.ts'
+import { DAY_MS, wallAt } from '../calendaring/moments.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,8 +1,7 @@
-import { dateText } from '../mail/message-headers.ts'
+import { invitationMail } from '../calendaring/invitation-mail.ts'
 import { sharedText } from './invitations.ts'
 import type { CalendarParts } from './parts.ts'
 import type { StoredEvent } from './store/calendars.ts'
-import { basicText, basicUtc, type Moment, wallOf } from './store/times.ts'
 
 export const UPDATES = ['all', 'externalOnly', 'none'] as const
 export type SendUpdates = (typeof UPDATES)[number]
@@ -22,67 +21,47 @@ export function mailChange(
     if (email === organizer || (updates === 'externalOnly' && store.lists.has(email))) continue
     const user = post.findUser(email)
     const method = invited.includes(email) ? 'REQUEST' : 'CANCEL'
-    const message = user && Buffer.from(mailOf(event, method, user.email, store.now(), store.random.hex(16)))
-    if (user && message) post.deliver(user, { message, from: event.creator.email })
+    if (!user) continue
+    const message = Buffer.from(mailOf(event, method, user.email, store))
+    post.deliver(user, { message, from: event.creator.email })
   }
 }
 
 const WORDS = { REQUEST: 'Invitation', CANCEL: 'Canceled event' } as const
 
-function mailOf(event: StoredEvent, method: keyof typeof WORDS, to: string, now: number, id: string): string {
+function mailOf(
+  event: StoredEvent,
+  method: keyof typeof WORDS,
+  to: string,
+  { now, random }: CalendarParts['store'],
+): string {
+  const { iCalUID: uid, start, end, exceptionTo, recurrence, organizer, attendees, sequence } = event
   const summary = textOf(event, 'summary')
-  return [
-    'MIME-Version: 1.0',
-    `From: ${event.creator.email}`,
-    `To: ${to}`,
-    `Subject: =?UTF-8?B?${Buffer.from(`${WORDS[method]}: ${summary}`).toString('base64')}?=`,
-    `Message-ID: <calendar-${id}@google.com>`,
-    `Date: ${dateText(now)}`,
-    'Content-Type: multipart/alternative; boundary="calendar"',
-    '',
-    '--calendar',
-    'Content-Type: text/plain; charset="UTF-8"',
-    'Content-Transfer-Encoding: 8bit',
-    '',
-    `${WORDS[method]}: ${summary}`,
-    '--calendar',
-    `Content-Type: text/calendar; charset="UTF-8"; method=${method}`,
-    'Content-Transfer-Encoding: 8bit',
-    '',
-    ...icsOf(event, method, now).flatMap(folded),
-    '--calendar--',
-    '',
-  ].join('\r\n')
-}
-
-function icsOf(event: StoredEvent, method: string, now: number): string[] {
-  const { start, end, exceptionTo, recurrence, organizer, attendees } = event
-  return [
-    'BEGIN:VCALENDAR',
-    'PRODID:-//Google Inc//Google Calendar 70.9054//EN',
-    'VERSION:2.0',
-    'CALSCALE:GREGORIAN',
-    `METHOD:${method}`,
-    'BEGIN:VEVENT',
-    `DTSTART${timeText(start)}`,
-    `DTEND${timeText(end)}`,
-    `DTSTAMP:${basicUtc(now)}`,
-    ...recurrence,
-    ...(exceptionTo ? [`RECURRENCE-ID${timeText(exceptionTo.start)}`] : []),
-    `ORGANIZER:mailto:${organizer.email}`,
-    `UID:${event.iCalUID}`,
-    ...attendees.map(
-      ({ email, responseStatus }) =>
-        `ATTENDEE;CUTYPE=INDIVIDUAL;ROLE=REQ-PARTICIPANT;PARTSTAT=${PARTSTAT[responseStatus]};RSVP=TRUE:mailto:${email}`,
-    ),
-    `SUMMARY:${escaped(textOf(event, 'summary'))}`,
-    `LOCATION:${escaped(textOf(event, 'location'))}`,
-    `DESCRIPTION:${escaped(textOf(event, 'description'))}`,
-    `SEQUENCE:${event.sequence}`,
-    `STATUS:${method === 'CANCEL' ? 'CANCELLED' : event.status.toUpperCase()}`,
-    'END:VEVENT',
-    'END:VCALENDAR',
-  ]
+  return invitationMail(
+    {
+      uid,
+      start,
+      end,
+      originalStart: exceptionTo?.start ?? null,
+      recurrence,
+      organizer: organizer.email,
+      attendees: attendees.map(one => ({ email: one.email, partStat: PARTSTAT[one.responseStatus] })),
+      summary,
+      location: textOf(event, 'location'),
+      description: textOf(event, 'description'),
+      sequence,
+      status: method === 'CANCEL' ? 'CANCELLED' : event.status.toUpperCase(),
+    },
+    {
+      method,
+      from: event.creator.email,
+      to,
+      subject: `${WORDS[method]}: ${summary}`,
+      messageId: `calendar-${random.hex(16)}@google.com`,
+      productId: '-//Google Inc//Google Calendar 70.9054//EN',
+      at: now(),
+    },
+  )
 }
 
 const PARTSTAT = {
@@ -92,19 +71,7 @@ const PARTSTAT = {
   tentative: 'TENTATIVE',
 } as const
 
-/** A series keeps its wall clock, so its times name their zone; IANA names need no definition at the readers here. */
-function timeText(moment: Moment): string {
-  if ('day' in moment) return `;VALUE=DATE:${basicText(moment)}`
-  return `;TZID=${moment.zone}:${basicUtc(wallOf(moment)).slice(0, -1)}`
-}
-
 const textOf = ({ contents }: StoredEvent, name: string): string => {
   const text = contents[name]
   return typeof text === 'string' ? text : ''
 }
-
-const escaped = (text: string): string =>
-  text.replaceAll(/[\\;,]/g, String.raw`\$&`).replaceAll(/\r?\n/g, String.raw`\n`)
-
-const folded = (line: string): string[] =>
-  (line.match(/.{1,60}/gsu) ?? []).map((part, at) => (at === 0 ? part : ` ${part}`))

@@ -20,6 +20,8 @@ export interface Cloud {
     readonly folderDelta: boolean
     readonly contactDelta: boolean
     readonly masterCategories: boolean
+    /** Whether a series can list its exceptions and cancelled occurrences. */
+    readonly exceptionLists: boolean
   }
 }
 
@@ -30,8 +32,9 @@ const ALL = {
   folderDelta: true,
   contactDelta: true,
   masterCategories: true,
+  exceptionLists: true,
 }
-const GOVERNMENT = { ...ALL, uploadSessions: false, permanentDelete: false }
+const GOVERNMENT = { ...ALL, uploadSessions: false, permanentDelete: false, exceptionLists: false }
 
 export const CLOUDS: Readonly<Record<CloudName, Cloud>> = {
   global: {
@@ -79,6 +82,7 @@ export const CLOUDS: Readonly<Record<CloudName, Cloud>> = {
       folderDelta: false,
       contactDelta: false,
       masterCategories: false,
+      exceptionLists: false,
     },
   },
 }

@@ -6,6 +6,8 @@ import { InvalidInput, parseInput } from '../world/invalid-input.ts'
 import { requireUser } from '../world/users.ts'
 import { cloudOf } from './clouds.ts'
 import type { GraphMail } from './graph/mail.ts'
+import { shareCalendar } from './mailbox/calendars.ts'
+import { SHARE_ROLES } from './mailbox/event.ts'
 import type { MicrosoftGround } from './ground.ts'
 import { SeedTenantSchema } from './seed.ts'
 import { CAUSED_CODES } from './sign-in/errors.ts'
@@ -23,6 +25,15 @@ const Refusal = z.strictObject({
   count: z.int().min(1).max(COUNT_MAX).optional(),
 })
 
+const Share = z.strictObject({
+  /** Address of the owner. */
+  owner: z.string(),
+  /** Id or name of a calendar of the owner; by default the default calendar. */
+  calendar: z.string().optional(),
+  user: z.string(),
+  role: z.enum(SHARE_ROLES).nullable(),
+})
+
 const Withdrawal = z.strictObject({ user: z.string(), clientId: z.string() })
 
 /** The routes of the control API that are Microsoft's own. */
@@ -30,6 +41,15 @@ export function microsoftControls(ground: MicrosoftGround, mail: GraphMail): Con
   const { users, tenants, clients, grants, refusals } = ground
   const app: ControlApp = new Hono()
   app.patch('/graph', async context => context.json(mail.configure((await readJson(context)) ?? {})))
+  app.post('/graph/calendar-shares', async context => {
+    const { owner, calendar, user, role } = parseInput(Share, await readJson(context))
+    const { calendars } = mail.mailboxOf(requireUser(users, owner))
+    const found = [...calendars.own.values()].find(({ id, name }) => id === calendar || name === calendar)
+    const shared = calendar === undefined ? calendars.main : found
+    if (!shared) throw new InvalidInput(`${owner} has no calendar ${calendar}.`)
+    shareCalendar(mail.mailboxOf(requireUser(users, user)), shared, role)
+    return context.body(null, 204)
+  })
   app.patch('/tenants', async context =>
     context.json(tenants.configure(parseInput(SeedTenantSchema, await readJson(context)))),
   )

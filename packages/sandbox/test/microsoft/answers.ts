@@ -1,6 +1,8 @@
 import type {
+  Calendar,
   Contact,
   ContactFolder,
+  Event,
   EventMessageRequest,
   FileAttachment,
   ItemAttachment,
@@ -10,12 +12,16 @@ import type {
   OutlookCategory,
   ProfilePhoto,
   ReferenceAttachment,
+  ScheduleInformation,
   Subscription,
   UploadSession,
 } from '@microsoft/microsoft-graph-types'
 
 /** The answers of the API, in the types that Microsoft publishes. */
 export interface Answers {
+  calendar: Calendar
+  event: Event
+  schedule: ScheduleInformation
   category: OutlookCategory
   contact: Contact
   contactFolder: ContactFolder

@@ -89,6 +89,8 @@ test("accepts every property of Microsoft's types in $select", async () => {
   for (const [type, path] of [
     ['Message', 'messages'],
     ['MailFolder', 'mailFolders'],
+    ['Event', 'events'],
+    ['Calendar', 'calendars'],
   ] as const) {
     const properties = propertiesOf(type)
     expect(properties.length).toBeGreaterThan(10)

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { IMMUTABLE } from './client.ts'
+import { hour, series } from './make-event.ts'
 import { ADA, DESK, EVA, FINN, mimeOf, TEXT, to, useOffice } from './use-office.ts'
 
 const office = useOffice()
@@ -159,7 +160,9 @@ test.each([
   [{ notificationUrl: 'http://far.test/notices' }, 400],
   [{ notificationUrl: undefined }, 400],
   [{ changeType: 'created,moved' }, 400],
-  [{ resource: 'me/events' }, 400],
+  [{ resource: 'me/drive/root' }, 400],
+  [{ resource: 'me/calendars/none/contacts' }, 400],
+  [{ resource: 'me/calendars/none/events' }, 404],
   [{ resource: 'me/mailFolders/inbox/contacts' }, 400],
   [{ resource: 'me/contactFolders/none/contacts' }, 404],
   [{ resource: `users/${FINN}/contacts` }, 404],
@@ -311,4 +314,35 @@ test('sends notices of contacts of every folder to those who subscribed to them'
     expect(resource).toMatch(/^Users\/.*\/Contacts\/./)
     expect(resourceData).toMatchObject({ '@odata.type': '#Microsoft.Graph.Contact', id })
   }
+})
+
+test.each(['me/events', 'me/calendar/events'])(
+  'sends notices of events to subscribers of %s',
+  async resource => {
+    expect(await subscribe({ resource })).toMatchObject({ status: 201, data: { resource } })
+    const made = await office.ask(EVA, 'POST', 'events', series('2026-12-01', { type: 'daily' }), IMMUTABLE)
+    const { id } = made.data
+    const query = 'startDateTime=2026-12-01&endDateTime=2027-01-01'
+    const view = await office.ask(EVA, 'GET', `calendarView?${query}`, undefined, IMMUTABLE)
+    const [first, second] = view.data.value
+    await office.ask(EVA, 'PATCH', `events/${first.id}`, { subject: 'Once' })
+    await office.ask(EVA, 'DELETE', `events/${second.id}`)
+    await office.ask(EVA, 'DELETE', `events/${id}`)
+    const came = await arrived(4)
+    expect(came.map(notice => [notice.changeType, notice.resourceData?.id])).toEqual([
+      ['created', id],
+      ['updated', first.id],
+      ['deleted', second.id],
+      ['deleted', id],
+    ])
+    for (const notice of came) expect(notice.resource).toMatch(/^Users\/.*\/Events\/./)
+  },
+)
+
+test('sends no notices of another calendar than the one that was named', async () => {
+  const { data } = await office.ask(EVA, 'POST', 'calendars', { name: 'Travel' })
+  await subscribe({ resource: `me/calendars/${data.id}/events` })
+  await office.ask(EVA, 'POST', 'events', series('2026-12-01', { type: 'daily' }))
+  const made = await office.ask(EVA, 'POST', `calendars/${data.id}/events`, hour('2026-12-01'), IMMUTABLE)
+  expect((await arrived(1)).map(({ resourceData }) => resourceData?.id)).toEqual([made.data.id])
 })

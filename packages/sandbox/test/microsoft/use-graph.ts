@@ -12,7 +12,7 @@ import type { User } from '../../src/world/users.ts'
 import { type Answer, type Parsed, readAnswer } from '../read-answer.ts'
 import { openClient } from './client.ts'
 
-const SCOPES = ['Mail.ReadWrite', 'Contacts.ReadWrite', 'MailboxSettings.ReadWrite']
+const SCOPES = ['Mail.ReadWrite', 'Contacts.ReadWrite', 'Calendars.ReadWrite', 'MailboxSettings.ReadWrite']
 
 /** Graph's mail behind HTTP, without sign-in: a token is the address of its user, and the scopes behind it. */
 export interface TestGraph {

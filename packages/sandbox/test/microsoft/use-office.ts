@@ -19,6 +19,7 @@ const SCOPES = [
   'Mail.ReadWrite.Shared',
   'Mail.Send.Shared',
   'Contacts.ReadWrite',
+  'Calendars.ReadWrite',
   'User.Read',
 ]
 

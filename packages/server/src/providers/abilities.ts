@@ -43,7 +43,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     allowsSlash: false,
     searchesPerMinute: null,
     hasCalendars: true,
-    followed: ['mail', 'contacts'],
+    followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: true,
   },
   imap: {

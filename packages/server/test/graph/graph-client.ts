@@ -5,7 +5,7 @@ import type { DrivenSandbox } from '../servers/sandbox.ts'
 
 /** The OAuth client of the other client, by which its calls can be distinguished from those of the service. */
 const OTHER_CLIENT = 'another-client'
-const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'Contacts.ReadWrite']
+const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'Contacts.ReadWrite', 'Calendars.ReadWrite']
 
 /** Another client of a mailbox of the sandbox's Graph: Microsoft's own. */
 export interface GraphClient {

@@ -36,7 +36,13 @@ export interface GraphServer extends AsyncDisposable {
   connect(email: string, options?: Partial<GraphAccountOptions>): ReturnType<typeof graphAccount>
 }
 
-const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'Contacts.ReadWrite', 'MailboxSettings.ReadWrite']
+const SCOPES = [
+  'Mail.ReadWrite',
+  'Mail.Send',
+  'Contacts.ReadWrite',
+  'Calendars.ReadWrite',
+  'MailboxSettings.ReadWrite',
+]
 
 export async function startGraph(): Promise<GraphServer> {
   const clock = openClock()

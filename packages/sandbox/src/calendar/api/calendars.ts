@@ -1,5 +1,5 @@
 import { type Calendar, deleteCalendar, newCalendar, recordEvent, touchEntries } from '../store/calendars.ts'
-import { isZone } from '../store/times.ts'
+import { isZone } from '../../calendaring/moments.ts'
 import { merged } from './event-input.ts'
 import { type CalendarMethod, type MethodCall, requireCalendar, scopes } from './method.ts'
 import { calendarEtag, presentCalendar } from './present.ts'

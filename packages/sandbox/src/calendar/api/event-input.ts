@@ -1,14 +1,7 @@
 import { type Attendee, RESPONSES, type StoredEvent } from '../store/calendars.ts'
 import { expand } from '../store/expand.ts'
-import {
-  DAY_MS,
-  type EventTime,
-  instantOf,
-  isZone,
-  type Moment,
-  presentTime,
-  wallOf,
-} from '../store/times.ts'
+import { DAY_MS, instantOf, isZone, type Moment, wallOf } from '../../calendaring/moments.ts'
+import { type EventTime, presentTime } from '../store/times.ts'
 import { badRequest, invalid, required } from './refusals.ts'
 
 /** The fields of an event that a client may set. */

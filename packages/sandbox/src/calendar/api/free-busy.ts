@@ -1,6 +1,6 @@
 import { type Calendar, roleIn, type StoredEvent } from '../store/calendars.ts'
 import { exceptionsIn, instancesOf } from '../store/members.ts'
-import { atOf } from '../store/times.ts'
+import { atOf } from '../../calendaring/moments.ts'
 import { overlaps } from './events.ts'
 import { type CalendarMethod, type MethodCall, scopes } from './method.ts'
 import { emptyRange, invalid, required } from './refusals.ts'

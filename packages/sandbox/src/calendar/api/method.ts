@@ -2,7 +2,7 @@ import type { Shape } from '../../google/api/shape.ts'
 import type { Caller } from '../../google/caller.ts'
 import type { CalendarParts } from '../parts.ts'
 import { type Calendar, type CalendarList, isAtLeast, type Role, roleIn } from '../store/calendars.ts'
-import { isZone } from '../store/times.ts'
+import { isZone } from '../../calendaring/moments.ts'
 import { invalid, notFound, writesForbidden } from './refusals.ts'
 
 /** One method of the Calendar API, as the discovery document describes it. */

@@ -7,7 +7,8 @@ import {
   type Role,
   type StoredEvent,
 } from '../store/calendars.ts'
-import { atOf, presentTime } from '../store/times.ts'
+import { atOf } from '../../calendaring/moments.ts'
+import { presentTime } from '../store/times.ts'
 
 /** The role of the caller who sees an event, and the zone of the answer. */
 export interface Viewer {

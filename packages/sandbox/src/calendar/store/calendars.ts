@@ -1,5 +1,5 @@
 import type { Random } from '../../world/random.ts'
-import type { EventTime, Moment } from './times.ts'
+import type { Moment } from '../../calendaring/moments.ts'
 
 export const ROLES = ['freeBusyReader', 'reader', 'writer', 'owner'] as const
 export type Role = (typeof ROLES)[number]
@@ -187,5 +187,3 @@ export const organizerOf = ({ id, isPrimary, fields }: Calendar, name?: string):
   email: id,
   ...(isPrimary ? name && { displayName: name } : { displayName: fields.summary }),
 })
-
-export type { EventTime }

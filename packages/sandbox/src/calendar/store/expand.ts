@@ -1,5 +1,14 @@
 import { RRuleTemporal } from 'rrule-temporal'
-import { DAY_MS, instantOf, isZone, type Moment, momentLike, parseBasic, wallAt, wallOf } from './times.ts'
+import {
+  DAY_MS,
+  instantOf,
+  isZone,
+  type Moment,
+  momentLike,
+  parseBasic,
+  wallAt,
+  wallOf,
+} from '../../calendaring/moments.ts'
 
 /** Instances that one series may give to an answer. */
 const INSTANCES_MAX = 2_000

@@ -1,6 +1,6 @@
 import type { Calendar, StoredEvent } from './calendars.ts'
 import { expand, hasInstance, type Instance, instanceAt } from './expand.ts'
-import { basicText, type Moment, momentLike, parseBasic, wallAt, wallOf } from './times.ts'
+import { basicText, type Moment, momentLike, parseBasic, wallAt, wallOf } from '../../calendaring/moments.ts'
 
 /** An instance of a series as the rule gives it. Recording it makes it an exception. */
 const instanceOf = (series: StoredEvent, { start, end }: Instance): StoredEvent => ({

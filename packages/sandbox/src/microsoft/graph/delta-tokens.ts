@@ -14,10 +14,15 @@ const StateSchema = z.strictObject({
   expand: z.string().nullable(),
   filter: z.string().nullable(),
   changeType: z.string().nullable(),
+  /** The time of a calendar view, in milliseconds since 1970; null for other queries. */
+  window: z.strictObject({ from: z.int(), to: z.int() }).nullable(),
   immutable: z.boolean(),
   /** The change after which the next round begins. */
   since: z.int().min(0),
-  /** The item that the first round, which goes through all items, reported last; null in later rounds. */
+  /**
+   * The item that the first round, which goes through all items, reported last; null in later rounds. Queries of events
+   * keep here the bounds of a round, from one change to another, and the number of items reported.
+   */
   walk: z.strictObject({ at: z.int(), number: z.int(), told: z.int() }).nullable(),
   /** Number of the query in its mailbox. */
   query: z.int(),
@@ -67,8 +72,13 @@ function noteGeneration({ generations }: Mailbox, query: number, generation: num
 }
 
 /** The options with which a query begins. */
-const startOf = ({ options, parameters }: Query, of: string, prefer: Preferences): DeltaStart => ({
+const startOf = (
+  { options, parameters }: Query,
+  { of, window }: Pick<DeltaStart, 'of' | 'window'>,
+  prefer: Preferences,
+): DeltaStart => ({
   of,
+  window,
   select: options.get('select') ?? null,
   expand: options.get('expand') ?? null,
   filter: options.get('filter') ?? null,
@@ -83,8 +93,9 @@ const startOf = ({ options, parameters }: Query, of: string, prefer: Preferences
 export function stateOf(
   { mailbox, graph, query, prefer }: Pick<MethodCall, 'mailbox' | 'graph' | 'query' | 'prefer'>,
   of: string,
+  window: DeltaState['window'] = null,
 ): Omit<DeltaState, 'made'> {
-  const start = startOf(query, of, prefer)
+  const start = startOf(query, { of, window }, prefer)
   const kind = query.options.has('skiptoken') ? 'next' : 'delta'
   const token = query.options.get(kind === 'next' ? 'skiptoken' : 'deltatoken')
   if (token === undefined) {

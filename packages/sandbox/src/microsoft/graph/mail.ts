@@ -11,6 +11,7 @@ import { openMailboxes } from '../mailbox/mailboxes.ts'
 import { newMailbox } from '../mailbox/new-mailbox.ts'
 import { receive } from '../sending/receive.ts'
 import type { GraphCaller } from './authenticate.ts'
+import { noteReply } from './calendars/incoming-replies.ts'
 import { expireLinks } from './delta-tokens.ts'
 import type { GraphParts } from './parts.ts'
 import { serveMail } from './serve.ts'
@@ -18,12 +19,12 @@ import { DEFAULT_GRAPH_SETTINGS, type GraphSettings, GraphSettingsSchema } from 
 import { uploadHost } from './upload-sessions.ts'
 import { openWriting, type Writing, type WritingSettings, WritingSettingsSchema } from './writing.ts'
 
-/** The mail and the contacts of all users of Microsoft as Exchange keeps them and Graph serves them. */
+/** The mail, the contacts and the calendars of all users of Microsoft as Exchange keeps them and Graph serves them. */
 export interface GraphMail {
   /** Makes a mailbox with this number of messages. If they are few, they are made when it is first asked for. */
   addUser(user: User, messages: number): Mailbox
   /** The mailbox of a user. Throws `InvalidInput` if there is none. */
-  mailboxOf(user: User): Mailbox
+  mailboxOf(user: Pick<User, 'email'>): Mailbox
   receive(user: User, mail: Mail): { id: string }
   /** Answers a call of an app whose token was checked. `path` is below the owner's /v1.0/users/{id}/. */
   serve(caller: GraphCaller, owner: User, path: string, request: Request): Promise<Response>
@@ -45,7 +46,7 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
   const random = ground.random.stream('graph')
   const settings = { ...DEFAULT_GRAPH_SETTINGS }
   const mailboxes = openMailboxes()
-  const mailboxOf = (user: User): Mailbox => mailboxes.of(user)
+  const mailboxOf = (user: Pick<User, 'email'>): Mailbox => mailboxes.of(user)
   const writing = openWriting(ground)
   const parts: GraphParts = { settings, writing, clock, random, post, mailboxOf }
   return {
@@ -63,7 +64,13 @@ export function openGraphMail(ground: Pick<Ground, 'clock' | 'random' | 'post'>)
         settings.arrivals === 'told' || (settings.arrivals === 'random' && random.integer(2) === 0)
       return mailbox
     },
-    receive: (user, mail) => ({ id: receive(mailboxOf(user), mail).immutableId }),
+    receive(user, mail) {
+      const mailbox = mailboxOf(user)
+      const { immutableId: id, raw } = receive(mailbox, mail)
+      // Within Exchange, the calendar of the organizer knows of a response before its mail arrives.
+      if (post.findUser(mail.from ?? '')?.provider !== 'microsoft') noteReply(mailbox, raw)
+      return { id }
+    },
     serve(caller, owner, path, request) {
       const { client, cloud, scopes, roles, user } = caller
       // An app that acts for itself has the permissions of the mailbox's owner.

@@ -90,19 +90,19 @@ export function text(value: unknown, name: string): string {
   return value
 }
 
-function texts(value: unknown, name: string): string[] {
+export function texts(value: unknown, name: string): string[] {
   if (!Array.isArray(value)) throw wrongValue(name)
   // Names of categories are compared without regard to case.
   return [...new Map(value.map(item => [text(item, name).toLowerCase(), text(item, name)])).values()]
 }
 
-function boolean(value: unknown, name: string): boolean {
+export function boolean(value: unknown, name: string): boolean {
   if (typeof value !== 'boolean') throw wrongValue(name)
   return value
 }
 
 /** One of the words of an enumeration, whatever its case. */
-function word<T extends string>(value: unknown, name: string, words: readonly T[]): T {
+export function word<T extends string>(value: unknown, name: string, words: readonly T[]): T {
   const found = words.find(one => typeof value === 'string' && one.toLowerCase() === value.toLowerCase())
   if (found === undefined) throw wrongValue(name)
   return found
@@ -116,7 +116,7 @@ function recipientOrNull(value: unknown, name: string): Recipient | null {
   return value === null ? null : recipient(objectIn(value, name), name)
 }
 
-function recipient({ emailAddress }: Record<string, unknown>, name: string): Recipient {
+export function recipient({ emailAddress }: Record<string, unknown>, name: string): Recipient {
   const given = objectIn(emailAddress, name)
   const address = text(given['address'], name).trim()
   if (/[\s<>,;]/.test(address)) throw wrongValue(name)
@@ -129,7 +129,7 @@ function flag(value: unknown, name: string): Flag {
   return { flagStatus: status, ...(status !== 'notFlagged' && Object.keys(dates).length > 0 && { dates }) }
 }
 
-function bodyIn(value: unknown): Body {
+export function bodyIn(value: unknown): Body {
   const { contentType = 'text', content } = objectIn(value, 'body')
   return { contentType: word(contentType, 'body', BODY_TYPES), content: text(content, 'body') }
 }

@@ -12,6 +12,7 @@ export type Ability =
   | 'folderDelta'
   | 'contactDelta'
   | 'masterCategories'
+  | 'exceptionLists'
 
 /** One method of Graph, below a mailbox. */
 export interface GraphMethod {
@@ -67,6 +68,8 @@ export interface GraphAnswer {
 export const READ = ['Mail.Read', 'Mail.ReadWrite'] as const
 export const WRITE = ['Mail.ReadWrite'] as const
 export const READ_CONTACTS = ['Contacts.Read', 'Contacts.ReadWrite'] as const
+export const READ_CALENDARS = ['Calendars.Read', 'Calendars.ReadWrite'] as const
+export const WRITE_CALENDARS = ['Calendars.ReadWrite'] as const
 export const WRITE_CONTACTS = ['Contacts.ReadWrite'] as const
 
 export const ok = (json: object): GraphAnswer => ({ status: 200, json })

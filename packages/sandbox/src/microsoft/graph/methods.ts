@@ -1,3 +1,7 @@
+import { calendarMethods } from './calendars/calendar-methods.ts'
+import { eventDeltaMethods } from './calendars/delta.ts'
+import { eventReadMethods } from './calendars/reading.ts'
+import { eventWriteMethods } from './calendars/writing.ts'
 import { categoryMethods } from './categories.ts'
 import { contactMethods } from './contacts/methods.ts'
 import { deltaMethods } from './delta.ts'
@@ -8,7 +12,7 @@ import { messageMethods } from './messages.ts'
 import type { GraphMethod } from './method.ts'
 import { writeMethods } from './write-methods.ts'
 
-/** Every method of mail and of contacts that this Graph has. */
+/** Every method of mail, contacts and calendars that this Graph has. */
 export const METHODS: readonly GraphMethod[] = [
   ...folderMethods,
   ...folderChangeMethods,
@@ -18,6 +22,10 @@ export const METHODS: readonly GraphMethod[] = [
   ...categoryMethods,
   ...writeMethods,
   ...contactMethods,
+  ...calendarMethods,
+  ...eventReadMethods,
+  ...eventDeltaMethods,
+  ...eventWriteMethods,
 ]
 
 export interface Match {

@@ -3,6 +3,8 @@ import { parseInput } from '../../world/invalid-input.ts'
 import type { Random } from '../../world/random.ts'
 import { postUntilTaken } from '../../pushing/post-until-taken.ts'
 import type { Contact } from '../mailbox/contact.ts'
+import type { EventChange } from '../mailbox/event.ts'
+import { occurrenceId } from '../mailbox/ids.ts'
 import type { ItemChange, Message } from '../mailbox/message.ts'
 import type { Mailbox } from '../mailbox/mailbox.ts'
 import { etagOf } from './message-shape.ts'
@@ -117,6 +119,11 @@ export function openNotifier(store: SubscriptionStore, ground: NoticeGround): No
         for (const subscription of subscriptionsTo(mailbox.email, 'contacts'))
           notify(subscription, id, change)
       })
+      mailbox.calendars.listeners.add(({ id }, change) => {
+        const subscriptions = subscriptionsTo(mailbox.email, 'events')
+        const noticed = subscriptions.length === 0 ? null : noticedChange(mailbox.store, change)
+        if (noticed) for (const subscription of subscriptions) notify(subscription, id, noticed)
+      })
     },
     tell(subscriptions, event) {
       for (const subscription of subscriptions) {
@@ -149,7 +156,36 @@ const noticeRequest = (url: string, body: string): Request =>
     redirect: 'manual',
   })
 
-type Change = ItemChange<Message> | ItemChange<Contact>
+/** The ids and the version of an event, or of an occurrence. */
+interface NoticedEvent {
+  readonly id: string
+  readonly immutableId: string
+  readonly changeKey: string
+}
+
+type Change = ItemChange<Message> | ItemChange<Contact> | ItemChange<NoticedEvent>
+
+/** The change of an event as notices report it: an occurrence that differs, or was deleted, by its own id. */
+function noticedChange(
+  store: string,
+  { number, before, after, day }: EventChange,
+): ItemChange<NoticedEvent> | null {
+  const event = after ?? before
+  if (!event) return null
+  const base = { number, moved: false, fields: [] }
+  if (day === null) {
+    const kind = before ? (after ? 'changed' : 'left') : 'arrived'
+    return { ...base, kind, item: event, id: event.id }
+  }
+  const idOf = (isImmutable: boolean) => occurrenceId(store, { series: event.number, day, isImmutable })
+  const { changeKey } = event.exceptions.get(day) ?? event
+  return {
+    ...base,
+    kind: event.deleted.has(day) ? 'left' : 'changed',
+    item: { id: idOf(false), immutableId: idOf(true), changeKey },
+    id: idOf(false),
+  }
+}
 
 /**
  * Type of a change for a subscription; null if it is sent no notice. An item that is moved leaves one folder and
@@ -175,6 +211,7 @@ const shared = ({ id, expiresAt, clientState, tenantId }: Subscription): object 
 const NAMES = {
   messages: { path: 'Messages', type: 'Message' },
   contacts: { path: 'Contacts', type: 'Contact' },
+  events: { path: 'Events', type: 'Event' },
 } as const
 
 function notice(subscription: Subscription, changeType: ChangeType, change: Change): object {

@@ -13,5 +13,5 @@ export interface GraphParts {
   readonly random: Random
   readonly post: PostOffice
   readonly writing: Writing
-  mailboxOf(user: User): Mailbox
+  mailboxOf(user: Pick<User, 'email'>): Mailbox
 }

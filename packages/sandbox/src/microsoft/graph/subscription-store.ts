@@ -4,7 +4,7 @@ export const CHANGE_TYPES = ['created', 'updated', 'deleted'] as const
 export type ChangeType = (typeof CHANGE_TYPES)[number]
 
 /** The items whose changes a subscription reports. */
-export type WatchedItems = 'messages' | 'contacts'
+export type WatchedItems = 'messages' | 'contacts' | 'events'
 
 export interface Subscription {
   readonly id: string
@@ -17,7 +17,7 @@ export interface Subscription {
   /** As the client wrote it. */
   readonly resource: string
   readonly of: WatchedItems
-  /** The folder that it watches; null for the whole mailbox. */
+  /** The folder or the calendar that it watches; null for the whole mailbox. */
   readonly folderId: string | null
   readonly changeTypes: ReadonlySet<ChangeType>
   notificationUrl: string

@@ -4,7 +4,7 @@ import type { User } from '../../world/users.ts'
 import { graphIdOf } from '../ids.ts'
 import type { GraphCaller } from './authenticate.ts'
 import { accessDenied, badRequest, GraphRefusal } from './errors.ts'
-import { READ_CONTACTS } from './method.ts'
+import { READ_CALENDARS, READ_CONTACTS } from './method.ts'
 import type { Notifier } from './notify.ts'
 import { preferencesOf } from './prefer.ts'
 import {
@@ -24,6 +24,7 @@ const CLIENT_STATE_MAX = 128
 const READ: Readonly<Record<WatchedItems, readonly string[]>> = {
   messages: ['Mail.ReadBasic', 'Mail.Read', 'Mail.ReadWrite'],
   contacts: READ_CONTACTS,
+  events: READ_CALENDARS,
 }
 
 /** Parts of Graph that the methods of subscriptions use. */
@@ -153,30 +154,41 @@ async function change(
 }
 
 const RESOURCE =
-  /^\/?(?:me|users\/([^/]+)|users\('([^']+)'\))\/(?:(mailFolders|contactFolders)(?:\/([^/]+)|\('([^']+)'\))\/)?(messages|contacts)$/i
-const FOLDERS_OF = { messages: 'mailfolders', contacts: 'contactfolders' } as const
+  /^\/?(?:me|users\/([^/]+)|users\('([^']+)'\))\/(?:(mailFolders|contactFolders|calendars)(?:\/([^/]+)|\('([^']+)'\))\/)?(messages|contacts|(?:calendar\/)?events)$/i
+const FOLDERS_OF = { messages: 'mailfolders', contacts: 'contactfolders', events: 'calendars' } as const
 
-/** The mailbox and the folder of a resource. With a user's token it has to be the user's own mailbox. */
+/** The mailbox and the folder or calendar of a resource. With a user's token it has to be the user's own mailbox. */
 function watchedBy(
   { ownerOf, mailboxOf }: Pick<SubscriptionParts, 'ownerOf' | 'mailboxOf'>,
   caller: GraphCaller,
   resource: string,
 ): { owner: User; of: WatchedItems; folderId: string | null } {
   const [, slashed, keyed, folders, folderSlashed, folderKeyed, items] = RESOURCE.exec(resource) ?? []
-  const of = items?.toLowerCase() === 'contacts' ? 'contacts' : 'messages'
-  if (items === undefined || (folders !== undefined && folders.toLowerCase() !== FOLDERS_OF[of]))
+  const asked = items?.toLowerCase()
+  const of = asked === 'contacts' || asked === 'messages' ? asked : 'events'
+  const isMain = asked === 'calendar/events'
+  if (items === undefined || (folders !== undefined && (isMain || folders.toLowerCase() !== FOLDERS_OF[of])))
     throw badRequest(`The resource '${resource}' cannot be subscribed to.`, 'InvalidRequest')
   const owner = ownerOf(caller, decodeURIComponent(slashed ?? keyed ?? 'me'))
   const permissions = caller.user ? caller.scopes : caller.roles
   if ((caller.user && owner !== caller.user) || !READ[of].some(name => permissions.includes(name)))
     throw accessDenied()
   const name = folderSlashed ?? folderKeyed
-  if (name === undefined) return { owner, of, folderId: null }
   const mailbox = mailboxOf(owner)
+  if (isMain) return { owner, of, folderId: mailbox.calendars.main.id }
+  if (name === undefined) return { owner, of, folderId: null }
   const id = decodeURIComponent(name)
-  const folder = of === 'messages' ? findFolder(mailbox, id) : mailbox.contacts.folders.get(id)
+  const folder = folderFinders[of](mailbox, id)
   if (!folder) throw new GraphRefusal(404, 'ResourceNotFound', 'The folder of the resource was not found.')
   return { owner, of, folderId: folder.id }
+}
+
+const folderFinders: Readonly<
+  Record<WatchedItems, (mailbox: Mailbox, id: string) => { id: string } | null | undefined>
+> = {
+  messages: findFolder,
+  contacts: ({ contacts }, id) => contacts.folders.get(id),
+  events: ({ calendars }, id) => calendars.own.get(id),
 }
 
 function changeTypesIn(json: Record<string, unknown>): ReadonlySet<ChangeType> {

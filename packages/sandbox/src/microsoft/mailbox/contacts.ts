@@ -34,7 +34,7 @@ const emptyFolder = (
   parent,
   children: new Set(),
   contacts: new Set(),
-  log: newChangeLog<Contact>(),
+  log: newChangeLog<ItemChange<Contact>>(),
 })
 
 export function addContactFolder(

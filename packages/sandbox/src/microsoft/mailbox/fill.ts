@@ -1,6 +1,7 @@
 import { KINDS, type Letter } from '../../mail/letters.ts'
 import { PEOPLE, type Person, SUBJECTS } from '../../mail/words.ts'
 import type { Random } from '../../world/random.ts'
+import { fillCalendar } from './fill-calendar.ts'
 import { fillContacts } from './fill-contacts.ts'
 import { addFolder } from './folders.ts'
 import { type Category, type Mailbox, nextNumber, wellKnownFolder } from './mailbox.ts'
@@ -21,6 +22,7 @@ export function fillMailbox(mailbox: Mailbox, count: number, random: Random, now
   if (count === 0) return
   const folders = addFolders(mailbox)
   fillContacts(mailbox, now)
+  fillCalendar(mailbox, random.stream('calendar'), now)
   const self: Person = { name: mailbox.name, email: mailbox.email }
   const steps = Array.from({ length: count }, () => 0.2 + random.float() * 5)
   let at = now - steps.reduce((sum, step) => sum + step, 0) * HOUR_MS

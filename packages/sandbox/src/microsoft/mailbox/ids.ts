@@ -21,6 +21,19 @@ export const immutableId = (store: string, made: number): string =>
 /** The id of a folder, which never changes. */
 export const folderId = (store: string, made: number): string => `AAMk${store}AuAAAAAAC${digits(made)}AAA=`
 
+/** The id of an occurrence of a series, which also names its exception: the series, and the day on which its rule has it. */
+export const occurrenceId = (
+  store: string,
+  { series, day, isImmutable }: { series: number; day: number; isImmutable: boolean },
+): string => `${isImmutable ? 'AAkA' : 'AAMk'}${store}FRAAg${digits(series)}${digits(day)}AAA=`
+
+/** The series and the day of an occurrence's id; null for another id. */
+export function readOccurrenceId(store: string, id: string): { series: number; day: number } | null {
+  const text = /^A(?:AkA|AMk)(.*)FRAAg([\w-]{6})([\w-]{6})AAA=$/.exec(id)
+  const [, own, series = '', day = ''] = text ?? []
+  return own === store ? { series: numberOf(series), day: numberOf(day) } : null
+}
+
 /** The id of an attachment of an item. */
 export const attachmentId = (item: string, made: number): string =>
   `${item.replace(/=$/, '')}${digits(made)}ABEgAQ=`
@@ -39,6 +52,12 @@ function digits(number: number): string {
     rest = Math.floor(rest / DIGITS.length)
   }
   return text
+}
+
+function numberOf(text: string): number {
+  let number = 0
+  for (const digit of text) number = number * DIGITS.length + DIGITS.indexOf(digit)
+  return number
 }
 
 /** Letters that follow from a text, in the alphabet of ids. */

@@ -1,6 +1,7 @@
 import { newChangeLog } from './change-log.ts'
 import type { WellKnownName } from './well-known-names.ts'
 import type { Contacts } from './contact.ts'
+import type { Calendars } from './event.ts'
 import type { ChangeLog, Folder, FolderChange, HierarchyChange, Message } from './message.ts'
 
 /** Folders, with those that were deleted, of which changes are kept. */
@@ -36,6 +37,7 @@ export interface Mailbox {
   readonly hierarchyLog: Map<Folder, HierarchyChange>
   readonly categories: Map<string, Category>
   readonly contacts: Contacts
+  readonly calendars: Calendars
   /** Messages that the latest searches found, by what was searched for. They hold as long as nothing changes. */
   readonly searches: Map<string, { readonly lastChange: number; readonly found: readonly Message[] }>
   readonly listeners: Set<MailboxListener>

@@ -7,7 +7,7 @@ export interface MailboxStore {
   /** Adds a user's mailbox, whose first mail `fill` adds as soon as somebody asks for the mailbox. */
   add(user: User, mailbox: Mailbox, fill: () => void): void
   /** Throws `InvalidInput` if the user has none. */
-  of(user: User): Mailbox
+  of(user: Pick<User, 'email'>): Mailbox
   /** All mailboxes, also those without their first mail. */
   list(): Mailbox[]
 }
@@ -37,11 +37,20 @@ export function openMailboxes(): MailboxStore {
 
 /** Changes a mailbox without calling its listeners. */
 function silently(mailbox: Mailbox, change: () => void): void {
-  const listeners = [...mailbox.listeners]
-  const ofContacts = [...mailbox.contacts.listeners]
-  mailbox.listeners.clear()
-  mailbox.contacts.listeners.clear()
+  const restore = [
+    withdrawn(mailbox.listeners),
+    withdrawn(mailbox.contacts.listeners),
+    withdrawn(mailbox.calendars.listeners),
+  ]
   change()
-  for (const listener of listeners) mailbox.listeners.add(listener)
-  for (const listener of ofContacts) mailbox.contacts.listeners.add(listener)
+  for (const each of restore) each()
+}
+
+/** Empties a set. Returns the function that fills it again. */
+function withdrawn<Listener>(listeners: Set<Listener>): () => void {
+  const kept = [...listeners]
+  listeners.clear()
+  return () => {
+    for (const listener of kept) listeners.add(listener)
+  }
 }

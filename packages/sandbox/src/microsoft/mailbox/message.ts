@@ -1,3 +1,4 @@
+import type { NumberedLog } from './change-log.ts'
 import type { WellKnownName } from './well-known-names.ts'
 
 /** A name and an address; either may be empty. */
@@ -157,8 +158,4 @@ export interface ItemChange<Item> {
 export type FolderChange = ItemChange<Message>
 
 /** The changes of a folder, oldest first. */
-export interface ChangeLog<Item> {
-  readonly changes: ItemChange<Item>[]
-  /** Changes up to this number are forgotten. */
-  floor: number
-}
+export type ChangeLog<Item> = NumberedLog<ItemChange<Item>>

@@ -1,3 +1,4 @@
+import { addDefaultCalendar } from './calendars.ts'
 import { addDefaultContacts } from './contacts.ts'
 import { addDefaultFolders } from './default-folders.ts'
 import { storeOf } from './ids.ts'
@@ -5,7 +6,7 @@ import type { Mailbox } from './mailbox.ts'
 
 /** An empty mailbox with the folders that Exchange makes. */
 export function newMailbox(email: string, name: string, now: () => number): Mailbox {
-  const begun: Omit<Mailbox, 'contacts'> = {
+  const begun: Omit<Mailbox, 'contacts' | 'calendars'> = {
     email,
     name,
     now,
@@ -26,9 +27,10 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     lastChange: 0,
     logsArrival: () => true,
   }
-  // The contacts, which are numbered after the folders of mail, are added last.
+  // Contacts and calendars, which are numbered after the folders of mail, are added last.
   const mailbox = begun as Mailbox
   addDefaultFolders(mailbox)
   addDefaultContacts(mailbox)
+  addDefaultCalendar(mailbox)
   return mailbox
 }

@@ -8,7 +8,7 @@ import { type Pushed, recordPushedToMany } from '../halves/notice.ts'
 export type SubscriptionEvent = NonNullable<StoredSubscription['event']>
 
 /** The kinds of data that can be subscribed to. */
-export const SUBSCRIBED_KINDS = ['mail', 'contacts'] as const
+export const SUBSCRIBED_KINDS = ['mail', 'calendar', 'contacts'] as const
 export type SubscribedKind = (typeof SUBSCRIBED_KINDS)[number]
 
 /** The half that a notification is for, and its subscription. */

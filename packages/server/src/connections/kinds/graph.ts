@@ -64,7 +64,7 @@ export function graphKind({ db, calls, tokensOf, subscribing, sharing, pace = {}
   const paceOf = (mailbox: string) => sendPaceOf(mailbox, sends)
   const { all: metrics, observer, countNotification } = graphMetrics()
   return {
-    endpoints: { mail: 'graph', contacts: 'graph' },
+    endpoints: { mail: 'graph', calendar: 'graph', contacts: 'graph' },
     metrics,
     waysTo(_, reachedFor) {
       const reach = {
@@ -147,17 +147,19 @@ function graphConnector(
         ...(shared && client.inboxId !== null ? [[shared.delegateId, client.inboxId] as const] : []),
         [mailboxId, name] as const,
       ])
+      // Only the follower of a half keeps its subscription.
+      const planOf = (kind: 'calendar' | 'contacts') =>
+        half === kind && reachedFor === 'following'
+          ? planSubscription({ db, ...subscribing }, account, kind)
+          : null
       const connected = graphAccount({
         ...opening,
         quotaOf: opened => quotaOf(names.get(opened) ?? opened.toLowerCase()),
         sendPace: paceOf(`${cloud.cloud} ${name}`),
         shared,
         subscriptionPlan: planSubscription({ db, ...subscribing }, account),
-        // Only the follower of the contacts keeps their subscription.
-        contactsPlan:
-          half === 'contacts' && reachedFor === 'following'
-            ? planSubscription({ db, ...subscribing }, account, 'contacts')
-            : null,
+        contactsPlan: planOf('contacts'),
+        calendarsPlan: planOf('calendar'),
         takesSources: bodyStorage === 'full',
         ...(pollSeconds !== undefined && { pollSeconds }),
       })

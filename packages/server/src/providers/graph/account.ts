@@ -5,6 +5,8 @@ import type { CloudRow } from '../microsoft/clouds.ts'
 import { graphChanging } from './changing/changing.ts'
 import { graphSending } from './sending.ts'
 import { openGraphApi } from './client.ts'
+import { graphCalendars } from './calendars/calendars.ts'
+import { openCalendarsConnection } from './calendars/calendars-connection.ts'
 import { graphContacts } from './contacts/contacts.ts'
 import { openContactsConnection } from './contacts/contacts-connection.ts'
 import { graphContent } from './content.ts'
@@ -33,9 +35,10 @@ export interface GraphAccountOptions {
   mailboxId: string
   /** Set for a shared mailbox, whose tokens are those of its delegate. */
   shared?: SharedMailboxOptions | null
-  /** How the mailbox, and its contacts, are subscribed to; by default they are only polled. */
+  /** How the mailbox, its contacts and its calendars are subscribed to; by default they are only polled. */
   subscriptionPlan?: SubscriptionPlan | null
   contactsPlan?: SubscriptionPlan | null
+  calendarsPlan?: SubscriptionPlan | null
   /** Counts the calls; by default nothing does. */
   observer?: GraphObserver | undefined
   /** By default the mailbox may send any number of messages. */
@@ -80,13 +83,14 @@ export async function findGraphInbox(opening: Opening): Promise<string | null> {
 /** A mailbox of Microsoft Graph. It holds no connection of its own, so any number of callers may use it side by side. */
 export function graphAccount(
   options: GraphAccountOptions,
-): ConnectedAccount & Offering<'mail' | 'content' | 'search' | 'changing' | 'sending' | 'contacts'> {
+): ConnectedAccount &
+  Offering<'mail' | 'content' | 'search' | 'changing' | 'sending' | 'contacts' | 'calendars'> {
   const { tokens, mailboxId, shared = null, signal } = options
   const closing = new AbortController()
   const openMailbox = openerOf(options)
   const own = openMailbox(mailboxId)
   const api = shared ? sharedMailboxApi(own, shared.inboxId) : own
-  const subscribingTo = (items: 'messages' | 'contacts', plan: SubscriptionPlan | null = null) =>
+  const subscribingTo = (items: 'messages' | 'contacts' | 'events', plan: SubscriptionPlan | null = null) =>
     plan ? openSubscribing(api, { resource: `users/${mailboxId}/${items}`, plan, tokens }) : POLLED
   const connection: GraphConnection = {
     api,
@@ -101,6 +105,11 @@ export function graphAccount(
     signal: connection.signal,
     subscribing: subscribingTo('contacts', options.contactsPlan),
   })
+  const calendars = openCalendarsConnection({
+    api,
+    signal: connection.signal,
+    subscribing: subscribingTo('events', options.calendarsPlan),
+  })
   return {
     mail: graphMail(connection, options.pollSeconds ?? POLL_SECONDS),
     content: graphContent(connection),
@@ -108,6 +117,7 @@ export function graphAccount(
     changing: graphChanging(connection),
     sending: graphSending(connection, options.sendPace),
     contacts: graphContacts(contacts),
+    calendars: graphCalendars(calendars),
     ...(!shared && { sharing: graphSharing(openMailbox) }),
     [Symbol.asyncDispose]: async () => closing.abort(),
   }

@@ -1,6 +1,6 @@
 import { ProviderFailure } from '../failure.ts'
 import { LinkExpired } from './failure.ts'
-import { type AskOptions, type GraphRequest, segment } from './api.ts'
+import { type AskOptions, type GraphRequest, type Query, segment } from './api.ts'
 import type { GraphConnection } from './graph-connection.ts'
 import { STATE_FIELDS } from './message.ts'
 import { type MessageState, statesSchema } from './resources.ts'
@@ -37,7 +37,7 @@ export function beginWalk(
 ): Promise<DeltaPage> {
   return beginDelta(
     connection,
-    { ...MESSAGES, path: `mailFolders/${segment(source)}/messages/delta`, select: STATE_FIELDS },
+    { ...MESSAGES, path: `mailFolders/${segment(source)}/messages/delta`, query: { $select: STATE_FIELDS } },
     options,
   )
 }
@@ -70,14 +70,14 @@ const MESSAGES: DeltaForm<MessageState> = {
   given,
 }
 
-/** Begins a delta, whose links keep the selected fields. */
+/** Begins a delta, whose links keep the query. */
 export async function beginDelta<Item extends DeltaItem>(
   { api }: Pick<GraphConnection, 'api'>,
-  { path, select, ...form }: DeltaForm<Item> & { path: string; select: string },
+  { path, query, ...form }: DeltaForm<Item> & { path: string; query: Query },
   options: AskOptions,
 ): Promise<DeltaPage<Item>> {
   const { schema, prefer, answerBytesMax } = form
-  const request = { path, query: { $select: select }, schema, accepts: [200], answerBytesMax, prefer }
+  const request = { path, query, schema, accepts: [200], answerBytesMax, prefer }
   const page = toPage((await api.ask(request, options)).value, form.given)
   api.requireOwn(page.link)
   return page

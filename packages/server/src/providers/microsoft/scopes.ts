@@ -57,7 +57,7 @@ function fullName(scope: string, row: CloudRow): string {
   return `https://${row.graph}/${written}`
 }
 
-/** The scopes to request. Calendars are not read yet, so no scope of theirs is among the default ones. */
+/** The scopes to request. No scope of calendars is among the default ones: those of an app name it. */
 export function scopesFor(
   row: CloudRow,
   scopesOfApp: readonly string[] | null,

@@ -17,6 +17,7 @@ const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`)
 /** Keep the MACs of each kind apart, and from others under the same key. */
 const PURPOSES: Readonly<Record<SubscribedKind, string>> = {
   mail: 'graph_subscription',
+  calendar: 'graph_calendar_subscription',
   contacts: 'graph_contacts_subscription',
 }
 

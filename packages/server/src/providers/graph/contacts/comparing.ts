@@ -1,12 +1,15 @@
 import type { FollowFolder, ListedContact } from '../../contacts.ts'
-import { ProviderFailure } from '../../failure.ts'
 import type { AskOptions } from '../api.ts'
+import { isUnreadable } from '../unreadable.ts'
 import type { DeltaPage } from '../delta.ts'
 import { LinkExpired } from '../failure.ts'
-import { type ContactItem, isWhole, versionOf } from './contact.ts'
+import { pathOfFolder } from './folders.ts'
+import { askMark } from '../mark.ts'
+import { isWhole } from './contact.ts'
+import { type GraphItem, versionOf } from '../items.ts'
 import type { ContactsConnection } from './contacts-connection.ts'
 import { type FolderCursor, freshCursor } from './cursor.ts'
-import { askMark, beginContacts, continueContacts, listContacts } from './pages.ts'
+import { beginContacts, continueContacts, listContacts } from './pages.ts'
 import { type ReadContacts, readContacts, sortOut } from './reading.ts'
 import { READ_AT_ONCE, type Steps, stepsOf } from './steps.ts'
 
@@ -95,7 +98,7 @@ async function readWalk(
   folderId: string,
   { walk, isOfIds }: FolderCursor,
   options: AskOptions,
-): Promise<DeltaPage<ContactItem> | 'expired' | 'unreadable'> {
+): Promise<DeltaPage<GraphItem> | 'expired' | 'unreadable'> {
   const ask = () =>
     walk === null
       ? beginContacts(connection, folderId, isOfIds, options)
@@ -111,12 +114,6 @@ async function readWalk(
     if (!isOfIds && isUnreadable(error, options)) return 'unreadable'
     throw error
   }
-}
-
-/** Whether an answer cannot be read, as one that is too large. If Graph does not answer at all, the next call shows that. */
-function isUnreadable(error: unknown, { signal }: AskOptions): boolean {
-  const isAnswer = error instanceof ProviderFailure && error.kind === 'unavailable' && !error.isBusy
-  return isAnswer && signal?.aborted !== true
 }
 
 async function addListed(
@@ -136,7 +133,7 @@ async function* listFolder(
   { held, options }: Comparing,
 ): Steps<Compared> {
   const now = connection.api.now()
-  const mark = await askMark(connection, folderId, options)
+  const mark = await askMark(connection.api, `${pathOfFolder(folderId)}/contacts`, options)
   const seen = yield* bringListed(connection, folderId, held, options)
   return { seen, doubted: new Set(), cursor: { ...freshCursor(now), mark } }
 }
@@ -189,7 +186,7 @@ async function* bringPages(
   }
 }
 
-function isNews(item: ContactItem, held: Known): boolean {
+function isNews(item: GraphItem, held: Known): boolean {
   const version = versionOf(item)
   return version === null || held.get(item.id) !== version
 }
@@ -197,7 +194,7 @@ function isNews(item: ContactItem, held: Known): boolean {
 /** Brings items of which the index has another version, or none. Items without all fields are read by their ids. */
 async function* bringItems(
   connection: ContactsConnection,
-  items: readonly ContactItem[],
+  items: readonly GraphItem[],
   held: Known,
   options: AskOptions,
 ): Steps<void> {

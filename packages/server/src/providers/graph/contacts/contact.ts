@@ -7,11 +7,11 @@ import {
   type RemoteContact,
   type UnreadableContact,
 } from '../../contacts.ts'
-import { firstOf, id, pageSchema, text, time } from '../resources.ts'
+import { type GraphItem, versionOf } from '../items.ts'
+import { firstOf, id, text, time } from '../resources.ts'
 
 /** Values of a list that are read, more than Exchange holds. */
 const LISTED_MAX = 100
-const VERSION_LENGTH_MAX = 1_000
 
 const texts = firstOf(text, LISTED_MAX).nullish()
 
@@ -42,11 +42,6 @@ const FIELD_NAMES = [...Object.keys(contactSchema.shape), 'changeKey']
 export const CONTACT_FIELDS = FIELD_NAMES.join(',')
 export const LISTED_FIELDS = 'id,changeKey,parentFolderId'
 
-/** A contact as an answer gives it. All but its id may be missing, or something else. */
-export const itemSchema = z.looseObject({ id, '@removed': z.unknown().optional() })
-export type ContactItem = z.infer<typeof itemSchema>
-export const itemsSchema = pageSchema(itemSchema)
-
 /** A contact with what a change of it needs to know. */
 export interface ReadContact {
   given: GraphContact
@@ -54,25 +49,12 @@ export interface ReadContact {
 }
 
 /** Whether an item has every field. A delta may leave out fields that did not change. */
-export function isWhole(item: ContactItem): boolean {
+export function isWhole(item: GraphItem): boolean {
   return FIELD_NAMES.every(name => item[name] !== undefined)
 }
 
-/** The version that an item names, which is the one in its ETag; null if it names none. */
-export function versionOf(item: ContactItem): string | null {
-  const { changeKey } = item
-  const named =
-    typeof changeKey === 'string' ? changeKey : /^(?:W\/)?"(.+)"$/.exec(String(item['@odata.etag']))?.[1]
-  return named !== undefined && named !== '' && named.length <= VERSION_LENGTH_MAX ? named : null
-}
-
-/** The ETag of a version, for `If-Match`. */
-export function etagOf(version: string): string {
-  return `W/"${version}"`
-}
-
 /** Reads an item that has every field. */
-export function readItem(item: ContactItem): ReadContact | UnreadableContact {
+export function readItem(item: GraphItem): ReadContact | UnreadableContact {
   const version = versionOf(item)
   const { data, error } = contactSchema.safeParse(item)
   if (!data || version === null) {

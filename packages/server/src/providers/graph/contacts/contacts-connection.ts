@@ -1,7 +1,7 @@
 import type { GraphApi } from '../api.ts'
 import type { DeltaPage } from '../delta.ts'
 import type { Subscribing } from '../subscription.ts'
-import type { ContactItem } from './contact.ts'
+import type { GraphItem } from '../items.ts'
 
 /** State of one connection to the contacts of a mailbox. All of it can be requested again. */
 export interface ContactsConnection {
@@ -14,7 +14,7 @@ export interface ContactsConnection {
   /** Folders that are known to be none of contacts, such as Deleted Items. */
   otherFolderIds: Set<string>
   /** Pages that were read to see whether anything changed, by their links. Following a folder takes them. */
-  pages: Map<string, DeltaPage<ContactItem>>
+  pages: Map<string, DeltaPage<GraphItem>>
 }
 
 export function openContactsConnection(

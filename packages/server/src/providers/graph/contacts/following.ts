@@ -4,10 +4,13 @@ import type { AskOptions } from '../api.ts'
 import type { DeltaPage } from '../delta.ts'
 import { LinkExpired } from '../failure.ts'
 import { compareFolder, compareListed } from './comparing.ts'
-import { type ContactItem, isWhole } from './contact.ts'
+import { isWhole } from './contact.ts'
+import { type GraphItem } from '../items.ts'
 import type { ContactsConnection } from './contacts-connection.ts'
 import { type FolderCursor, readCursor } from './cursor.ts'
-import { askMark, continueContacts } from './pages.ts'
+import { pathOfFolder } from './folders.ts'
+import { askMark } from '../mark.ts'
+import { continueContacts } from './pages.ts'
 import { type ReadContacts, readContacts, sortOut } from './reading.ts'
 import { READ_AT_ONCE, type Steps, stepsOf } from './steps.ts'
 
@@ -60,7 +63,8 @@ async function hasNews(
   { link, mark }: FolderCursor,
   options: AskOptions,
 ): Promise<boolean> {
-  if (link === null) return (await askMark(connection, folderId, options)) !== mark
+  if (link === null)
+    return (await askMark(connection.api, `${pathOfFolder(folderId)}/contacts`, options)) !== mark
   const page = await readPage(connection, link, options)
   if (page === null) return true
   const isNews = page.items.length > 0 || page.removed.length > 0 || !page.isLast
@@ -73,7 +77,7 @@ async function readPage(
   connection: ContactsConnection,
   link: string,
   options: AskOptions,
-): Promise<DeltaPage<ContactItem> | null> {
+): Promise<DeltaPage<GraphItem> | null> {
   const kept = connection.pages.get(link)
   connection.pages.delete(link)
   if (kept) return kept
@@ -129,7 +133,7 @@ async function* followLink(
  */
 async function* bringChanges(
   connection: ContactsConnection,
-  page: DeltaPage<ContactItem>,
+  page: DeltaPage<GraphItem>,
   cursor: FolderCursor,
   options: AskOptions,
 ): Steps<FolderCursor> {

@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto'
-import { z } from 'zod'
 import type { AskOptions } from '../api.ts'
 import { beginDelta, continueDelta, type DeltaForm, type DeltaPage } from '../delta.ts'
-import { CONTACT_FIELDS, type ContactItem, itemsSchema, LISTED_FIELDS, versionOf } from './contact.ts'
+import { CONTACT_FIELDS, LISTED_FIELDS } from './contact.ts'
+import { type GraphItem, itemsSchema } from '../items.ts'
 import type { ContactsConnection } from './contacts-connection.ts'
 import { pathOfFolder } from './folders.ts'
 
@@ -12,10 +11,8 @@ const LISTED_PER_PAGE = 1_000
 const PAGE_BYTES_MAX = 32 * 1024 * 1024
 /** Pages of one list. */
 const PAGES_MAX = 1_000
-/** The last changes that a mark stands for. */
-const MARKED = 20
 
-const DELTA: DeltaForm<ContactItem> = {
+const DELTA: DeltaForm<GraphItem> = {
   schema: itemsSchema,
   prefer: [`odata.maxpagesize=${PER_PAGE}`],
   answerBytesMax: PAGE_BYTES_MAX,
@@ -29,9 +26,10 @@ export function beginContacts(
   folderId: string,
   isOfIds: boolean,
   options: AskOptions,
-): Promise<DeltaPage<ContactItem>> {
+): Promise<DeltaPage<GraphItem>> {
   const path = `${pathOfFolder(folderId)}/contacts/delta`
-  return beginDelta(connection, { ...DELTA, path, select: isOfIds ? LISTED_FIELDS : CONTACT_FIELDS }, options)
+  const query = { $select: isOfIds ? LISTED_FIELDS : CONTACT_FIELDS }
+  return beginDelta(connection, { ...DELTA, path, query }, options)
 }
 
 /** Throws `LinkExpired` if Graph does not know the link. */
@@ -39,7 +37,7 @@ export function continueContacts(
   connection: ContactsConnection,
   link: string,
   options: AskOptions,
-): Promise<DeltaPage<ContactItem>> {
+): Promise<DeltaPage<GraphItem>> {
   return continueDelta(connection, link, DELTA, options)
 }
 
@@ -52,7 +50,7 @@ export async function* listContacts(
   folderId: string,
   isOfIds: boolean,
   options: AskOptions,
-): AsyncGenerator<ContactItem[], void, void> {
+): AsyncGenerator<GraphItem[], void, void> {
   let page = (
     await api.ask(
       {
@@ -74,30 +72,4 @@ export async function* listContacts(
     if (link === undefined || pages >= PAGES_MAX) return
     page = await api.follow(link, itemsSchema, { ...options, answerBytesMax: PAGE_BYTES_MAX })
   }
-}
-
-const countedSchema = itemsSchema.extend({ '@odata.count': z.int().min(0) })
-
-/** Stands for the number of contacts of a folder and its last changes: one call. It differs after most changes. */
-export async function askMark(
-  { api }: Pick<ContactsConnection, 'api'>,
-  folderId: string,
-  options: AskOptions,
-): Promise<string> {
-  const { value } = await api.ask(
-    {
-      path: `${pathOfFolder(folderId)}/contacts`,
-      query: {
-        $select: LISTED_FIELDS,
-        $orderby: 'lastModifiedDateTime desc',
-        $top: MARKED,
-        $count: true,
-      },
-      schema: countedSchema,
-      accepts: [200],
-    },
-    options,
-  )
-  const last = value.value.map(item => `${item.id} ${versionOf(item)}`).toSorted()
-  return hash('sha256', [value['@odata.count'], ...last].join('\n'), 'base64url')
 }

@@ -3,14 +3,8 @@ import { ProviderFailure } from '../../failure.ts'
 import { isOfPart } from '../../http/ask-twice.ts'
 import { type AskOptions, BATCH_PARTS_MAX, type GraphRequest, segment } from '../api.ts'
 import { askTwice } from '../ask-twice.ts'
-import {
-  CONTACT_FIELDS,
-  type ContactItem,
-  isReadable,
-  itemSchema,
-  readItem,
-  type ReadContact,
-} from './contact.ts'
+import { CONTACT_FIELDS, isReadable, readItem, type ReadContact } from './contact.ts'
+import { type GraphItem, itemSchema } from '../items.ts'
 import type { ContactsConnection } from './contacts-connection.ts'
 import { isContactFolder, PROBE } from './folders.ts'
 
@@ -28,7 +22,7 @@ export function pathOfContact(key: string): string {
   return `contacts/${segment(key)}`
 }
 
-function requestOfContact(key: string): GraphRequest<ContactItem> {
+function requestOfContact(key: string): GraphRequest<GraphItem> {
   return {
     path: pathOfContact(key),
     query: { $select: CONTACT_FIELDS },
@@ -67,7 +61,7 @@ export async function readContacts(
 /** Adds an item that has every field to the contacts that can be read, to the others, or to those that are gone. */
 export async function sortOut(
   connection: ContactsConnection,
-  item: ContactItem,
+  item: GraphItem,
   result: ReadContacts,
   options: AskOptions,
 ): Promise<void> {
@@ -90,7 +84,7 @@ export async function requireContact(
   throw new ProviderFailure('not_found', 'The contact was deleted.')
 }
 
-export function requireReadable(item: ContactItem): ReadContact {
+export function requireReadable(item: GraphItem): ReadContact {
   const read = readItem(item)
   if (isReadable(read)) return read
   throw new ProviderFailure('unavailable', `${read.reason}.`)

@@ -1,0 +1,111 @@
+import type { FollowCalendar, RemoteCalendar } from '../../calendars.ts'
+import type { Cursor } from '../../mail.ts'
+import type { AskOptions } from '../api.ts'
+import type { DeltaPage } from '../delta.ts'
+import { LinkExpired } from '../failure.ts'
+import type { GraphItem } from '../items.ts'
+import { askMark } from '../mark.ts'
+import { pathOfCalendar } from './calendar-list.ts'
+import type { CalendarsConnection } from './calendars-connection.ts'
+import { compareCalendar, compareListed } from './comparing.ts'
+import { type CalendarCursor, isOfOtherWindow, readCursor } from './cursor.ts'
+import { continueEvents } from './pages.ts'
+import { openPlace } from './place.ts'
+import { bringChanges, type Pass, type Steps } from './pass.ts'
+
+/** Pages of one round. The next pass goes on from there. */
+const PAGES_MAX = 2_000
+
+/**
+ * `CalendarsProvider.findChanged`: asks each calendar for its changes, which is the cheapest question that Graph has. The
+ * answers are kept until the calendars are followed.
+ */
+export async function findChanged(
+  connection: CalendarsConnection,
+  calendars: ReadonlyArray<{ calendar: RemoteCalendar; cursor: Cursor | null }>,
+  options: AskOptions,
+): Promise<ReadonlySet<string>> {
+  connection.pages.clear()
+  const changed = new Set<string>()
+  for (const { calendar, cursor } of calendars) {
+    const from = readCursor(cursor, connection.api.now())
+    if (from === null || (await hasNews(connection, calendar.key, from, options))) changed.add(calendar.key)
+  }
+  return changed
+}
+
+async function hasNews(
+  connection: CalendarsConnection,
+  calendarKey: string,
+  { link, mark }: CalendarCursor,
+  options: AskOptions,
+): Promise<boolean> {
+  if (link === null)
+    return (
+      mark === null ||
+      (await askMark(connection.api, `${pathOfCalendar(calendarKey)}/events`, options)) !== mark
+    )
+  const page = await readPage(connection, link, options)
+  if (page === null) return true
+  const isNews = page.items.length > 0 || page.removed.length > 0 || !page.isLast
+  if (isNews) connection.pages.set(link, page)
+  return isNews
+}
+
+/** Null if Graph no longer knows the link. */
+async function readPage(
+  connection: CalendarsConnection,
+  link: string,
+  options: AskOptions,
+): Promise<DeltaPage<GraphItem> | null> {
+  const kept = connection.pages.get(link)
+  connection.pages.delete(link)
+  if (kept) return kept
+  try {
+    return await continueEvents(connection, link, options)
+  } catch (error) {
+    if (error instanceof LinkExpired) return null
+    throw error
+  }
+}
+
+/** `CalendarsProvider.follow`: by the link of the delta, else by a comparison of this calendar. */
+export async function* followCalendar(
+  connection: CalendarsConnection,
+  { calendar, window, cursor, known, signal }: FollowCalendar,
+): Steps<void> {
+  const options: AskOptions = { urgency: 'late', signal }
+  let held: Promise<ReadonlyMap<string, string>> | null = null
+  const pass: Pass = {
+    ...(await openPlace(connection, { calendarKey: calendar.key, window }, options)),
+    known: () => (held ??= known()),
+    read: new Set(),
+  }
+  const read = readCursor(cursor, connection.api.now())
+  const from = read && isOfOtherWindow(read, window) ? null : read
+  const followed = from?.link ? yield* followLink(pass, from, from.link) : 'expired'
+  if (followed === 'more') return
+  if (followed === 'expired') return yield* compareCalendar(pass, from)
+  yield { type: 'end', cursor: followed }
+}
+
+/** @returns the cursor behind the last page; `expired` if Graph no longer knows a link, `more` if there are more pages */
+async function* followLink(
+  pass: Pass,
+  begun: CalendarCursor,
+  first: string,
+): Steps<CalendarCursor | 'expired' | 'more'> {
+  let cursor = begun
+  let link = first
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const page = await readPage(pass.connection, link, pass.options)
+    if (page === null) return 'expired'
+    // An occurrence that was deleted does not name its series. The version of the series shows which it is.
+    if ((yield* bringChanges(pass, page)) === 'doubtful') yield* compareListed(pass)
+    cursor = { ...cursor, link: page.link }
+    if (page.isLast) return cursor
+    yield { type: 'gone', keys: [], cursor }
+    link = page.link
+  }
+  return 'more'
+}

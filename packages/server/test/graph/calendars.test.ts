@@ -1,0 +1,193 @@
+import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
+import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
+import { expect, test } from 'vitest'
+import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
+import type { Cloud } from '../../src/providers/sign-in.ts'
+import { dayAhead, readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars/caldav-account.ts'
+import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
+import { useServer } from '../servers/shared-server.ts'
+import { waitUntil } from '../wait-until.ts'
+import {
+  addOfficeUser,
+  addShared,
+  connectUser,
+  OWN_SCOPES,
+  SANDBOX_APPS,
+  SHARED_SCOPES,
+} from './delegates.ts'
+import { type GraphClient, openGraphClient } from './graph-client.ts'
+import { openGraphApp } from './open-graph-app.ts'
+
+const opened = useServer(() => openGraphApp({ config: SANDBOX_APPS }))
+const ZONE = 'W. Europe Standard Time'
+
+const dateOf = (days: number) => dayAhead(days).replace(/^(....)(..)(..)$/, '$1-$2-$3')
+const timeOn = (days: number, time = '00:00') => ({ dateTime: `${dateOf(days)}T${time}:00`, timeZone: ZONE })
+
+/** An hour in Berlin, some days ahead. */
+const hourOn = (days: number, hour: number, subject: string) => ({
+  subject,
+  start: timeOn(days, `${hour}:00`),
+  end: timeOn(days, `${hour + 1}:00`),
+})
+
+const daily = (days: number, numberOfOccurrences: number) => ({
+  pattern: { type: 'daily', interval: 1 },
+  range: { type: 'numbered', startDate: dateOf(days), numberOfOccurrences },
+})
+
+/** Connects a new user of Microsoft by a refresh token, and waits for the first sync of the calendars. */
+async function connectCalendars(
+  arrange: (client: GraphClient) => Promise<unknown> = async () => {},
+  cloud: Cloud = 'global',
+) {
+  const { app, sandbox } = opened()
+  const email = await addOfficeUser(sandbox, { name: 'calendars', cloud })
+  const client = await openGraphClient(sandbox, email, { cloud, host: CLOUDS[cloud].graph })
+  await arrange(client)
+  const { id } = await connectUser(app, sandbox, email, {
+    scopes: [...OWN_SCOPES, 'Calendars.ReadWrite'],
+    cloud,
+    settings: { calendarEnabled: true, sharedMailboxesEnabled: false },
+  })
+  const account = await waitForCalendars(app, id)
+  const look = () => app.post(`/v1/accounts/${id}/sync`, { kinds: ['calendar'] })
+  return { id, email, client, account, look }
+}
+
+const instancesOf = (client: GraphClient, id: string) =>
+  client.all(`events/${id}/instances?startDateTime=${dateOf(-2)}&endDateTime=${dateOf(60)}`)
+
+test('calendars of Microsoft 365 are read, and each change is announced once', async () => {
+  const { app } = opened()
+  let series = ''
+  const { id, email, client, look } = await connectCalendars(async other => {
+    await other.ask('POST', 'events', {
+      ...hourOn(1, 10, 'Single'),
+      location: { displayName: 'Room 5' },
+      body: { contentType: 'html', content: '<p>Bring <b>tea</b></p>' },
+      attendees: [{ emailAddress: { name: 'A guest', address: 'guest@example.com' }, type: 'required' }],
+      isOnlineMeeting: true,
+    })
+    await other.ask('POST', 'events', {
+      subject: 'Whole day',
+      isAllDay: true,
+      start: timeOn(2),
+      end: timeOn(3),
+      showAs: 'free',
+    })
+    series = (await other.ask('POST', 'events', { ...hourOn(10, 10, 'Series'), recurrence: daily(10, 5) })).id
+    const [, second, third] = await instancesOf(other, series)
+    await other.ask('DELETE', `events/${second?.id}`)
+    await other.ask('PATCH', `events/${third?.id}`, { subject: 'Moved' })
+  })
+  const { body } = await app.get<{ items: Calendar[] }>(`/v1/accounts/${id}/calendars`)
+  expect(body.items).toMatchObject([
+    { name: 'Calendar', isPrimary: true, access: 'owner', canEdit: true, owner: { address: email } },
+  ])
+  const subjects = ['Single', 'Whole day', 'Series', 'Moved', 'Series', 'Series']
+  const events = await waitForSubjects(app, id, subjects)
+  expect(events[0]).toMatchObject({
+    location: 'Room 5',
+    kind: 'single',
+    start: { timeZone: 'Europe/Berlin' },
+    organizer: { address: email },
+    attendees: [{ address: 'guest@example.com', type: 'required', response: 'needs_action' }],
+    onlineMeetingProvider: 'teams',
+    onlineMeetingUrl: expect.stringMatching(/^https:\/\/teams\.microsoft\.com\//),
+  })
+  expect(events[1]).toMatchObject({ isAllDay: true, showAs: 'free' })
+  const path = `/v1/accounts/${id}/calendar-events/${events[0]!.id}`
+  const { body: whole } = await app.get<CalendarEventWithBody>(path)
+  expect(whole.body).toMatchObject({ contentType: 'html', content: expect.stringContaining('<b>tea</b>') })
+
+  const [first] = await instancesOf(client, series)
+  await client.ask('PATCH', `events/${first?.id}`, { subject: 'Once' })
+  await look()
+  const later = await waitForSubjects(app, id, ['Single', 'Whole day', 'Once', ...subjects.slice(3)])
+  // An occurrence that becomes an exception keeps its id.
+  expect(later[2]?.id).toBe(events[2]?.id)
+  await client.ask('DELETE', `events/${series}`)
+  await look()
+  await waitForSubjects(app, id, ['Single', 'Whole day'])
+  const announced = (await calendarFeedOf(app, id)).map(inShort)
+  expect(announced).toEqual([
+    'calendar.initialized',
+    'calendar_event.created exception Once',
+    'calendar_event.deleted series Series',
+  ])
+})
+
+test.each(['gcc-high', 'china'] as const)('calendars are followed in the cloud %s', async cloud => {
+  const { app } = opened()
+  const { id, client, look } = await connectCalendars(
+    other => other.ask('POST', 'events', hourOn(1, 10, 'Talk')),
+    cloud,
+  )
+  await waitForSubjects(app, id, ['Talk'])
+  await client.ask('POST', 'events', hourOn(2, 10, 'Next'))
+  await look()
+  await waitForSubjects(app, id, ['Talk', 'Next'])
+})
+
+test('a change of an event is pushed', async () => {
+  const { app, sandbox } = opened()
+  const { id, email, client } = await connectCalendars()
+  await waitUntil('the subscription', async () => {
+    const { items } = await sandbox.control<{ items: { user: string; resource: string }[] }>(
+      'GET',
+      '/subscriptions',
+    )
+    return items.some(({ user, resource }) => user === email && resource.endsWith('/events'))
+  })
+  const { id: event } = await client.ask('POST', 'events', hourOn(1, 10, 'Talk'))
+  await waitForSubjects(app, id, ['Talk'])
+  await client.ask('PATCH', `events/${event}`, { subject: 'Renamed' })
+  await waitForSubjects(app, id, ['Renamed'])
+  await client.ask('DELETE', `events/${event}`)
+  await waitForSubjects(app, id, [])
+})
+
+test('links that expired change nothing and announce nothing', async () => {
+  const { app, sandbox } = opened()
+  const { id, email, client, look } = await connectCalendars(other =>
+    other.ask('POST', 'events', { ...hourOn(1, 10, 'Series'), recurrence: daily(1, 4) }),
+  )
+  const subjects = ['Series', 'Series', 'Series', 'Series']
+  const before: CalendarEvent[] = await waitForSubjects(app, id, subjects)
+  const announced = await calendarFeedOf(app, id)
+  await sandbox.control('POST', '/history/expire', { user: email, at: 'delta' })
+  await client.ask('POST', 'events', hourOn(20, 10, 'Later'))
+  await look()
+  await waitForSubjects(app, id, [...subjects, 'Later'])
+  expect((await readTakingPlace(app, id)).slice(0, 4)).toEqual(before)
+  const news = (await calendarFeedOf(app, id)).slice(announced.length).map(inShort)
+  expect(news).toEqual(['calendar_event.created single Later'])
+})
+
+test('calendars of a shared mailbox are followed with the grant of its delegate', async () => {
+  const { app, sandbox } = opened()
+  const eva = await addOfficeUser(sandbox, { name: 'eva' })
+  const desk = await addOfficeUser(sandbox, { name: 'desk', delegates: [eva] })
+  const client = await openGraphClient(sandbox, desk)
+  await client.ask('POST', 'events', { ...hourOn(1, 10, 'Series'), recurrence: daily(1, 2) })
+  const delegate = await connectUser(app, sandbox, eva, {
+    scopes: [...SHARED_SCOPES, 'Calendars.Read.Shared'],
+  })
+  const settings = { syncWindowDays: null, calendarEnabled: true }
+  const { id } = await addShared(app, delegate.id, desk, { settings })
+  await waitForCalendars(app, id)
+  await waitForSubjects(app, id, ['Series', 'Series'])
+  await client.ask('POST', 'events', hourOn(5, 10, 'Talk'))
+  await app.post(`/v1/accounts/${id}/sync`, { kinds: ['calendar'] })
+  await waitForSubjects(app, id, ['Series', 'Series', 'Talk'])
+})
+
+test('an account whose grant has no scope of calendars has none', async () => {
+  const { app, sandbox } = opened()
+  const email = await addOfficeUser(sandbox, { name: 'mail' })
+  const { id, settings } = await connectUser(app, sandbox, email, { scopes: OWN_SCOPES })
+  expect(settings).toMatchObject({ calendarEnabled: false })
+  const { body } = await app.get<{ items: Calendar[] }>(`/v1/accounts/${id}/calendars`)
+  expect(body.items ?? []).toEqual([])
+})
