@@ -250,6 +250,7 @@ function checkMembers(
   const within = expand({ lines, start, from: from!, to: to! })
   if (within.isTruncated || within.members.length + dates.length > MEMBERS_MAX)
     throw new Refused(`The series has more than ${MEMBERS_MAX} occurrences in the time that is kept.`)
+  if (taken.length === 0) return
   const isTaken = new Set(taken)
   if (dates.some(({ wall }) => !isTaken.has(wall))) return
   const print = isDay(start.wall) ? printDay : printWall

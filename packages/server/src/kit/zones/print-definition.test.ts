@@ -66,6 +66,25 @@ test('our own reader reads the offsets of each zone from its definition', () => 
 })
 
 test.each([
+  'America/Mexico_City',
+  'America/Sao_Paulo',
+  'Asia/Amman',
+  'Asia/Tehran',
+  'Pacific/Fiji',
+  'Europe/Volgograd',
+])('daylight saving time that %s abolished does not go on, whenever the definition ends', zone => {
+  for (let year = 2017; year < 2030; year++) {
+    const [from, to] = [new Date('2014-06-01T00:00:00Z'), new Date(Date.UTC(year, 10, 1))]
+    const file = splitFile(Buffer.from(`${printDefinition(zone, { from, to }).join('\r\n')}\r\n`))
+    const definition = { file, component: file.components[0]!, budget: openBudget() }
+    const read = readDefinition(definition, from.getTime())!
+    const table = requireTransitions(zone)
+    for (let at = from.getTime(); at < to.getTime(); at += DAY_MS)
+      expect([year, new Date(at), offsetAt(read, at)]).toEqual([year, new Date(at), offsetAt(table, at)])
+  }
+})
+
+test.each([
   [
     'Europe/Berlin',
     [

@@ -22,6 +22,8 @@ interface Observance {
 
 /** Fewer onsets in the same place of successive years are given one by one. */
 const YEARS_MIN = 3
+/** Longer than from one onset of a rule to the next. */
+const LATER_MS = 400 * DAY_MS
 const DAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']
 
 /**
@@ -32,15 +34,17 @@ const DAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']
  * @throws RangeError if the database lacks the zone
  */
 export function printDefinition(zone: string, { from, to }: { from: Date; to: Date }): string[] {
-  const onsets = onsetsOf(requireTransitions(zone), from.getTime(), to.getTime())
+  const end = to.getTime()
+  // Later onsets show which rules go on.
+  const onsets = onsetsOf(requireTransitions(zone), from.getTime(), end + LATER_MS)
   const groups = Map.groupBy(onsets, ({ before, offset }) => `${before} ${offset}`)
-  const observances = [...groups.values()].flatMap(observancesOf)
+  const observances = [...groups.values()].flatMap(observancesOf).flatMap(one => endAt(one, end))
   return [
     'BEGIN:VTIMEZONE',
     `TZID:${zone}`,
     ...observances
       .toSorted((a, b) => a.onsets[0]!.instant - b.onsets[0]!.instant)
-      .flatMap(observance => printObservance(observance, to)),
+      .flatMap(observance => printObservance(observance, end)),
     'END:VTIMEZONE',
   ]
 }
@@ -58,6 +62,13 @@ function onsetsOf({ at, offsets }: Transitions, from: number, to: number): Onset
   // Before its first transition, a zone has had this offset for ever.
   const ever = { wallTime: 0, instant: -offset, before: offset, offset }
   return [ever, ...later]
+}
+
+/** An observance without onsets after an instant, but for those of a rule, which goes on then. */
+function endAt({ onsets, rule }: Observance, end: number): Observance[] {
+  const kept = onsets.filter(({ instant }) => instant <= end)
+  if (kept.length === 0) return []
+  return [rule === null ? { onsets: kept, rule } : { onsets, rule }]
 }
 
 /** Splits onsets with the same offsets, ascending, into those that follow a rule and those that do not. */
@@ -101,18 +112,17 @@ function placeOf({ wallTime }: Onset, counted: 'first' | 'last'): { text: string
   return { text: `${rule} ${wallTime % DAY_MS}`, rule }
 }
 
-function printObservance({ onsets, rule }: Observance, to: Date): string[] {
+function printObservance({ onsets, rule }: Observance, to: number): string[] {
   const { wallTime, before, offset } = onsets[0]!
   const name = offset > before ? 'DAYLIGHT' : 'STANDARD'
-  const end = onsets.at(-1)!
-  // A rule of the last year goes on.
-  const goesOn = yearOf(end) >= to.getUTCFullYear() - 1
+  const last = onsets.at(-1)!
+  const end = last.instant > to ? '' : `;UNTIL=${printWall(last.instant)}Z`
   return [
     `BEGIN:${name}`,
     `DTSTART:${printWall(wallTime)}`,
     // Some readers take DTSTART for none of them where there are dates.
     ...(rule === null && onsets.length > 1 ? onsets.map(onset => `RDATE:${printWall(onset.wallTime)}`) : []),
-    ...(rule === null ? [] : [`RRULE:${rule}${goesOn ? '' : `;UNTIL=${printWall(end.instant)}Z`}`]),
+    ...(rule === null ? [] : [`RRULE:${rule}${end}`]),
     `TZOFFSETFROM:${printOffset(before)}`,
     `TZOFFSETTO:${printOffset(offset)}`,
     `END:${name}`,
