@@ -5,6 +5,7 @@ import { waitForLock } from '../wait-for-lock.ts'
 import { waitUntil } from '../wait-until.ts'
 import { startWaitingProcess } from '../waiting-process.ts'
 import type { CallingProcessOptions } from './calling-process.ts'
+import { grantOf } from './granted-account.ts'
 import { CONNECTED, failureOf, openTokenWorld, useTokenWorlds } from './open-token-world.ts'
 
 // A test that makes updates fail has a database of its own.
@@ -224,4 +225,19 @@ test('a caller who leaves does not end the refresh of the others', async () => {
   held.resolve()
   await staying
   expect(endpoint.calls).toBe(1)
+})
+
+test('finds the token of a grant that the user has given since, although an older one is held', async () => {
+  await using world = await openWorld()
+  const { endpoint, account, tokensOf } = world
+  const tokens = tokensOf(account)
+  const held = await tokens.get()
+  expect(await tokens.findNewer?.(held)).toBeNull()
+
+  const renewed = grantOf(endpoint.grant())
+  await world.reconnect(account.id, renewed)
+  expect((await tokens.get()).reveal()).toBe(held.reveal())
+  expect((await tokens.findNewer?.(held))?.reveal()).toBe(renewed.accessToken.reveal())
+  expect((await tokens.get()).reveal()).toBe(renewed.accessToken.reveal())
+  expect(endpoint.calls).toBe(0)
 })
