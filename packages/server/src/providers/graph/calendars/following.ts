@@ -1,9 +1,6 @@
 import type { FollowCalendar, RemoteCalendar } from '../../calendars.ts'
 import type { Cursor } from '../../mail.ts'
 import type { AskOptions } from '../api.ts'
-import type { DeltaPage } from '../delta.ts'
-import { LinkExpired } from '../failure.ts'
-import type { GraphItem } from '../items.ts'
 import { askMark } from '../mark.ts'
 import { pathOfCalendar } from './calendar-list.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
@@ -45,28 +42,7 @@ async function hasNews(
       mark === null ||
       (await askMark(connection.api, `${pathOfCalendar(calendarKey)}/events`, options)) !== mark
     )
-  const page = await readPage(connection, link, options)
-  if (page === null) return true
-  const isNews = page.items.length > 0 || page.removed.length > 0 || !page.isLast
-  if (isNews) connection.pages.set(link, page)
-  return isNews
-}
-
-/** Null if Graph no longer knows the link. */
-async function readPage(
-  connection: CalendarsConnection,
-  link: string,
-  options: AskOptions,
-): Promise<DeltaPage<GraphItem> | null> {
-  const kept = connection.pages.get(link)
-  connection.pages.delete(link)
-  if (kept) return kept
-  try {
-    return await continueEvents(connection, link, options)
-  } catch (error) {
-    if (error instanceof LinkExpired) return null
-    throw error
-  }
+  return connection.pages.hasNews(link, asked => continueEvents(connection, asked, options))
 }
 
 /** `CalendarsProvider.follow`: by the link of the delta, else by a comparison of this calendar. */
@@ -95,10 +71,11 @@ async function* followLink(
   begun: CalendarCursor,
   first: string,
 ): Steps<CalendarCursor | 'expired' | 'more'> {
+  const { connection, options } = pass
   let cursor = begun
   let link = first
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const page = await readPage(pass.connection, link, pass.options)
+    const page = await connection.pages.read(link, asked => continueEvents(connection, asked, options))
     if (page === null) return 'expired'
     // An occurrence that was deleted does not name its series. The version of the series shows which it is.
     if ((yield* bringChanges(pass, page)) === 'doubtful') yield* compareListed(pass)

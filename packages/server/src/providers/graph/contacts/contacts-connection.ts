@@ -1,5 +1,5 @@
 import type { GraphApi } from '../api.ts'
-import type { DeltaPage } from '../delta.ts'
+import { KeptPages } from '../kept-pages.ts'
 import type { Subscribing } from '../subscription.ts'
 import type { GraphItem } from '../items.ts'
 
@@ -14,11 +14,11 @@ export interface ContactsConnection {
   /** Folders that are known to be none of contacts, such as Deleted Items. */
   otherFolderIds: Set<string>
   /** Pages that were read to see whether anything changed, by their links. Following a folder takes them. */
-  pages: Map<string, DeltaPage<GraphItem>>
+  pages: KeptPages<GraphItem>
 }
 
 export function openContactsConnection(
   given: Pick<ContactsConnection, 'api' | 'signal' | 'subscribing'>,
 ): ContactsConnection {
-  return { ...given, folderIds: null, otherFolderIds: new Set(), pages: new Map() }
+  return { ...given, folderIds: null, otherFolderIds: new Set(), pages: new KeptPages() }
 }

@@ -2,7 +2,6 @@ import type { FollowFolder, RemoteContactFolder } from '../../contacts.ts'
 import type { Cursor } from '../../mail.ts'
 import type { AskOptions } from '../api.ts'
 import type { DeltaPage } from '../delta.ts'
-import { LinkExpired } from '../failure.ts'
 import { compareFolder, compareListed } from './comparing.ts'
 import { isWhole } from './contact.ts'
 import { type GraphItem } from '../items.ts'
@@ -65,28 +64,7 @@ async function hasNews(
 ): Promise<boolean> {
   if (link === null)
     return (await askMark(connection.api, `${pathOfFolder(folderId)}/contacts`, options)) !== mark
-  const page = await readPage(connection, link, options)
-  if (page === null) return true
-  const isNews = page.items.length > 0 || page.removed.length > 0 || !page.isLast
-  if (isNews) connection.pages.set(link, page)
-  return isNews
-}
-
-/** Null if Graph no longer knows the link. */
-async function readPage(
-  connection: ContactsConnection,
-  link: string,
-  options: AskOptions,
-): Promise<DeltaPage<GraphItem> | null> {
-  const kept = connection.pages.get(link)
-  connection.pages.delete(link)
-  if (kept) return kept
-  try {
-    return await continueContacts(connection, link, options)
-  } catch (error) {
-    if (error instanceof LinkExpired) return null
-    throw error
-  }
+  return connection.pages.hasNews(link, asked => continueContacts(connection, asked, options))
 }
 
 /** `ContactsProvider.follow`: by the link of the delta, else by a comparison of the whole folder. */
@@ -115,7 +93,7 @@ async function* followLink(
   let cursor = begun
   let link = first
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const page = await readPage(connection, link, options)
+    const page = await connection.pages.read(link, asked => continueContacts(connection, asked, options))
     if (page === null) return 'expired'
     cursor = { ...cursor, link: page.link }
     cursor = yield* bringChanges(connection, page, cursor, options)
