@@ -32,14 +32,19 @@ export async function extendSeries(
   for (const item of items) {
     const { root } = item
     const start = extendedFrom(root, window)
-    const added = start && (await planner.plan(account.id, root.id, item.state, { ...options, window: { ...window, start } }))
+    const added =
+      start &&
+      (await planner.plan(account.id, root.id, item.state, { ...options, window: { ...window, start } }))
     if (!added || added.endsAt !== null || added.isTruncated) {
       others.push(item)
       continue
     }
     spans.push(...spanRows(root.id, added))
     const kept = (root.cancelled_starts ?? []).filter(each => each >= window.start.toISOString())
-    extended.push({ id: root.id, cancelled_starts: [...new Set([...kept, ...(added.cancelledStarts ?? [])])] })
+    extended.push({
+      id: root.id,
+      cancelled_starts: [...new Set([...kept, ...(added.cancelledStarts ?? [])])],
+    })
   }
   await insertSpans(unit, account, calendarId, spans)
   if (extended.length === 0) return others
@@ -52,7 +57,10 @@ export async function extendSeries(
 }
 
 /** The time from which a series lacks its occurrences; null if it must be made again as a whole. */
-function extendedFrom({ zone_release, spanned_until: until, is_truncated }: EventRow, window: CalendarWindow) {
+function extendedFrom(
+  { zone_release, spanned_until: until, is_truncated }: EventRow,
+  window: CalendarWindow,
+) {
   if (zone_release !== ZONE_DATA_RELEASE || until === null || is_truncated) return null
   return until >= window.start && until <= clockLimit(window) ? until : null
 }

@@ -8,7 +8,7 @@ import { keptWindow, type WindowDays } from './window.ts'
 
 const ACCOUNTS_AT_ONCE = 100
 const ROWS_AT_ONCE = 2_000
-/** What belongs to a series that goes on is kept longer: what a provider still gives of the series is compared with it. */
+/** Members of a series that goes on are kept longer, since members that a provider still reports are compared with them. */
 const MEMBERS_KEPT_DAYS = 3
 
 export interface PruneOptions {
@@ -82,6 +82,8 @@ function pruneSome(db: Db, { id, tenant_id: tenantId }: PrunedAccount, limits: L
           and exception.original_at + coalesce(series.end_at - series.start_at, interval '0') < ${limits.membersBefore}
         limit ${ROWS_AT_ONCE})
     `.execute(unit.sql)
-    return Number([items, spans, exceptions].reduce((sum, { numAffectedRows = 0n }) => sum + numAffectedRows, 0n))
+    return Number(
+      [items, spans, exceptions].reduce((sum, { numAffectedRows = 0n }) => sum + numAffectedRows, 0n),
+    )
   })
 }
