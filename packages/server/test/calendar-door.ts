@@ -18,6 +18,7 @@ import { inTransaction } from '../src/events/unit-of-work.ts'
 import { loadLockedCalendars } from '../src/features/calendars/calendars/record-account.ts'
 import type { RemoteObject } from '../src/providers/calendars.ts'
 import { DAY_MS } from '../src/kit/wall-clock.ts'
+import type { Expander } from '../src/kit/recurrence/expander.ts'
 import { newId } from '../src/kit/ids.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { Doubts } from '../src/sync/doubts.ts'
@@ -31,10 +32,10 @@ const DAYS = { past: 90, ahead: 365 }
 const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 'ada', auth: 'imap_password' }
 
 /** The operations of calendars behind a front door, over providers in memory. */
-export async function openCalendarDoor(database: Database) {
+export async function openCalendarDoor(database: Database, expander?: Expander) {
   await using opened = new AsyncDisposableStack()
   const { db } = database
-  const planner = opened.use(openSpanPlanner(silentLog))
+  const planner = opened.use(openSpanPlanner(silentLog, expander))
   let daysLater = 0
   const clock = { now: () => Date.now() + daysLater * DAY_MS }
   const operations = {

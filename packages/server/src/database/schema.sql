@@ -307,7 +307,7 @@ create table calendar_event (
 );
 CREATE INDEX calendar_event_account ON public.calendar_event USING btree (account_id);
 CREATE INDEX calendar_event_calendar ON public.calendar_event USING btree (calendar_id);
-CREATE INDEX calendar_event_ended ON public.calendar_event USING btree (account_id, ends_at) WHERE (kind <> 'exception'::text);
+CREATE INDEX calendar_event_ended ON public.calendar_event USING btree (account_id, ends_at);
 CREATE UNIQUE INDEX calendar_event_key ON public.calendar_event USING btree (calendar_id, provider_key) WHERE (provider_key IS NOT NULL);
 CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (series_id, member) WHERE (series_id IS NOT NULL);
 CREATE INDEX calendar_event_missing ON public.calendar_event USING btree (account_id) WHERE (missing_look IS NOT NULL);

@@ -81,7 +81,7 @@ create index calendar_event_account on calendar_event (account_id);
 create index calendar_event_calendar on calendar_event (calendar_id);
 create index calendar_event_uid on calendar_event (account_id, uid) where uid is not null;
 create index calendar_event_missing on calendar_event (account_id) where missing_look is not null;
-create index calendar_event_ended on calendar_event (account_id, ends_at) where kind <> 'exception';
+create index calendar_event_ended on calendar_event (account_id, ends_at);
 create index calendar_event_spanned on calendar_event (spanned_until) where spanned_until is not null;
 create index calendar_event_release on calendar_event (zone_release) where zone_release is not null;
 

@@ -8,8 +8,8 @@ import { keptWindow, type WindowDays } from './window.ts'
 
 const ACCOUNTS_AT_ONCE = 100
 const ROWS_AT_ONCE = 2_000
-/** Spans are kept longer than items: what a provider still gives of a series is compared with them. */
-const SPANS_KEPT_DAYS = 3
+/** What belongs to a series that goes on is kept longer: what a provider still gives of the series is compared with it. */
+const MEMBERS_KEPT_DAYS = 3
 
 export interface PruneOptions {
   db: Db
@@ -17,22 +17,22 @@ export interface PruneOptions {
   clock?: Clock
 }
 
-/** The times before which items and spans must have ended to be deleted. */
+/** The times before which items, and members of series that go on, must have ended to be deleted. */
 interface Limits {
   itemsBefore: Date
-  spansBefore: Date
+  membersBefore: Date
 }
 
 /**
- * Deletes what has fallen out of the window, in silence: items that ended before it, and spans of series that go on. Several
- * processes may do so at once.
+ * Deletes what has fallen out of the window, in silence: items that ended before it, and spans and exceptions of series that
+ * go on. Several processes may do so at once.
  */
 export async function pruneWindows(
   { db, days, clock = systemClock }: PruneOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { start } = keptWindow(days, clock.now())
-  const limits = { itemsBefore: start, spansBefore: new Date(start.getTime() - SPANS_KEPT_DAYS * DAY_MS) }
+  const limits = { itemsBefore: start, membersBefore: new Date(start.getTime() - MEMBERS_KEPT_DAYS * DAY_MS) }
   let after: string | null = null
   for (;;) {
     const accounts: PrunedAccount[] = await listAccounts(db, after, limits)
@@ -52,10 +52,9 @@ async function listAccounts(db: Db, after: string | null, limits: Limits): Promi
   const { rows } = await sql<PrunedAccount>`
     select id, tenant_id from account
     where deleted_at is null and (${after}::uuid is null or id > ${after}::uuid) and (
-      exists (select from calendar_event where account_id = account.id and kind <> 'exception'
-        and ends_at < ${limits.itemsBefore})
-      or exists (select from calendar_span where account_id = account.id and start_at < ${limits.spansBefore}
-        and end_at < ${limits.spansBefore}))
+      exists (select from calendar_event where account_id = account.id and ends_at < ${limits.itemsBefore})
+      or exists (select from calendar_span where account_id = account.id and start_at < ${limits.membersBefore}
+        and end_at < ${limits.membersBefore}))
     order by id limit ${ACCOUNTS_AT_ONCE}
   `.execute(db)
   return rows
@@ -72,10 +71,17 @@ function pruneSome(db: Db, { id, tenant_id: tenantId }: PrunedAccount, limits: L
     `.execute(unit.sql)
     const spans = await sql`
       delete from calendar_span where id in (
-        select id from calendar_span where account_id = ${id} and start_at < ${limits.spansBefore}
-          and end_at < ${limits.spansBefore}
+        select id from calendar_span where account_id = ${id} and start_at < ${limits.membersBefore}
+          and end_at < ${limits.membersBefore}
         limit ${ROWS_AT_ONCE})
     `.execute(unit.sql)
-    return Number((items.numAffectedRows ?? 0n) + (spans.numAffectedRows ?? 0n))
+    const exceptions = await sql`
+      delete from calendar_event where id in (
+        select exception.id from calendar_event as exception join calendar_event as series on series.id = exception.series_id
+        where exception.account_id = ${id} and exception.ends_at < ${limits.membersBefore}
+          and exception.original_at + coalesce(series.end_at - series.start_at, interval '0') < ${limits.membersBefore}
+        limit ${ROWS_AT_ONCE})
+    `.execute(unit.sql)
+    return Number([items, spans, exceptions].reduce((sum, { numAffectedRows = 0n }) => sum + numAffectedRows, 0n))
   })
 }

@@ -5,6 +5,7 @@ import type { CalendarWindow } from '../../../providers/calendars.ts'
 import { type CalendarAccount, unzonedOf } from '../calendars/rules.ts'
 import { listCalendars } from '../calendars/store.ts'
 import { announceWritten } from './announce.ts'
+import { extendSeries } from './extend.ts'
 import { isNothing, type ItemState, withinWindow } from './item.ts'
 import { type HeldItem, loadItemsById } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
@@ -42,8 +43,9 @@ export async function remakeDue(
   const calendars = await listCalendars(unit.sql, account.id)
   for (const calendar of calendars) {
     const own = items.filter(({ root }) => root.calendar_id === calendar.id)
-    const unzoned = unzonedOf(calendar, calendars)
-    await remakeItems(unit, account, own, { ...options, calendarId: calendar.id, unzoned })
+    const recording = { ...options, calendarId: calendar.id, unzoned: unzonedOf(calendar, calendars) }
+    const others = await extendSeries(unit, account, own, recording)
+    await remakeItems(unit, account, others, recording)
   }
   return rows.length
 }

@@ -3,7 +3,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import type { WrittenItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
-import type { ItemSpans } from './spans.ts'
+import type { ItemSpans, Span } from './spans.ts'
 
 /** Spans that one statement writes, so that no statement keeps the event loop. */
 export const SPANS_AT_ONCE = 1_000
@@ -20,7 +20,29 @@ export async function writeSpans(
   { calendarId }: RecordingEvents,
   planned: readonly PlannedItem[],
 ): Promise<void> {
-  const rows = planned.flatMap(({ item, spans }) => spans.spans.map(span => ({ root_id: item.id, ...span })))
+  const rows = planned.flatMap(({ item, spans }) => spanRows(item.id, spans))
+  await insertSpans(unit, account, calendarId, rows)
+  const known = planned.filter(({ item }) => item.before !== null).map(({ item }) => item.id)
+  if (known.length === 0) return
+  await sql`
+    delete from calendar_span where root_id = any(${known}::uuid[])
+      and not exists (select from unnest(${rows.map(({ id }) => id)}::uuid[]) as kept (id) where kept.id = calendar_span.id)
+  `.execute(unit.sql)
+}
+
+/** The spans of an item as they are stored. */
+export const spanRows = (rootId: string, { spans }: ItemSpans): SpanRow[] =>
+  spans.map(span => ({ root_id: rootId, ...span }))
+
+type SpanRow = Span & { root_id: string }
+
+/** Writes spans. Spans that stay as they are are not written. */
+export async function insertSpans(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  calendarId: string,
+  rows: readonly SpanRow[],
+): Promise<void> {
   for (let from = 0; from < rows.length; from += SPANS_AT_ONCE) {
     const some = rows.slice(from, from + SPANS_AT_ONCE)
     await sql`
@@ -43,10 +65,4 @@ export async function writeSpans(
           excluded.provider_key, excluded.is_busy, excluded.is_long)
     `.execute(unit.sql)
   }
-  const known = planned.filter(({ item }) => item.before !== null).map(({ item }) => item.id)
-  if (known.length === 0) return
-  await sql`
-    delete from calendar_span where root_id = any(${known}::uuid[])
-      and not exists (select from unnest(${rows.map(({ id }) => id)}::uuid[]) as kept (id) where kept.id = calendar_span.id)
-  `.execute(unit.sql)
 }

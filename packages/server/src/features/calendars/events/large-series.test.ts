@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { openCalendarDoor } from '../../../../test/calendar-door.ts'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { openExpander } from '../../../kit/recurrence/expander.ts'
+import { DAY_MS, printWall } from '../../../kit/wall-clock.ts'
+
+/** Milliseconds of the processor for which the event loop may be kept. */
+const SLICE_MS_MAX = 20
+
+const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS
+const wall = (days: number, minutes = 0) => printWall(TODAY + days * DAY_MS + minutes * 60_000)
+const times = {
+  start: { wall: wall(-3000), zone: 'Europe/Berlin' },
+  end: { wall: wall(-3000, 5), zone: 'Europe/Berlin' },
+}
+
+/** The longest time of the processor that one turn of the event loop takes while something is done. */
+async function longestTurn(work: () => Promise<void>): Promise<number> {
+  let longest = 0
+  let isOver = false
+  let used = process.threadCpuUsage()
+  const look = () => {
+    const { user, system } = process.threadCpuUsage(used)
+    longest = Math.max(longest, (user + system) / 1000)
+    used = process.threadCpuUsage()
+    if (!isOver) setImmediate(look)
+  }
+  setImmediate(look)
+  await work()
+  isOver = true
+  return longest
+}
+
+/** Rules with many members before the window and few in it, each of which is counted. */
+const SLOW = [
+  'FREQ=DAILY;COUNT=2950',
+  'FREQ=MONTHLY;BYDAY=-1FR;COUNT=110',
+  'FREQ=HOURLY;INTERVAL=8;COUNT=8850',
+  'FREQ=HOURLY;INTERVAL=12;COUNT=5900',
+  'FREQ=DAILY;BYDAY=MO,TU,WE,TH,FR;COUNT=2100',
+]
+
+test('500 series with rules that take long are expanded in a thread, and keep the event loop for 20 ms at most', async () => {
+  await using expander = openExpander()
+  await using database = await openTestDatabase()
+  await using door = await openCalendarDoor(database, expander)
+  const account = await door.openAccount('files')
+  const { memory } = account
+  const [calendar = ''] = memory.calendars.keys()
+  memory.add(calendar, times, { recurrence: ['RRULE:FREQ=DAILY'] })
+  await account.pass()
+  expect(expander.slowCount).toBe(0)
+  for (let nth = 0; nth < 500; nth++)
+    memory.add(
+      calendar,
+      { ...times, subject: `${nth}` },
+      { recurrence: [`RRULE:${SLOW[nth % SLOW.length]}`] },
+    )
+  const rdates = Array.from({ length: 10_001 }, (_, nth) => wall(-80, nth))
+  memory.add(
+    calendar,
+    { ...times, subject: 'dates' },
+    { recurrence: [`RDATE;TZID=Asia/Tokyo:${rdates.join(',')}`] },
+  )
+  memory.add(
+    calendar,
+    { ...times, subject: 'seconds' },
+    { recurrence: ['RRULE:FREQ=SECONDLY;BYHOUR=9;BYMINUTE=0'] },
+  )
+  const longest = await longestTurn(() => account.pass())
+  expect(expander.slowCount).toBe(502)
+  expect(longest).toBeLessThanOrEqual(SLICE_MS_MAX)
+  const { rows } = await sql<{ subject: string; spans: number }>`
+    select shown ->> 'subject' as subject, (select count(*)::int from calendar_span where root_id = calendar_event.id) as spans
+    from calendar_event where is_truncated order by subject
+  `.execute(door.db)
+  expect(rows.map(({ subject }) => subject)).toEqual(['dates', 'seconds'])
+  // Some lie before the window.
+  for (const { spans } of rows) expect(spans).toBeGreaterThan(8_000)
+})
