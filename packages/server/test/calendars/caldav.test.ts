@@ -228,8 +228,7 @@ describe('calendars of an IMAP account', () => {
     await client.setProps(path, '<D:displayname>Others</D:displayname>')
     await next(3)
     // Its file stays as it is, and so does its version.
-    const headers = { destination: new URL(`${path}moved.ics`, radicale().url).href }
-    expect((await client.request('MOVE', `${calendar}one.ics`, { headers })).status).toBe(201)
+    await client.move(`${calendar}one.ics`, `${path}moved.ics`)
     await next(4)
     const [after] = await waitForSubjects(opened(), id, ['One'])
     expect(after).toMatchObject({ id: before!.id, subject: 'One' })

@@ -15,6 +15,8 @@ export interface DavTestClient {
   put(path: string, file: string): Promise<void>
   get(path: string): Promise<string>
   remove(path: string): Promise<void>
+  /** Moves a file to another path, which has none. */
+  move(path: string, to: string): Promise<void>
 }
 
 interface RequestOptions {
@@ -76,6 +78,9 @@ export function davTestClient({ url }: Pick<DavTestServer, 'url'>, user: DavTest
     get: path => requireDone('GET', path),
     async remove(path) {
       await requireDone('DELETE', path)
+    },
+    async move(path, to) {
+      await requireDone('MOVE', path, { headers: { destination: new URL(to, url).href } })
     },
   }
 }
