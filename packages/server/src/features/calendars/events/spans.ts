@@ -113,6 +113,7 @@ export function* spanSteps(
   }
   const { shown } = event
   const isGiven = state.occurrences !== null
+  let lastStart = 0
   for (const occurrence of state.occurrences ?? timesOf(shown, expanded)) {
     const { member, key, ...times } = occurrence
     if (exceptions.has(member) || isTaken(state, member)) continue
@@ -120,18 +121,22 @@ export function* spanSteps(
     const given = isGiven ? { member, provider_key: key } : {}
     // Occurrences of the provider are stored as it gave them, so that they can be compared.
     take({ ...span, event_id: id, ...given }, isGiven ? null : window)
+    lastStart = Math.max(lastStart, Date.parse(span.start_at))
     if (spans.length % 100 === 0) yield
   }
   yield
   const taken = takenInstants(state, shown, expanded, options)
   for (const instant of taken) last = Math.max(last, instant)
+  // The expansion reaches further than the window, and what lies there is not stored yet.
+  const lastMember = isGiven ? 0 : Math.max(lastStart, taken.at(-1) ?? 0)
+  const goesOn = expanded.goesOn || lastMember >= window.end.getTime()
   yield
   return {
     spans,
     cancelledStarts: taken
       .filter(instant => instant >= window.start.getTime() && instant < window.end.getTime())
       .map(instant => new Date(instant).toISOString()),
-    endsAt: expanded.goesOn ? null : new Date(last),
+    endsAt: goesOn ? null : new Date(last),
     isTruncated: expanded.isTruncated && !isGiven,
   }
 }
