@@ -84,17 +84,19 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
       },
       /** Records objects in the first calendar, as a provider brings them that is not in memory. */
       async record(objects: readonly RemoteObject[]) {
-        await inTransaction(db, door.tenantId, async unit => {
-          const loaded = await loadLockedCalendars(unit, id, lockingHalf(unit, id, 'calendar'))
-          const [calendar] = await listCalendars(unit.sql, id)
-          const options = {
-            calendarId: calendar!.id,
-            unzoned: calendar!.time_zone ?? 'UTC',
-            own: loaded!.own,
-          }
-          const window = keptWindow(DAYS, Date.now())
-          await recordEvents(unit, loaded!.account, objects, { ...options, window, planner })
-        })
+        await planner.run(id, items =>
+          inTransaction(db, door.tenantId, async unit => {
+            const loaded = await loadLockedCalendars(unit, id, lockingHalf(unit, id, 'calendar'))
+            const [calendar] = await listCalendars(unit.sql, id)
+            const options = {
+              calendarId: calendar!.id,
+              unzoned: calendar!.time_zone ?? 'UTC',
+              own: loaded!.own,
+            }
+            const window = keptWindow(DAYS, Date.now())
+            await recordEvents(unit, loaded!.account, objects, { ...options, window, planner: items })
+          }),
+        )
       },
     }
   }

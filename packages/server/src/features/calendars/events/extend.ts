@@ -6,6 +6,7 @@ import type { CalendarAccount } from '../calendars/rules.ts'
 import type { EventRow } from './event-row.ts'
 import type { HeldItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
+import { expansionOf } from './spans.ts'
 import { clockLimit } from './window.ts'
 import { insertSpans, spanRows } from './write-spans.ts'
 
@@ -29,12 +30,20 @@ export async function extendSeries(
   const others: HeldItem[] = []
   const extended: Extended[] = []
   const spans: ReturnType<typeof spanRows> = []
+  const optionsFor = ({ root }: HeldItem) => {
+    const start = extendedFrom(root, window)
+    return start && { ...options, window: { ...window, start } }
+  }
+  await planner.expand(
+    items.map(item => {
+      const wanted = optionsFor(item)
+      return wanted && expansionOf(item.state, wanted)
+    }),
+  )
   for (const item of items) {
     const { root } = item
-    const start = extendedFrom(root, window)
-    const added =
-      start &&
-      (await planner.plan(account.id, root.id, item.state, { ...options, window: { ...window, start } }))
+    const wanted = optionsFor(item)
+    const added = wanted && (await planner.plan(root.id, item.state, wanted))
     if (!added || added.endsAt !== null || added.isTruncated) {
       others.push(item)
       continue

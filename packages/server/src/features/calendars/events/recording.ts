@@ -1,4 +1,4 @@
-import type { SpanPlanner } from './planner.ts'
+import type { ItemPlanner } from './planner.ts'
 import type { SpansOptions } from './spans.ts'
 
 /** How events of a calendar are recorded. */
@@ -6,7 +6,7 @@ export interface RecordingEvents extends SpansOptions {
   calendarId: string
   /** The account's own addresses, as `comparedAddress` has them. */
   own: ReadonlySet<string>
-  planner: SpanPlanner
+  planner: ItemPlanner
   /** Items that the provider was asked about, and no longer has under their keys. Default: none. */
   goneIds?: ReadonlySet<string>
 }

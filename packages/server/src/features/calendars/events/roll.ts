@@ -54,10 +54,12 @@ export async function rollWindows(
     let count = 1
     while (count > 0) {
       signal.throwIfAborted()
-      count = await inTransaction(db, tenantId, async unit => {
-        const loaded = await loadLockedCalendars(unit, id, lockingHalf(unit, id, 'calendar'))
-        return loaded ? remakeDue(unit, loaded.account, { own: loaded.own, window, planner }) : 0
-      })
+      count = await planner.run(id, items =>
+        inTransaction(db, tenantId, async unit => {
+          const loaded = await loadLockedCalendars(unit, id, lockingHalf(unit, id, 'calendar'))
+          return loaded ? remakeDue(unit, loaded.account, { own: loaded.own, window, planner: items }) : 0
+        }),
+      )
     }
   }
 }

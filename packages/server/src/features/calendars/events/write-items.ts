@@ -8,7 +8,7 @@ import { type EventRow, eventColumns } from './event-row.ts'
 import type { EventBody, ItemEvent, ItemState } from './item.ts'
 import type { WrittenItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
-import { instantsOf, type ItemSpans, memberId, memberInstant } from './spans.ts'
+import { expansionOf, instantsOf, type ItemSpans, memberId, memberInstant } from './spans.ts'
 import type { ShownEvent } from './shown.ts'
 import { type PlannedItem, SPANS_AT_ONCE, writeSpans } from './write-spans.ts'
 
@@ -75,22 +75,22 @@ export async function writeItems(
   const written: WrittenItem[] = []
   const truncated: string[] = []
   let group: PlannedItem[] = []
+  await options.planner.expand(items.map(({ state }) => expansionOf(state, options)))
   await deleteFormer(unit, items)
   const writeGroup = async () => {
     await writePlanned(unit, account, group, options)
     group = []
   }
   for (const item of items) {
-    const spans = await options.planner.plan(account.id, item.id, item.state, options)
+    const spans = await options.planner.plan(item.id, item.state, options)
     if (item.before === null && spans.endsAt !== null && spans.endsAt < options.window.start) continue
     written.push(item)
     group.push({ item, spans })
     if (spans.isTruncated && !item.before?.root.is_truncated) truncated.push(item.id)
-    // The database ends a transaction in which it waits long for the next statement.
     if (group.reduce((sum, each) => sum + each.spans.spans.length, 0) >= SPANS_AT_ONCE) await writeGroup()
   }
   await writeGroup()
-  options.planner.reportTruncated(account.id, truncated)
+  options.planner.reportTruncated(truncated)
   return written
 }
 

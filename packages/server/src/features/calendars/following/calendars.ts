@@ -54,12 +54,11 @@ async function bringCalendars(session: Session, remotes: readonly RemoteCalendar
 
 /** Makes events again after the zone of their calendar or the addresses of the account changed. */
 async function remakeOutdated(session: Session, window: CalendarWindow): Promise<void> {
-  const { planner } = session
   let count = 1
   while (count > 0) {
     session.signal.throwIfAborted()
-    count = await underFence(session, (unit, account, own) =>
-      remakeDue(unit, account, { own, window, planner }),
+    count = await session.planner.run(session.owned.id, planner =>
+      underFence(session, (unit, account, own) => remakeDue(unit, account, { own, window, planner })),
     )
     session.progressed()
   }

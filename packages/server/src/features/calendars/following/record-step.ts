@@ -30,16 +30,17 @@ export async function recordStep(
   { items, unreadable, gone, cursor, isComplete }: RecordedStep,
 ): Promise<void> {
   const { calendar, unzoned } = listed
-  const { planner } = session
   const goneIds = await findMovedFrom(session, listed, { items, window })
-  await underFence(session, async (unit, account, own) => {
-    const recording = { calendarId: calendar.id, unzoned, window, own, planner, goneIds }
-    await recordEvents(unit, account, items, recording)
-    await recordGone(unit, account, gone, recording)
-    await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
-    await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, unreadable)
-    if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
-  })
+  await session.planner.run(session.owned.id, planner =>
+    underFence(session, async (unit, account, own) => {
+      const recording = { calendarId: calendar.id, unzoned, window, own, planner, goneIds }
+      await recordEvents(unit, account, items, recording)
+      await recordGone(unit, account, gone, recording)
+      await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
+      await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, unreadable)
+      if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
+    }),
+  )
 }
 
 /**
