@@ -11,7 +11,7 @@ export interface MissingItems<Look> {
   hasMissing(): Promise<boolean>
   /** Looks at all sources again, and follows those that changed. Null if sources are still to be read. */
   lookAgain(): Promise<{ look: Look; isQuiet: boolean } | null>
-  /** Deletes up to `limit` items that were missing before this look. Returns how many. */
+  /** Deletes up to `limit` items that were missing before this look. Returns how many; 0: there are no more. */
   deleteLost(lost: { beforeLook: number; limit: number }): Promise<number>
 }
 
@@ -27,7 +27,7 @@ export async function settleMissing<Look>(
   { kind, hasMissing, lookAgain, deleteLost }: MissingItems<Look>,
 ): Promise<Look | null> {
   const deleteAllLost = async (beforeLook: number) => {
-    while ((await deleteLost({ beforeLook, limit: LOST_AT_ONCE })) === LOST_AT_ONCE) progressed()
+    while ((await deleteLost({ beforeLook, limit: LOST_AT_ONCE })) > 0) progressed()
   }
   let last = before
   let firstLook: number | null = null

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteCalendar } from '../../../providers/calendars.ts'
 import type { Cursor } from '../../../providers/mail.ts'
+import { deleteItems, listDeletable } from '../events/delete-items.ts'
 import {
   type CalendarAccount,
   type CalendarColumns,
@@ -124,9 +125,6 @@ export async function recordDeletedCalendars(
     })
 }
 
-/** Events that one transaction deletes with all that belongs to them. */
-const DELETED_AT_ONCE = 500
-
 /**
  * Deletes some events of a calendar that is gone, in silence: the end of the calendar is announced. Should it come back
  * before that, all of it is compared.
@@ -134,11 +132,9 @@ const DELETED_AT_ONCE = 500
  */
 export async function deleteSomeEvents(unit: UnitOfWork, calendarId: string): Promise<boolean> {
   await recordCursor(unit, calendarId, { cursor: null, isComplete: false })
-  const { numAffectedRows = 0n } = await sql`
-    delete from calendar_event where id in (
-      select id from calendar_event where calendar_id = ${calendarId} and kind <> 'exception' limit ${DELETED_AT_ONCE})
-  `.execute(unit.sql)
-  return Number(numAffectedRows) === DELETED_AT_ONCE
+  const ids = await listDeletable(unit, sql`calendar_id = ${calendarId} and kind <> 'exception'`)
+  await deleteItems(unit, ids)
+  return ids.length > 0
 }
 
 /** Stores how far a calendar is recorded, in the transaction of the step. */

@@ -5,8 +5,8 @@ import { isStorableKey } from '../../../kit/storable.ts'
 import type { CalendarWindow, RemoteObject } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import { announceDeleted } from './announce.ts'
+import { deleteItems, listDeletable } from './delete-items.ts'
 import { type HeldItem, loadItemsById } from './load-items.ts'
-import { deleteItems } from './write-items.ts'
 
 /** A UID that more items have than this does not tell them apart. */
 const SAME_UID_MAX = 10
@@ -133,18 +133,15 @@ export async function hasMissing(db: Db, accountId: string): Promise<boolean> {
 
 /**
  * Deletes up to `limit` items that were missing before this look, and that it has found nowhere, and announces that.
- * @returns how many
+ * @returns how many; 0: there are none
  */
 export async function recordLost(
   unit: UnitOfWork,
   account: CalendarAccount,
   { beforeLook, limit, window }: { beforeLook: number; limit: number; window: CalendarWindow },
 ): Promise<number> {
-  const { rows } = await sql<{ id: string }>`
-    select id from calendar_event where account_id = ${account.id} and missing_look < ${beforeLook}
-    order by id limit ${limit}
-  `.execute(unit.sql)
-  const ids = rows.map(({ id }) => id)
+  const isLost = sql<boolean>`account_id = ${account.id} and missing_look < ${beforeLook}`
+  const ids = await listDeletable(unit, isLost, limit)
   if (ids.length === 0) return 0
   const lost = account.isInitialized ? await loadItemsById(unit, account.id, ids) : []
   await deleteItems(unit, ids)

@@ -4,6 +4,7 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { type Clock, systemClock } from '../../../kit/clock.ts'
 import { DAY_MS } from '../../../kit/wall-clock.ts'
+import { deleteItems, listDeletable } from './delete-items.ts'
 import { keptWindow, type WindowDays } from './window.ts'
 
 const ACCOUNTS_AT_ONCE = 100
@@ -64,11 +65,11 @@ async function listAccounts(db: Db, after: string | null, limits: Limits): Promi
 function pruneSome(db: Db, { id, tenant_id: tenantId }: PrunedAccount, limits: Limits): Promise<number> {
   return inTransaction(db, tenantId, async unit => {
     await lockingHalf(unit, id, 'calendar').execute(unit.sql)
-    const items = await sql`
-      delete from calendar_event where id in (
-        select id from calendar_event where account_id = ${id} and kind <> 'exception' and ends_at < ${limits.itemsBefore}
-        limit ${ROWS_AT_ONCE})
-    `.execute(unit.sql)
+    const items = await listDeletable(
+      unit,
+      sql`account_id = ${id} and kind <> 'exception' and ends_at < ${limits.itemsBefore}`,
+    )
+    await deleteItems(unit, items)
     const spans = await sql`
       delete from calendar_span where id in (
         select id from calendar_span where account_id = ${id} and start_at < ${limits.membersBefore}
@@ -82,8 +83,8 @@ function pruneSome(db: Db, { id, tenant_id: tenantId }: PrunedAccount, limits: L
           and exception.original_at + coalesce(series.end_at - series.start_at, interval '0') < ${limits.membersBefore}
         limit ${ROWS_AT_ONCE})
     `.execute(unit.sql)
-    return Number(
-      [items, spans, exceptions].reduce((sum, { numAffectedRows = 0n }) => sum + numAffectedRows, 0n),
-    )
+    const { numAffectedRows: spanCount = 0n } = spans
+    const { numAffectedRows: exceptionCount = 0n } = exceptions
+    return items.length + Number(spanCount + exceptionCount)
   })
 }

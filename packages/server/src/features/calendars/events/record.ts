@@ -4,6 +4,7 @@ import { isStorableKey } from '../../../kit/storable.ts'
 import type { RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import { announceDeleted, announceWritten } from './announce.ts'
+import { deleteItems } from './delete-items.ts'
 import {
   applyGoneMember,
   applyItem,
@@ -17,7 +18,7 @@ import { type HeldItem, loadItems, type WrittenItem } from './load-items.ts'
 import { clearMissing, loadMoved, markMissing, movable } from './missing.ts'
 import type { RecordingEvents } from './recording.ts'
 import { shownOf, storableValue } from './shown.ts'
-import { deleteItems, isSameItem, writeItems } from './write-items.ts'
+import { isSameItem, writeItems } from './write-items.ts'
 
 /**
  * Brings the index to objects of a calendar as they were read, and announces what differs. Together with `recordGone` the

@@ -5,13 +5,14 @@ import type { CalendarWindow } from '../../../providers/calendars.ts'
 import { type CalendarAccount, unzonedOf } from '../calendars/rules.ts'
 import { listCalendars } from '../calendars/store.ts'
 import { announceWritten } from './announce.ts'
+import { deleteItems } from './delete-items.ts'
 import { extendSeries } from './extend.ts'
 import { isNothing, type ItemState, withinWindow } from './item.ts'
 import { type HeldItem, loadItemsById } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
 import { shownFor } from './shown.ts'
 import { clockLimit, rolledUpTo } from './window.ts'
-import { deleteItems, writeItems } from './write-items.ts'
+import { writeItems } from './write-items.ts'
 
 /** Items that are made again in one transaction. */
 const ITEMS_AT_ONCE = 100

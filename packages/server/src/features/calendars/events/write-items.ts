@@ -4,6 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { KEY_BYTES_MAX, isStorableKey, storable } from '../../../kit/storable.ts'
 import { ZONE_DATA_RELEASE } from '../../../kit/zones/iana-zone.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
+import { deleteItems } from './delete-items.ts'
 import { type EventRow, eventColumns } from './event-row.ts'
 import type { EventBody, ItemEvent, ItemState } from './item.ts'
 import type { WrittenItem } from './load-items.ts'
@@ -125,12 +126,6 @@ async function writePlanned(
   )
   await writeTaken(unit, account, written)
   await writeSpans(unit, account, options, planned)
-}
-
-/** Deletes items with all that belongs to them. */
-export async function deleteItems(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  await sql`delete from calendar_event where id = any(${[...ids]}::uuid[])`.execute(unit.sql)
 }
 
 /** The rows of items, by the id of the item: its single or series first. */
