@@ -85,7 +85,7 @@ function takenWith({ taken }: ItemState, excluded: readonly string[]): ItemState
 /** The item after its provider has told one of its members. */
 export function applyMember(before: ItemState, told: RemoteMember, show: Show): ItemState {
   const { key, version, member, event } = told
-  const { exceptions, taken } = withoutMember(before, key)
+  const { exceptions, taken } = withoutMembers(before, new Set([key]))
   exceptions.delete(member)
   taken.delete(member)
   if (event) exceptions.set(member, { key, version, ...show(event) })
@@ -93,9 +93,9 @@ export function applyMember(before: ItemState, told: RemoteMember, show: Show): 
   return settled({ ...before, recurrence: before.recurrence ?? [], exceptions, taken })
 }
 
-/** The item after a member with this key is what its series gives. */
-export function applyGoneMember(before: ItemState, key: string): ItemState {
-  return { ...before, ...withoutMember(before, key) }
+/** The item after members with these keys are what their series gives. */
+export function applyGoneMembers(before: ItemState, keys: ReadonlySet<string>): ItemState {
+  return { ...before, ...withoutMembers(before, keys) }
 }
 
 /** Occurrences with the zones in which their series has its times. */
@@ -116,10 +116,11 @@ function timeIn(zone: string | null, time: EventTime): EventTime {
   return { wall: toWall(toInstant(time.wall, time.zone), zone), zone }
 }
 
-function withoutMember({ exceptions, taken }: ItemState, key: string) {
+function withoutMembers({ exceptions, taken }: ItemState, keys: ReadonlySet<string>) {
+  const isLeft = ([, { key }]: readonly [string, { key: string | null }]) => key === null || !keys.has(key)
   return {
-    exceptions: new Map([...exceptions].filter(([, exception]) => exception.key !== key)),
-    taken: new Map([...taken].filter(([, one]) => one.key !== key)),
+    exceptions: new Map([...exceptions].filter(isLeft)),
+    taken: new Map([...taken].filter(isLeft)),
   }
 }
 

@@ -100,20 +100,24 @@ export async function loadMoved(
 }
 
 /**
- * Notes that items are gone from their calendars. They may be found in other ones, and keep their ids then; `recordLost`
- * deletes those that are not.
+ * Notes that items with UIDs are gone from a calendar. They may be found in other ones, and keep their ids then;
+ * `recordLost` deletes those that are not.
+ * @returns the keys among these that such items have
  */
 export async function markMissing(
   unit: UnitOfWork,
   account: CalendarAccount,
-  ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return
-  await sql`
-    update calendar_event
-    set missing_look = (select look from account_half where account_id = ${account.id} and kind = 'calendar')
-    where id = any(${[...ids]}::uuid[]) and missing_look is null
+  calendarId: string,
+  keys: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ key: string }>`
+    update calendar_event set missing_look = coalesce(missing_look,
+      (select look from account_half where account_id = ${account.id} and kind = 'calendar'))
+    where calendar_id = ${calendarId} and provider_key = any(${keys.filter(isStorableKey)}::text[])
+      and kind <> 'exception' and uid is not null
+    returning provider_key as key
   `.execute(unit.sql)
+  return new Set(rows.map(({ key }) => key))
 }
 
 /** Notes that items were found. */

@@ -6,7 +6,7 @@ import type { CalendarAccount } from '../calendars/rules.ts'
 import { announceDeleted, announceWritten } from './announce.ts'
 import { deleteItems } from './delete-items.ts'
 import {
-  applyGoneMember,
+  applyGoneMembers,
   applyItem,
   applyMember,
   isNothing,
@@ -68,17 +68,12 @@ export async function recordGone(
   options: RecordingEvents,
 ): Promise<void> {
   if (keys.length === 0) return
-  const gone = new Set(keys)
-  const held = await loadItems(unit, options.calendarId, keys)
+  const missing = await markMissing(unit, account, options.calendarId, keys)
+  const gone = new Set(keys.filter(key => !missing.has(key)))
+  const held = await loadItems(unit, options.calendarId, [...gone])
   const next = new Map<string, ItemState>()
-  const isMissing = (key: string) => gone.has(key) && held.get(key)?.root.uid !== null
-  const missing = [...held].filter(([key]) => isMissing(key)).map(([, { root }]) => root.id)
-  await markMissing(unit, account, missing)
-  for (const [key, { state }] of held) {
-    if (isMissing(key)) continue
-    const left = gone.has(key) ? NOTHING_KNOWN : [...gone].reduce(applyGoneMember, state)
-    next.set(key, left)
-  }
+  for (const [key, { state }] of held)
+    if (!missing.has(key)) next.set(key, gone.has(key) ? NOTHING_KNOWN : applyGoneMembers(state, gone))
   await recordItems(unit, account, { held, next, options })
 }
 

@@ -15,6 +15,8 @@ import { fenceOf, type Session, underFence } from './session.ts'
 
 /** Time that a provider may take before the first step of a calendar. */
 const LISTING_SECONDS_MAX = 600
+/** Keys that are gone and are recorded in one transaction. */
+const GONE_AT_ONCE = 500
 
 /**
  * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, reads
@@ -126,7 +128,18 @@ async function followCalendar(
       const all = await countItems(db, calendar.id)
       // A later pass asks again from the same cursor.
       if (!doubts.believes(`emptied ${calendar.id}`, gone.size, all)) return true
-      const end = { items: [], unreadable: [], gone: [...gone], cursor: step.cursor, isComplete: true }
+      const keys = [...gone]
+      while (keys.length > GONE_AT_ONCE) {
+        const some = keys.splice(0, GONE_AT_ONCE)
+        await recordStep(session, listed, window, {
+          items: [],
+          unreadable: [],
+          gone: some,
+          isComplete: false,
+        })
+        session.progressed()
+      }
+      const end = { items: [], unreadable: [], gone: keys, cursor: step.cursor, isComplete: true }
       await recordStep(session, listed, window, end)
       calendar.cursor = step.cursor
       calendar.isComplete = true
