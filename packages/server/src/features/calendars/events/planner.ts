@@ -3,7 +3,7 @@ import type { Logger } from '../../../kit/log.ts'
 import type { Expansion } from '../../../kit/recurrence/expand.ts'
 import { type Expander, openExpander } from '../../../kit/recurrence/expander.ts'
 import { expandQuickly, type SeriesMembers } from '../../../kit/recurrence/series.ts'
-import { openSlicedWork, type Steps } from '../../../kit/sliced-work.ts'
+import { type InSlices, openSlicedWork, type Steps } from '../../../kit/sliced-work.ts'
 import type { ItemState } from './item.ts'
 import { expansionOf, type ItemSpans, type SpansOptions, spanSteps } from './spans.ts'
 
@@ -26,6 +26,8 @@ export interface ItemPlanner {
   expand(expansions: ReadonlyArray<Expansion | null>): Promise<void>
   /** @throws SlowSeries */
   plan(id: string, state: ItemState, options: SpansOptions): Promise<ItemSpans>
+  /** Does other work on these items in slices. */
+  inSlices: InSlices
   /** Reports series of which only a part of the members is expanded. */
   reportTruncated(ids: readonly string[]): void
 }
@@ -51,6 +53,7 @@ export function openSpanPlanner(log: Logger, expander: Expander = openExpander()
       slicesOf(accountId)(quickSteps(expansions, expanded))
     return {
       expand: expandAll,
+      inSlices: slicesOf(accountId),
       async plan(id, state, options) {
         const expansion = expansionOf(state, options)
         await expandAll([expansion])

@@ -1,5 +1,6 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
+import type { Steps } from '../../../kit/sliced-work.ts'
 import { isStorableKey } from '../../../kit/storable.ts'
 import type { RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
@@ -18,7 +19,7 @@ import { type HeldItem, loadItems, type WrittenItem } from './load-items.ts'
 import { clearMissing, loadMoved, markMissing, movable } from './missing.ts'
 import type { RecordingEvents } from './recording.ts'
 import { shownOf, storableValue } from './shown.ts'
-import { isSameItem, writeItems } from './write-items.ts'
+import { sameItemSteps, writeItems } from './write-items.ts'
 
 /**
  * Brings the index to objects of a calendar as they were read, and announces what differs. Together with `recordGone` the
@@ -41,11 +42,8 @@ export async function recordEvents(
   })
   const held = new Map([...known, ...moved])
   const next = new Map<string, ItemState>()
-  const show = (event: RemoteEvent) => ({
-    shown: shownOf(event, options.own),
-    body: event.body && storableValue(event.body),
-    updatedAt: event.updatedAt,
-  })
+  const shownEvents = await options.planner.inSlices(showSteps(storableOnes, options.own))
+  const show = (event: RemoteEvent) => shownEvents.get(event) ?? showEvent(event, options.own)
   for (const remote of storableOnes) {
     const key = itemKeyOf(remote)
     const before = next.get(key) ?? held.get(key)?.state ?? NOTHING_KNOWN
@@ -56,6 +54,28 @@ export async function recordEvents(
   }
   await recordItems(unit, account, { held, next, options })
 }
+
+/** Shows events, each as the index stores it, by the events that were read. */
+export function* showSteps(
+  remotes: readonly RemoteObject[],
+  own: ReadonlySet<string>,
+): Steps<Map<RemoteEvent, ReturnType<typeof showEvent>>> {
+  const shown = new Map<RemoteEvent, ReturnType<typeof showEvent>>()
+  for (const remote of remotes) {
+    const exceptions = remote.type === 'item' ? (remote.members?.exceptions ?? []) : []
+    for (const event of [remote.event, ...exceptions.map(exception => exception.event)]) {
+      if (event) shown.set(event, showEvent(event, own))
+      yield
+    }
+  }
+  return shown
+}
+
+const showEvent = (event: RemoteEvent, own: ReadonlySet<string>) => ({
+  shown: shownOf(event, own),
+  body: event.body && storableValue(event.body),
+  updatedAt: event.updatedAt,
+})
 
 /**
  * Records that the provider no longer has these keys: deletes items, or exceptions that are none any more. Items that are
@@ -89,7 +109,7 @@ async function recordItems(
   changes: { held: Map<string, HeldItem>; next: Map<string, ItemState>; options: RecordingEvents },
 ): Promise<void> {
   const { held, next, options } = changes
-  const { window } = options
+  const { window, planner } = options
   const changed: WrittenItem[] = []
   const deleted: HeldItem[] = []
   for (const [key, told] of next) {
@@ -100,7 +120,7 @@ async function recordItems(
     } else if (
       !before ||
       isElsewhere(before, key, options) ||
-      !isSameItem(withinWindow(before.state, window), state)
+      !(await planner.inSlices(sameItemSteps(withinWindow(before.state, window), state)))
     ) {
       changed.push({ id: before?.root.id ?? newId(), key, before, state })
     }

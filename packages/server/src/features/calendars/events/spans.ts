@@ -40,6 +40,9 @@ export interface SpansOptions {
   unzoned: string
 }
 
+/** Members of a series that one step of work is done for. */
+export const STEP_MEMBERS = 100
+
 /** The id of a member of a series, whether it is an occurrence or an exception. */
 export const memberId = (seriesId: string, member: string): string => derivedId(seriesId, member)
 
@@ -96,6 +99,7 @@ export function* spanSteps(
   const { window, unzoned } = options
   const fromStart = { start: window.start, end: new Date(WALL_TIME_END) }
   const spans: Span[] = []
+  let done = 0
   let last = firstEnd(state, unzoned)
   const take = (span: Span, range: CalendarWindow | null) => {
     const [from, to] = [Date.parse(span.start_at), Date.parse(span.end_at)]
@@ -105,7 +109,7 @@ export function* spanSteps(
   if (event && recurrence === null) take(spanOf(id, event.shown, unzoned), fromStart)
   for (const [member, { shown }] of exceptions) {
     take(spanOf(memberId(id, member), shown, unzoned), fromStart)
-    if (spans.length % 100 === 0) yield
+    if (++done % STEP_MEMBERS === 0) yield
   }
   if (event === null || expanded === null) {
     const cancelledStarts = recurrence === null ? null : []
@@ -115,6 +119,7 @@ export function* spanSteps(
   const isGiven = state.occurrences !== null
   let lastStart = 0
   for (const occurrence of state.occurrences ?? timesOf(shown, expanded)) {
+    if (++done % STEP_MEMBERS === 0) yield
     const { member, key, ...times } = occurrence
     if (exceptions.has(member) || isTaken(state, member)) continue
     const span = spanOf(memberId(id, member), shown, unzoned, { ...shown, ...times })
@@ -122,10 +127,9 @@ export function* spanSteps(
     // Occurrences of the provider are stored as it gave them, so that they can be compared.
     take({ ...span, event_id: id, ...given }, isGiven ? null : window)
     lastStart = Math.max(lastStart, Date.parse(span.start_at))
-    if (spans.length % 100 === 0) yield
   }
   yield
-  const taken = takenInstants(state, shown, expanded, options)
+  const taken = yield* takenInstants(state, shown, expanded, options)
   for (const instant of taken) last = Math.max(last, instant)
   // The expansion reaches further than the window, and what lies there is not stored yet.
   const lastMember = isGiven ? 0 : Math.max(lastStart, taken.at(-1) ?? 0)
@@ -181,21 +185,24 @@ function* timesOf({ start, end }: ShownEvent, { members }: SeriesMembers) {
 }
 
 /** The members that a series lacks, as instants, ascending. */
-function takenInstants(
+function* takenInstants(
   state: ItemState,
   { start }: ShownEvent,
   { members }: SeriesMembers,
   { window, unzoned }: SpansOptions,
-): number[] {
+): Steps<number[]> {
   const { exceptions, occurrences } = state
   const given = occurrences && new Set(occurrences.map(({ member }) => member))
   // The provider gave its occurrences for the window of that time, which may have ended some days earlier.
   const givenUpTo = window.end.getTime() - KEPT_BEYOND.ahead * DAY_MS
-  return members
-    .filter(({ wall }) => !exceptions.has(wall) && (given ? !given.has(wall) : isTaken(state, wall)))
-    .map(({ wall }) => memberInstant(wall, start, unzoned).getTime())
-    .filter(instant => given === null || instant < givenUpTo)
-    .toSorted((one, other) => one - other)
+  const instants: number[] = []
+  for (const [nth, { wall }] of members.entries()) {
+    if (nth % STEP_MEMBERS === 0) yield
+    if (exceptions.has(wall) || !(given ? !given.has(wall) : isTaken(state, wall))) continue
+    const instant = memberInstant(wall, start, unzoned).getTime()
+    if (given === null || instant < givenUpTo) instants.push(instant)
+  }
+  return instants.toSorted((one, other) => one - other)
 }
 
 /** A day takes every member of that day. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { isDeepStrictEqual } from 'node:util'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { KEY_BYTES_MAX, isStorableKey, storable } from '../../../kit/storable.ts'
+import type { Steps } from '../../../kit/sliced-work.ts'
 import { ZONE_DATA_RELEASE } from '../../../kit/zones/iana-zone.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import { deleteItems } from './delete-items.ts'
@@ -9,9 +10,12 @@ import { type EventRow, eventColumns } from './event-row.ts'
 import type { EventBody, ItemEvent, ItemState } from './item.ts'
 import type { WrittenItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
-import { expansionOf, instantsOf, type ItemSpans, memberId, memberInstant } from './spans.ts'
+import { expansionOf, instantsOf, type ItemSpans, memberId, memberInstant, STEP_MEMBERS } from './spans.ts'
 import type { ShownEvent } from './shown.ts'
 import { type PlannedItem, SPANS_AT_ONCE, writeSpans } from './write-spans.ts'
+
+/** Events that one statement writes, so that no statement keeps the event loop. */
+const EVENTS_AT_ONCE = 200
 
 interface EventColumns {
   id: string
@@ -42,24 +46,31 @@ const COLUMNS =
   is_expanded boolean, is_truncated boolean, ends_at timestamptz, spanned_until timestamptz, zone_release text,
   updated_at timestamptz)`)
 
-/** Whether the index has an item so already. */
-export function isSameItem(before: ItemState, state: ItemState): boolean {
-  return isDeepStrictEqual(comparedItem(before), comparedItem(state))
+/** Finds whether the index has an item so already. */
+export function* sameItemSteps(before: ItemState, state: ItemState): Steps<boolean> {
+  if (before.exceptions.size !== state.exceptions.size) return false
+  if (!isDeepStrictEqual(comparedItem(before), comparedItem(state))) return false
+  yield
+  let done = 0
+  for (const [member, exception] of state.exceptions) {
+    const known = before.exceptions.get(member)
+    if (!known || !isDeepStrictEqual(comparedException(known), comparedException(exception))) return false
+    if (++done % STEP_MEMBERS === 0) yield
+  }
+  return true
 }
 
 /** A body comes with its version. */
-function comparedItem({ uid, version, event, recurrence, exceptions, taken, occurrences }: ItemState) {
-  const compared = [...exceptions].map(([member, one]) => [member, one.key, one.version, one.shown] as const)
-  return {
-    uid: uid === null ? null : storedUid(uid),
-    version,
-    shown: event?.shown ?? null,
-    recurrence,
-    exceptions: new Map(compared.map(([member, ...rest]) => [member, rest])),
-    taken,
-    occurrences,
-  }
-}
+const comparedItem = ({ uid, version, event, recurrence, taken, occurrences }: ItemState) => ({
+  uid: uid === null ? null : storedUid(uid),
+  version,
+  shown: event?.shown ?? null,
+  recurrence,
+  taken,
+  occurrences,
+})
+
+const comparedException = ({ key, version, shown }: ItemEvent) => ({ key, version, shown })
 
 const storedUid = (uid: string) => (Buffer.byteLength(uid) <= KEY_BYTES_MAX ? storable(uid) : null)
 
@@ -103,7 +114,19 @@ async function writePlanned(
 ): Promise<void> {
   if (planned.length === 0) return
   const written = planned.map(({ item }) => item)
-  const events = planned.flatMap(({ item, spans }) => eventsOf(item, spans, options))
+  const events = await options.planner.inSlices(eventSteps(planned, options))
+  for (let from = 0; from < events.length; from += EVENTS_AT_ONCE)
+    await writeEvents(unit, account, events.slice(from, from + EVENTS_AT_ONCE), options)
+  await writeTaken(unit, account, written)
+  await writeSpans(unit, account, options, planned)
+}
+
+async function writeEvents(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  events: readonly WrittenEvent[],
+  options: RecordingEvents,
+): Promise<void> {
   await sql`
     insert into calendar_event (id, tenant_id, account_id, calendar_id, kind, provider_key, version, uid, series_id, member,
       original_at, shown, start_at, end_at, recurrence, cancelled_starts, is_expanded, is_truncated, ends_at, spanned_until,
@@ -124,8 +147,6 @@ async function writePlanned(
     account,
     events.flatMap(({ columns, body }) => (body === undefined ? [] : [{ id: columns.id, body }])),
   )
-  await writeTaken(unit, account, written)
-  await writeSpans(unit, account, options, planned)
 }
 
 /** The rows of items, by the id of the item: its single or series first. */
@@ -156,7 +177,20 @@ interface WrittenEvent {
   body: EventBody | null | undefined
 }
 
-function eventsOf(item: WrittenItem, spans: ItemSpans, options: RecordingEvents): WrittenEvent[] {
+/** The rows of items, each series before its exceptions. */
+function* eventSteps(planned: readonly PlannedItem[], options: RecordingEvents): Steps<WrittenEvent[]> {
+  const events: WrittenEvent[] = []
+  for (const { item, spans } of planned) {
+    events.push(rootOf(item, spans, options))
+    for (const exception of exceptionsOf(item, options)) {
+      events.push(exception)
+      if (events.length % STEP_MEMBERS === 0) yield
+    }
+  }
+  return events
+}
+
+function rootOf(item: WrittenItem, spans: ItemSpans, options: RecordingEvents): WrittenEvent {
   const { id, key, before, state } = item
   const isSeries = state.recurrence !== null
   const isExpanded = state.occurrences !== null
@@ -180,12 +214,11 @@ function eventsOf(item: WrittenItem, spans: ItemSpans, options: RecordingEvents)
     zone_release: ZONE_DATA_RELEASE,
     updated_at: updatedAt(state.event, before?.root),
   }
-  const root = { columns, body: state.event?.body }
-  return [root, ...exceptionsOf(item, options)]
+  return { columns, body: state.event?.body }
 }
 
-function exceptionsOf({ id, before, state }: WrittenItem, { unzoned }: RecordingEvents): WrittenEvent[] {
-  return [...state.exceptions].map(([member, exception]) => {
+function* exceptionsOf({ id, before, state }: WrittenItem, { unzoned }: RecordingEvents) {
+  for (const [member, exception] of state.exceptions) {
     const start = state.event?.shown.start ?? exception.shown.start
     const times = timeColumns(exception.shown, unzoned)
     const columns: EventColumns = {
@@ -203,8 +236,8 @@ function exceptionsOf({ id, before, state }: WrittenItem, { unzoned }: Recording
       ends_at: times.end_at,
       updated_at: updatedAt(exception, before?.exceptions.get(member)),
     }
-    return { columns, body: exception.body }
-  })
+    yield { columns, body: exception.body }
+  }
 }
 
 const NO_SERIES = {
