@@ -110,7 +110,7 @@ function columnsOf(
     is_primary: isPrimary,
     access: remote.access,
     can_edit: grantsWrites && isWritable(remote.access),
-    color: remote.color,
+    color: remote.color === null ? null : storable(remote.color),
     time_zone: remote.timeZone,
     is_hidden: remote.isHidden,
     position,

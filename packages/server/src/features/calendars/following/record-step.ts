@@ -5,6 +5,7 @@ import { recordCursor } from '../calendars/record.ts'
 import { findCalendarKey } from '../calendars/store.ts'
 import { listSameUid, movable } from '../events/missing.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
+import { sortStorable } from '../events/storable-object.ts'
 import type { ListedCalendar } from './calendars.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type Session, underFence } from './session.ts'
@@ -27,9 +28,10 @@ export async function recordStep(
   session: Session,
   listed: ListedCalendar,
   window: CalendarWindow,
-  { items, unreadable, gone, cursor, isComplete }: RecordedStep,
+  { items: read, unreadable, gone, cursor, isComplete }: RecordedStep,
 ): Promise<void> {
   const { calendar, unzoned } = listed
+  const { items, unreadable: refused } = sortStorable(read)
   const { planner } = session
   const goneIds = await findMovedFrom(session, listed, { items, window })
   await underFence(session, async (unit, account, own) => {
@@ -37,7 +39,7 @@ export async function recordStep(
     await recordEvents(unit, account, items, recording)
     await recordGone(unit, account, gone, recording)
     await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
-    await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, unreadable)
+    await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, [...unreadable, ...refused])
     if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
   })
 }
