@@ -87,6 +87,8 @@ async function followListed(
   return followChanged(due, { sourceOf: ({ calendar }) => calendar, failures, options, follow })
 }
 
+const NOTHING_READ = { items: [], unreadable: [], gone: [], isComplete: false }
+
 /**
  * Follows a calendar from its cursor. Deletions are recorded at the end, when their number is known; until then the stored
  * cursor stays before the first of them.
@@ -111,8 +113,15 @@ async function followCalendar(
     signal,
   })) {
     signal.throwIfAborted()
-    if (step.type === 'gone') for (const key of step.keys) gone.add(key)
-    else if (step.type === 'items') {
+    if (step.type === 'gone') {
+      for (const key of step.keys) gone.add(key)
+      if (gone.size > 0 || step.cursor === undefined) continue
+      // A server that names its changes page by page may end any page with this step.
+      await recordStep(session, listed, window, { ...NOTHING_READ, cursor: step.cursor })
+      calendar.cursor = step.cursor
+      session.progressed()
+      if (reading.mustPause()) return false
+    } else if (step.type === 'items') {
       const { items, unreadable, remaining } = step
       for (const { key } of [...items, ...unreadable]) gone.delete(key)
       const cursor = gone.size === 0 ? step.cursor : undefined
@@ -126,8 +135,8 @@ async function followCalendar(
       const all = await countItems(db, calendar.id)
       // A later pass asks again from the same cursor.
       if (!doubts.believes(`emptied ${calendar.id}`, gone.size, all)) return true
-      const end = { items: [], unreadable: [], gone: [...gone], cursor: step.cursor, isComplete: true }
-      await recordStep(session, listed, window, end)
+      const end = { gone: [...gone], cursor: step.cursor, isComplete: true }
+      await recordStep(session, listed, window, { ...NOTHING_READ, ...end })
       calendar.cursor = step.cursor
       calendar.isComplete = true
       session.progressed()
