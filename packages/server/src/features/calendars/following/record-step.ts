@@ -51,7 +51,7 @@ export async function recordStep(
  */
 async function findMovedFrom(
   session: Session,
-  { calendar }: ListedCalendar,
+  { calendar, remote }: ListedCalendar,
   { items, window }: { items: readonly RemoteObject[]; window: CalendarWindow },
 ): Promise<Set<string>> {
   const { db, owned } = session
@@ -66,24 +66,32 @@ async function findMovedFrom(
     if (calendarKey === null) continue
     for (let from = 0; from < places.length; from += READ_AT_ONCE) {
       const asked = places.slice(from, from + READ_AT_ONCE)
-      const there = await readKeys(session, { calendarKey, keys: asked.map(({ key }) => key), window })
+      const keys = asked.map(({ key }) => key)
+      const there = await readKeys(session, { calendarKey, keys, window }, remote.key)
       for (const { id, key } of asked) if (!there.has(key)) gone.add(id)
     }
   }
   return gone
 }
 
-/** The keys among these that a calendar has. A calendar that is gone has none. */
+/**
+ * The keys among these that a calendar has. A calendar that is gone has none. Another calendar that may not be read is
+ * taken to have all of them, since the calendar that is followed can be read.
+ */
 async function readKeys(
   { provider, signal, progressed }: Session,
   asked: { calendarKey: string; keys: readonly string[]; window: CalendarWindow },
+  followedKey: string,
 ): Promise<Set<string>> {
   try {
     const { items, unreadable } = await provider.read(asked, signal)
     progressed()
     return new Set([...items, ...unreadable].map(({ key }) => key))
   } catch (error) {
-    if (error instanceof ProviderFailure && error.kind === 'not_found') return new Set()
+    if (!(error instanceof ProviderFailure)) throw error
+    if (error.kind === 'not_found') return new Set()
+    const isRefusal = error.kind === 'forbidden' || error.kind === 'rejected'
+    if (isRefusal && asked.calendarKey !== followedKey) return new Set(asked.keys)
     throw error
   }
 }
