@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openCalendarDoor } from '../../../../test/calendar-door.ts'
 import { PLAIN_EVENT } from '../../../../test/memory-calendars.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
-import type { RemoteEvent } from '../../../providers/calendars.ts'
+import type { CalendarsProvider, FollowCalendar, RemoteEvent } from '../../../providers/calendars.ts'
 import { countQuarantined } from './quarantine.ts'
 
 const at = (wall: string, zone: string | null): Pick<RemoteEvent, 'start' | 'end'> => ({
@@ -61,4 +61,41 @@ test('an event with values that PostgreSQL refuses is quarantined or bounded, an
     'version 1',
   ])
   expect(await countQuarantined(door.db, account.id)).toBe(5)
+})
+
+test('an event that PostgreSQL refuses nevertheless is quarantined, and the other events of its step are read', async () => {
+  await using database = await openTestDatabase()
+  await using door = await openCalendarDoor(database)
+  const account = await door.openAccount('files')
+  const { memory } = account
+  const [calendar = ''] = memory.calendars.keys()
+  memory.add(calendar, { subject: 'Ada' })
+  const odd = memory.add(calendar, { subject: 'odd' }, { recurrence: ['RRULE:FREQ=DAILY;COUNT=1'] })
+  memory.add(calendar, { subject: 'Grace' })
+  const connect = memory.connect.bind(memory)
+  const { start, end } = PLAIN_EVENT
+  const occurrences = [{ member: start.wall, key: '\0', start, end }]
+  memory.connect = (): CalendarsProvider => {
+    const provider = connect()
+    async function* follow(from: FollowCalendar): ReturnType<CalendarsProvider['follow']> {
+      for await (const step of provider.follow(from))
+        yield step.type === 'items'
+          ? {
+              ...step,
+              items: step.items.map(item => (item.key === odd.key ? { ...item, occurrences } : item)),
+            }
+          : step
+    }
+    return { ...provider, follow }
+  }
+  await account.pass()
+  const { rows } = await sql<{ subject: string; is_complete: boolean }>`
+    select shown ->> 'subject' as subject, is_complete
+    from calendar_event join calendar on calendar.id = calendar_id order by (shown ->> 'subject') collate "C"
+  `.execute(door.db)
+  expect(rows).toEqual([
+    { subject: 'Ada', is_complete: true },
+    { subject: 'Grace', is_complete: true },
+  ])
+  expect(await countQuarantined(door.db, account.id)).toBe(1)
 })

@@ -10,7 +10,7 @@ import { keptWindow } from '../events/window.ts'
 import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
 import { retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
-import { recordStep } from './record-step.ts'
+import { NOTHING_READ, recordStep } from './record-step.ts'
 import { fenceOf, type Session, underFence } from './session.ts'
 
 /** Time that a provider may take before the first step of a calendar. */
@@ -86,8 +86,6 @@ async function followListed(
     followCalendar(session, each, { window, reading })
   return followChanged(due, { sourceOf: ({ calendar }) => calendar, failures, options, follow })
 }
-
-const NOTHING_READ = { items: [], unreadable: [], gone: [], isComplete: false }
 
 /**
  * Follows a calendar from its cursor. Deletions are recorded at the end, when their number is known; until then the stored

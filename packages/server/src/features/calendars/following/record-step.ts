@@ -1,3 +1,4 @@
+import { isRefusedValue } from '../../../database/refused-value.ts'
 import type { CalendarWindow, RemoteObject, UnreadableItem } from '../../../providers/calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { Cursor } from '../../../providers/mail.ts'
@@ -23,15 +24,59 @@ export interface RecordedStep {
   isComplete: boolean
 }
 
-/** Records one step of following a calendar, with its cursor, in one transaction. */
+/** A step that brings nothing. */
+export const NOTHING_READ = { items: [], unreadable: [], gone: [], isComplete: false }
+
+/**
+ * Records one step of following a calendar, with its cursor, in one transaction. Items with values that the database cannot
+ * store are quarantined.
+ */
 export async function recordStep(
   session: Session,
   listed: ListedCalendar,
   window: CalendarWindow,
-  { items: read, unreadable, gone, cursor, isComplete }: RecordedStep,
+  step: RecordedStep,
+): Promise<void> {
+  const { items, unreadable } = sortStorable(step.items)
+  const sorted = { ...step, items, unreadable: [...step.unreadable, ...unreadable] }
+  try {
+    await recordAll(session, listed, window, sorted)
+  } catch (error) {
+    if (!isRefusedValue(error) || items.length === 0) throw error
+    const refused = await recordEach(session, listed, window, items)
+    await recordAll(session, listed, window, {
+      ...sorted,
+      items: [],
+      unreadable: [...sorted.unreadable, ...refused],
+    })
+  }
+}
+
+/** Records items one by one. Returns those that the database refuses. */
+async function recordEach(
+  session: Session,
+  listed: ListedCalendar,
+  window: CalendarWindow,
+  items: readonly RemoteObject[],
+): Promise<UnreadableItem[]> {
+  const refused: UnreadableItem[] = []
+  for (const item of items)
+    try {
+      await recordAll(session, listed, window, { ...NOTHING_READ, items: [item] })
+    } catch (error) {
+      if (!isRefusedValue(error)) throw error
+      refused.push({ key: item.key, version: item.version, reason: 'It has a value that cannot be stored' })
+    }
+  return refused
+}
+
+async function recordAll(
+  session: Session,
+  listed: ListedCalendar,
+  window: CalendarWindow,
+  { items, unreadable, gone, cursor, isComplete }: RecordedStep,
 ): Promise<void> {
   const { calendar, unzoned } = listed
-  const { items, unreadable: refused } = sortStorable(read)
   const { planner } = session
   const goneIds = await findMovedFrom(session, listed, { items, window })
   await underFence(session, async (unit, account, own) => {
@@ -39,7 +84,7 @@ export async function recordStep(
     await recordEvents(unit, account, items, recording)
     await recordGone(unit, account, gone, recording)
     await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
-    await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, [...unreadable, ...refused])
+    await quarantine(unit, { accountId: account.id, calendarId: calendar.id }, unreadable)
     if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
   })
 }
