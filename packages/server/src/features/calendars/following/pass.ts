@@ -133,8 +133,8 @@ async function followCalendar(
       const all = await countItems(db, calendar.id)
       // A later pass asks again from the same cursor.
       if (!doubts.believes(`emptied ${calendar.id}`, gone.size, all)) return true
-      const end = { gone: [...gone], cursor: step.cursor, isComplete: true }
-      await recordStep(session, listed, window, { ...NOTHING_READ, ...end })
+      const end = { items: [], unreadable: [], gone: [...gone], cursor: step.cursor, isComplete: true }
+      await recordStep(session, listed, window, end)
       calendar.cursor = step.cursor
       calendar.isComplete = true
       session.progressed()
