@@ -3,7 +3,7 @@ export const KEY_BYTES_MAX = 2_000
 
 /** Whether the index can hold a key of a provider. */
 export function isStorableKey(key: string): boolean {
-  return !key.includes('\0') && Buffer.byteLength(key) <= KEY_BYTES_MAX
+  return storable(key) === key && Buffer.byteLength(key) <= KEY_BYTES_MAX
 }
 
 /** A text without what PostgreSQL does not store: NUL, and half of a surrogate pair. */

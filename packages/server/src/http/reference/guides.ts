@@ -20,6 +20,8 @@ export const GUIDES = [
   'integrity',
   'searching',
   'changing-mail',
+  'contacts',
+  'calendars',
   'identities',
   'drafts',
   'sending',

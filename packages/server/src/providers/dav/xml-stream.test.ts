@@ -58,6 +58,11 @@ describe('a multistatus', () => {
     expect(propHref(one!, D.principal)).toBe('/p/')
   })
 
+  test('has no NUL in a text', async () => {
+    const [one] = await read(within(found('<getetag>"a\0b"</getetag>')))
+    expect(propText(one!, D.getetag)).toBe('"ab"')
+  })
+
   test('drops a text that is too long, and reads the next response', async () => {
     const [long, next] = await read(
       within(

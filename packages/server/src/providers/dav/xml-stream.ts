@@ -1,5 +1,6 @@
 import sax, { type QualifiedTag, type SAXOptions } from 'sax'
 import { EventLoopShare } from '../../kit/event-loop-share.ts'
+import { storable } from '../../kit/storable.ts'
 import { ProviderFailure } from '../failure.ts'
 
 /** An element of XML with its content. */
@@ -148,7 +149,7 @@ class ItemParser {
     if (this.#characters > ITEM_CHARACTERS_MAX) {
       element.isCut = true
       element.text = ''
-    } else element.text += text
+    } else element.text += storable(text)
   }
 }
 

@@ -89,6 +89,9 @@ export function planCalendars(
     if (changes.length > 0 || before.position !== position) plan.updated.push({ columns, changes })
   }
   plan.vanished = [...left.values()]
+  for (const calendar of plan.vanished)
+    if (calendar.is_primary && calendar.provider_key !== primaryKey)
+      plan.updated.push({ columns: { ...calendar, is_primary: false }, changes: ['isPrimary'] })
   return plan
 }
 
@@ -110,7 +113,7 @@ function columnsOf(
     is_primary: isPrimary,
     access: remote.access,
     can_edit: grantsWrites && isWritable(remote.access),
-    color: remote.color,
+    color: remote.color === null ? null : storable(remote.color),
     time_zone: remote.timeZone,
     is_hidden: remote.isHidden,
     position,
@@ -119,7 +122,7 @@ function columnsOf(
 
 /**
  * The key of the primary calendar: the one that the provider names, else the one that is it by now, else the writable one
- * that was indexed first. Null if there is none.
+ * that was indexed first. A calendar that is not listed counts until it is certainly gone. Null if there is none.
  */
 function primaryKeyOf(
   indexed: readonly CalendarColumns[],
@@ -127,7 +130,13 @@ function primaryKeyOf(
 ): string | null {
   const named = remotes.find(({ isPrimary }) => isPrimary === true)
   if (named) return named.key
-  const writable = new Set(remotes.flatMap(({ key, access }) => (isWritable(access) ? [key] : [])))
+  const listed = new Set(remotes.map(({ key }) => key))
+  const doubted = indexed.flatMap(({ provider_key: key, access }) =>
+    listed.has(key) ? [] : [{ key, access }],
+  )
+  const writable = new Set(
+    [...remotes, ...doubted].flatMap(({ key, access }) => (isWritable(access) ? [key] : [])),
+  )
   // Ids grow with the time at which they are made.
   const known = indexed
     .filter(calendar => writable.has(calendar.provider_key))

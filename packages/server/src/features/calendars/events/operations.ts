@@ -2,7 +2,7 @@ import { implement } from '@orpc/server'
 import { calendarEvents } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
-import { type CursorBinding, cutPage } from '../../../database/page.ts'
+import type { CursorBinding } from '../../../database/page.ts'
 import { type Clock, systemClock } from '../../../kit/clock.ts'
 import { isUuid } from '../../../kit/ids.ts'
 import { requireCalendar } from '../calendars/store.ts'
@@ -32,15 +32,16 @@ export function calendarEventOperations({ days, clock = systemClock }: EventOper
         end: new Date(Math.min(filters.end.getTime(), shown.end.getTime())),
         calendarId: filters.calendarId,
       }
-      const rows =
-        range.end <= range.start ? [] : await listSpans(context.db, account.id, { range, position, limit })
-      const { page, hasMore } = cutPage(rows, limit)
-      const last = page.at(-1)
+      const { listed, hasMore } =
+        range.end <= range.start
+          ? { listed: [], hasMore: false }
+          : await listSpans(context.db, account.id, { range, position, limit })
+      const last = listed.at(-1)?.span
       const next =
         hasMore && last
           ? context.cursors.seal([last.span_start_at.toISOString(), last.span_id], binding)
           : null
-      return { items: page.flatMap(row => presentSpan(row) ?? []), nextCursor: next }
+      return { items: listed.flatMap(each => presentSpan(each) ?? []), nextCursor: next }
     }),
 
     get: on.get.handler(async ({ input: { params }, context }) => {

@@ -7,6 +7,7 @@ import { toInstant, toWall } from '../../../kit/zones/zones.ts'
 import type { CalendarWindow, EventTime } from '../../../providers/calendars.ts'
 import type { ItemState } from './item.ts'
 import { isBusy, type ShownEvent } from './shown.ts'
+import { storableInstant } from './storable-object.ts'
 import { KEPT_BEYOND } from './window.ts'
 
 /** A single, an exception or an occurrence, and its time. */
@@ -48,7 +49,7 @@ export const memberId = (seriesId: string, member: string): string => derivedId(
 
 /** @param unzoned the zone in which whole days and floating times lie */
 export const instantOf = ({ wall, zone }: EventTime, unzoned: string): number =>
-  toInstant(wall, isDay(wall) ? unzoned : (zone ?? unzoned))
+  storableInstant(toInstant(wall, isDay(wall) ? unzoned : (zone ?? unzoned)))
 
 /** The instants of an event. An event that ends before it starts gets no length. */
 export function instantsOf({ start, end }: Pick<ShownEvent, 'start' | 'end'>, unzoned: string) {

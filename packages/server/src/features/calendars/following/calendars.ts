@@ -29,9 +29,11 @@ export async function lookAtCalendars(session: Session, window: CalendarWindow):
   for (const calendar of vanished)
     if (doubts.believesInTime(claimOf(calendar.id))) await deleteCalendar(session, calendar)
   const byKey = new Map(remotes.map(remote => [remote.key, remote]))
+  // The zone of a calendar in doubt counts. If it is gone, the next look makes the events again.
+  const indexed = [...calendars, ...vanished]
   return calendars.flatMap(calendar => {
     const remote = byKey.get(calendar.provider_key)
-    return remote ? [{ calendar, remote, unzoned: unzonedOf(calendar, calendars) }] : []
+    return remote ? [{ calendar, remote, unzoned: unzonedOf(calendar, indexed) }] : []
   })
 }
 

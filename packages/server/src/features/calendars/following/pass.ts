@@ -10,7 +10,7 @@ import { keptWindow } from '../events/window.ts'
 import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
 import { retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
-import { recordStep } from './record-step.ts'
+import { NOTHING_READ, recordStep } from './record-step.ts'
 import { fenceOf, type Session, underFence } from './session.ts'
 
 /** Time that a provider may take before the first step of a calendar. */
@@ -113,8 +113,15 @@ async function followCalendar(
     signal,
   })) {
     signal.throwIfAborted()
-    if (step.type === 'gone') for (const key of step.keys) gone.add(key)
-    else if (step.type === 'items') {
+    if (step.type === 'gone') {
+      for (const key of step.keys) gone.add(key)
+      if (gone.size > 0 || step.cursor === undefined) continue
+      // A server that names its changes page by page may end any page with this step.
+      await recordStep(session, listed, window, { ...NOTHING_READ, cursor: step.cursor })
+      calendar.cursor = step.cursor
+      session.progressed()
+      if (reading.mustPause()) return false
+    } else if (step.type === 'items') {
       const { items, unreadable, remaining } = step
       for (const { key } of [...items, ...unreadable]) gone.delete(key)
       const cursor = gone.size === 0 ? step.cursor : undefined

@@ -6,6 +6,7 @@ import {
 } from '../../../accounts/halves/quarantined.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { isStorableKey } from '../../../kit/storable.ts'
 
 /** Raise it when the adapters learn to read more: every quarantined item is then read again. */
 export const READER_VERSION = 1
@@ -42,7 +43,7 @@ export async function releaseFromQuarantine(
 ): Promise<void> {
   if (keys.length === 0) return
   await sql`
-    delete from quarantined_calendar_event where calendar_id = ${calendarId} and provider_key = any(${[...keys]}::text[])
+    delete from quarantined_calendar_event where calendar_id = ${calendarId} and provider_key = any(${keys.filter(isStorableKey)}::text[])
   `.execute(unit.sql)
 }
 

@@ -1,3 +1,4 @@
+import { isRefusedValue } from '../../../database/refused-value.ts'
 import type { CalendarWindow, RemoteObject, UnreadableItem } from '../../../providers/calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { Cursor } from '../../../providers/mail.ts'
@@ -5,6 +6,7 @@ import { recordCursor } from '../calendars/record.ts'
 import { findCalendarKey } from '../calendars/store.ts'
 import { listSameUid, movable } from '../events/missing.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
+import { sortStorable } from '../events/storable-object.ts'
 import type { ListedCalendar } from './calendars.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type Session, underFence } from './session.ts'
@@ -22,8 +24,53 @@ export interface RecordedStep {
   isComplete: boolean
 }
 
-/** Records one step of following a calendar, with its cursor, in one transaction. */
+/** A step that brings nothing. */
+export const NOTHING_READ = { items: [], unreadable: [], gone: [], isComplete: false }
+
+/**
+ * Records one step of following a calendar, with its cursor, in one transaction. Items with values that the database cannot
+ * store are quarantined.
+ */
 export async function recordStep(
+  session: Session,
+  listed: ListedCalendar,
+  window: CalendarWindow,
+  step: RecordedStep,
+): Promise<void> {
+  const { items, unreadable } = sortStorable(step.items)
+  const sorted = { ...step, items, unreadable: [...step.unreadable, ...unreadable] }
+  try {
+    await recordAll(session, listed, window, sorted)
+  } catch (error) {
+    if (!isRefusedValue(error) || items.length === 0) throw error
+    const refused = await recordEach(session, listed, window, items)
+    await recordAll(session, listed, window, {
+      ...sorted,
+      items: [],
+      unreadable: [...sorted.unreadable, ...refused],
+    })
+  }
+}
+
+/** Records items one by one. Returns those that the database refuses. */
+async function recordEach(
+  session: Session,
+  listed: ListedCalendar,
+  window: CalendarWindow,
+  items: readonly RemoteObject[],
+): Promise<UnreadableItem[]> {
+  const refused: UnreadableItem[] = []
+  for (const item of items)
+    try {
+      await recordAll(session, listed, window, { ...NOTHING_READ, items: [item] })
+    } catch (error) {
+      if (!isRefusedValue(error)) throw error
+      refused.push({ key: item.key, version: item.version, reason: 'It has a value that cannot be stored' })
+    }
+  return refused
+}
+
+async function recordAll(
   session: Session,
   listed: ListedCalendar,
   window: CalendarWindow,
@@ -50,7 +97,7 @@ export async function recordStep(
  */
 async function findMovedFrom(
   session: Session,
-  { calendar }: ListedCalendar,
+  { calendar, remote }: ListedCalendar,
   { items, window }: { items: readonly RemoteObject[]; window: CalendarWindow },
 ): Promise<Set<string>> {
   const { db, owned } = session
@@ -65,24 +112,32 @@ async function findMovedFrom(
     if (calendarKey === null) continue
     for (let from = 0; from < places.length; from += READ_AT_ONCE) {
       const asked = places.slice(from, from + READ_AT_ONCE)
-      const there = await readKeys(session, { calendarKey, keys: asked.map(({ key }) => key), window })
+      const keys = asked.map(({ key }) => key)
+      const there = await readKeys(session, { calendarKey, keys, window }, remote.key)
       for (const { id, key } of asked) if (!there.has(key)) gone.add(id)
     }
   }
   return gone
 }
 
-/** The keys among these that a calendar has. A calendar that is gone has none. */
+/**
+ * The keys among these that a calendar has. A calendar that is gone has none. Another calendar that may not be read is
+ * taken to have all of them, since the calendar that is followed can be read.
+ */
 async function readKeys(
   { provider, signal, progressed }: Session,
   asked: { calendarKey: string; keys: readonly string[]; window: CalendarWindow },
+  followedKey: string,
 ): Promise<Set<string>> {
   try {
     const { items, unreadable } = await provider.read(asked, signal)
     progressed()
     return new Set([...items, ...unreadable].map(({ key }) => key))
   } catch (error) {
-    if (error instanceof ProviderFailure && error.kind === 'not_found') return new Set()
+    if (!(error instanceof ProviderFailure)) throw error
+    if (error.kind === 'not_found') return new Set()
+    const isRefusal = error.kind === 'forbidden' || error.kind === 'rejected'
+    if (isRefusal && asked.calendarKey !== followedKey) return new Set(asked.keys)
     throw error
   }
 }

@@ -186,6 +186,16 @@ describe('fields', () => {
     },
   )
 
+  test('of attendees are those of the first 500, with names of at most 255 characters', () => {
+    const lines = Array.from(
+      { length: 501 },
+      (_, nth) => `ATTENDEE;CN=${'N'.repeat(256)}:mailto:a${nth}@b.org`,
+    )
+    const { attendees } = eventOf(lines)
+    expect(attendees).toHaveLength(500)
+    expect(attendees[0]).toMatchObject({ name: 'N'.repeat(255) })
+  })
+
   test('of Outlook: an HTML body, its busy status and the link of its body', () => {
     const event = eventOf([
       'DESCRIPTION:Plain',
