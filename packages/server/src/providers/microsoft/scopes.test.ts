@@ -19,7 +19,7 @@ const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
 const MAIL = [`${GRAPH}Mail.ReadWrite`, `${GRAPH}Mail.Send`]
 
 describe('the requested scopes', () => {
-  test('name the Graph host of the cloud, and are those of mail and contacts', () => {
+  test('name the Graph host of the cloud, and are those of mail, calendars and contacts', () => {
     const all = { calendar: true, contacts: true, shared: false }
     expect(scopesFor(global, null, all)).toEqual([
       'openid',
@@ -28,6 +28,7 @@ describe('the requested scopes', () => {
       'offline_access',
       `${GRAPH}User.Read`,
       ...MAIL,
+      `${GRAPH}Calendars.ReadWrite`,
       `${GRAPH}Contacts.ReadWrite`,
     ])
     expect(scopesFor(china, null, MAIL_ALONE)).toContain(
@@ -45,19 +46,26 @@ describe('the requested scopes', () => {
       ...MAIL,
       `${GRAPH}Mail.ReadWrite.Shared`,
       `${GRAPH}Mail.Send.Shared`,
+      `${GRAPH}Calendars.ReadWrite`,
+      `${GRAPH}Calendars.ReadWrite.Shared`,
       `${GRAPH}Contacts.ReadWrite`,
       `${GRAPH}Contacts.ReadWrite.Shared`,
     ])
   })
 
   test('of a grant from elsewhere are tried with less and less, and end with mail', () => {
-    const everything = { calendar: false, contacts: true, shared: true }
+    const everything = { calendar: true, contacts: true, shared: true }
     const ofData = scopesToTry(global, null, everything).map(scopes => scopes.slice(5))
-    const [contacts, sharedMail] = [
+    const [calendars, contacts, sharedMail] = [
+      `${GRAPH}Calendars.ReadWrite`,
       `${GRAPH}Contacts.ReadWrite`,
       [`${GRAPH}Mail.ReadWrite.Shared`, `${GRAPH}Mail.Send.Shared`],
     ]
     expect(ofData).toEqual([
+      [...MAIL, ...sharedMail, calendars, `${calendars}.Shared`, contacts, `${contacts}.Shared`],
+      [...MAIL, calendars, contacts],
+      [...MAIL, ...sharedMail, calendars, `${calendars}.Shared`],
+      [...MAIL, calendars],
       [...MAIL, ...sharedMail, contacts, `${contacts}.Shared`],
       [...MAIL, contacts],
       [...MAIL, ...sharedMail],

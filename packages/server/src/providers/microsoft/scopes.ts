@@ -7,9 +7,11 @@ const OF_SIGN_IN = ['openid', 'email', 'profile', 'offline_access']
 const USER = 'User.Read'
 const MAIL = ['Mail.ReadWrite', 'Mail.Send']
 const SHARED_MAIL = ['Mail.ReadWrite.Shared', 'Mail.Send.Shared']
+const CALENDARS = 'Calendars.ReadWrite'
 const CONTACTS = 'Contacts.ReadWrite'
-const SHARED_CONTACTS = 'Contacts.ReadWrite.Shared'
-const READING = ['Calendars.ReadWrite', 'Calendars.Read', 'Contacts.Read']
+/** By it, calendars and contacts of mailboxes that others share with the user are reached. */
+const shared = (scope: string) => `${scope}.Shared`
+const READING = ['Calendars.Read', 'Contacts.Read']
 /** Scopes that include others. */
 const WITHIN: Readonly<Record<string, readonly string[]>> = {
   'mail.readwrite': ['mail.read', 'mail.readbasic'],
@@ -33,10 +35,14 @@ function withinKind(kind: 'calendars' | 'contacts'): Record<string, readonly str
 
 /** The names that are written here, by their lower-case forms: answers vary the case. */
 const KNOWN = new Map(
-  [...OF_SIGN_IN, USER, ...MAIL, ...SHARED_MAIL, CONTACTS, SHARED_CONTACTS, ...READING].map(name => [
-    name.toLowerCase(),
-    name,
-  ]),
+  [
+    ...OF_SIGN_IN,
+    USER,
+    ...MAIL,
+    ...SHARED_MAIL,
+    ...READING,
+    ...[CALENDARS, CONTACTS].flatMap(scope => [scope, shared(scope)]),
+  ].map(name => [name.toLowerCase(), name]),
 )
 
 /** The name of a scope of Graph without its host, in lower case; null for a scope of another interface. */
@@ -57,17 +63,18 @@ function fullName(scope: string, row: CloudRow): string {
   return `https://${row.graph}/${written}`
 }
 
-/** The scopes to request. No scope of calendars is among the default ones: those of an app name it. */
+/** The scopes to request: those that the app names, else those of the data that is asked for. */
 export function scopesFor(
   row: CloudRow,
   scopesOfApp: readonly string[] | null,
-  { contacts, shared }: Asked,
+  { calendar, contacts, shared: isShared }: Asked,
 ): string[] {
   const ofData = scopesOfApp ?? [
     ...MAIL,
-    ...(shared ? SHARED_MAIL : []),
-    ...(contacts ? [CONTACTS] : []),
-    ...(contacts && shared ? [SHARED_CONTACTS] : []),
+    ...(isShared ? SHARED_MAIL : []),
+    ...[...(calendar ? [CALENDARS] : []), ...(contacts ? [CONTACTS] : [])].flatMap(scope =>
+      isShared ? [scope, shared(scope)] : scope,
+    ),
   ]
   return [...new Set([...OF_SIGN_IN, USER, ...ofData].map(scope => fullName(scope, row)))]
 }
@@ -77,12 +84,13 @@ export function scopesFor(
  * than was granted. Only mail is needed, so the last list asks for nothing else.
  */
 export function scopesToTry(row: CloudRow, scopesOfApp: readonly string[] | null, asked: Asked): string[][] {
-  const lists = [
-    asked,
-    { ...asked, shared: false },
-    { ...asked, contacts: false },
-    { ...asked, contacts: false, shared: false },
-  ].map(each => scopesFor(row, scopesOfApp, each))
+  const halves = [{}, { contacts: false }, { calendar: false }, { calendar: false, contacts: false }]
+  const lists = halves
+    .flatMap(without => [
+      { ...asked, ...without },
+      { ...asked, ...without, shared: false },
+    ])
+    .map(each => scopesFor(row, scopesOfApp, each))
   return [...new Map(lists.map(list => [list.join(' '), list])).values()]
 }
 

@@ -25,7 +25,7 @@ const FAULTS = {
 }
 const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
 const SHARED = { ...MAIL_ALONE, shared: true }
-const CONTACTS_ALONE: Halves = { calendar: 'none', contacts: 'writes' }
+const BOTH: Halves = { calendar: 'writes', contacts: 'writes' }
 const never = new AbortController().signal
 
 const seed = {
@@ -67,7 +67,7 @@ async function open(cloud: Cloud, email = USERS[cloud], now?: () => number): Pro
     redirectUri: 'http://127.0.0.1:8025/connect/callback/microsoft',
     email,
     identityScopes: ['openid', 'email', 'profile'],
-    calendarScope: null,
+    calendarScope: `https://${row.graph}/Calendars.ReadWrite`,
     contactsScope: `https://${row.graph}/Contacts.ReadWrite`,
     async answer(url, without = []) {
       const asked = new URL(url).searchParams.get('scope')?.split(' ') ?? []
@@ -87,7 +87,7 @@ async function open(cloud: Cloud, email = USERS[cloud], now?: () => number): Pro
 }
 
 describe.each(Object.keys(USERS) as Cloud[])('in the cloud %s', cloud => {
-  describeSignIn(() => open(cloud), { halves: CONTACTS_ALONE, accumulates: true, takesNameless: false })
+  describeSignIn(() => open(cloud), { halves: BOTH, accumulates: true, takesNameless: false })
 
   test('calls no host of another cloud', async () => {
     await using arranged = await open(cloud)

@@ -58,6 +58,11 @@ const PERMISSIONS: readonly Permission[] = [
     allows: ['shared'],
   },
   {
+    scopes: ['Calendars.ReadWrite.Shared'],
+    words: 'see and change calendars that others share with you',
+    allows: ['sharedCalendars'],
+  },
+  {
     scopes: ['Contacts.ReadWrite.Shared'],
     words: 'see and change contacts that others share with you',
     allows: ['sharedContacts'],
