@@ -121,6 +121,8 @@ const KNOWN_IDS: Readonly<Record<string, string>> = {
   sessionId: 'session',
   identityId: 'identity',
   folderId: 'folder',
+  calendarId: 'calendar',
+  eventId: 'event',
 }
 /** Known targets of requests that delete them, which is left to accounts that are there for it. */
 const KEPT_IDS = new Set(['templateId', 'listId', 'appId', 'identityId'])

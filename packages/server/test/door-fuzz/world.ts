@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { accountKeys } from '../../src/accounts/secrets.ts'
 import type { Db } from '../../src/database/pool.ts'
+import { shownOf } from '../../src/features/calendars/events/shown.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { addHalf } from '../halves.ts'
+import { PLAIN_EVENT } from '../memory-calendars.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'
 
@@ -47,6 +49,7 @@ export async function openFuzzWorld() {
     })),
   )
   const contacts = await addContacts(db, account.id, tenantId)
+  const calendars = await addCalendar(db, account.id, tenantId)
   const strangersAccount = await sampleAccount(db, stranger.tenantId)
   const page = await app.get<{ nextCursor: string }>(`/v1/accounts/${account.id}/messages?limit=2`)
   const minted = await app.post<{ token: string }>(`/v1/accounts/${account.id}/tokens`, {
@@ -74,6 +77,7 @@ export async function openFuzzWorld() {
     thread,
     message: messages[0] ?? '',
     ...contacts,
+    ...calendars,
     session: session.body.id,
     identity: identities.body.items[0]?.id ?? '',
     stranger: strangersAccount.id,
@@ -98,15 +102,16 @@ export async function openFuzzWorld() {
   }
 }
 
-/** Switches contacts on, of a server that is not there, and gives the index one. */
+/** Switches contacts and calendars on, of a server that is not there, and gives the index a contact. */
 async function addContacts(
   db: Db,
   id: string,
   tenantId: string,
 ): Promise<{ contact: string; folder: string }> {
-  const dav = { calendarUrl: null, contactsUrl: 'https://dav.test/', user: 'ada', auth: 'imap_password' }
+  const url = 'https://dav.test/'
+  const dav = { calendarUrl: url, contactsUrl: url, user: 'ada', auth: 'imap_password' }
   await sql`
-    update account set settings_override = settings_override || '{"contactsEnabled": true}',
+    update account set settings_override = settings_override || '{"contactsEnabled": true, "calendarEnabled": true}',
       imap = jsonb_set(imap, '{dav}', ${JSON.stringify(dav)}::jsonb)
     where id = ${id}
   `.execute(db)
@@ -123,6 +128,35 @@ async function addContacts(
       clock_timestamp())
   `.execute(db)
   return { contact, folder }
+}
+
+/** Gives the index a calendar with one event. */
+async function addCalendar(
+  db: Db,
+  id: string,
+  tenantId: string,
+): Promise<{ calendar: string; event: string }> {
+  await addHalf(db, id, 'calendar', [])
+  const [calendar, event] = [newId(), newId()]
+  await sql`
+    insert into calendar (id, tenant_id, account_id, provider_key, name, is_primary, access, can_edit, is_hidden, position, basis)
+    values (${calendar}, ${tenantId}, ${id}, '/work', 'Work', true, 'owner', true, false, 0, '')
+  `.execute(db)
+  const shown = JSON.stringify(shownOf(PLAIN_EVENT, new Set()))
+  await sql`
+    with added as (
+      insert into calendar_event (id, tenant_id, account_id, calendar_id, kind, provider_key, version, shown, start_at, end_at,
+        ends_at, zone_release, updated_at)
+      values (${event}, ${tenantId}, ${id}, ${calendar}, 'single', '/work/1.ics', '1', ${shown}::jsonb,
+        clock_timestamp() + interval '1 day', clock_timestamp() + interval '2 days', clock_timestamp() + interval '2 days', '2026a',
+        clock_timestamp())
+      returning *)
+    insert into calendar_span (id, account_id, calendar_id, root_id, event_id, start_at, end_at, start_wall, end_wall,
+      is_busy, is_long)
+    select id, account_id, calendar_id, id, id, start_at, end_at, ${PLAIN_EVENT.start.wall}, ${PLAIN_EVENT.end.wall}, true, false
+    from added
+  `.execute(db)
+  return { calendar, event }
 }
 
 const CHANGED = Array.from({ length: CHANGED_ACCOUNTS }, (_, nth) => `changed ${nth}`)

@@ -5,6 +5,7 @@ import { FIRST_ID } from '../../kit/ids.ts'
 import { type AccountKind, followedByKind } from '../../providers/abilities.ts'
 import type { AccountView } from '../row.ts'
 import { accountViews, findAccountViews } from '../store.ts'
+import { DAV_URLS } from './home.ts'
 import { type OtherKind, SWITCHES } from './kind.ts'
 import { addHalves, lackingHalves } from './rows.ts'
 
@@ -66,11 +67,12 @@ async function readPage(
 ): Promise<{ lacking: AccountView[]; lastId: string | null }> {
   const { rows } = await sql<{ id: string; tenantId: string; isCandidate: boolean }>`
     with page as (
-      select id, tenant_id, provider, deleted_at, settings_override from account
+      select id, tenant_id, provider, deleted_at, settings_override, imap -> 'dav' ->> ${DAV_URLS[kind]} as dav_url
+      from account
       where id > ${afterId} order by id limit ${PAGE_ACCOUNTS}
     )
     select page.id, tenant_id as "tenantId",
-      provider = ${provider} and deleted_at is null
+      provider = ${provider} and (provider <> 'imap' or dav_url is not null) and deleted_at is null
         and coalesce(settings_override ->> ${SWITCHES[kind]}, tenant.settings ->> ${SWITCHES[kind]}) = 'true'
         and not exists (select from account_half where account_half.account_id = page.id and kind = ${kind})
         as "isCandidate"
