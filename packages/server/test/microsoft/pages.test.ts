@@ -52,6 +52,7 @@ describe('a person who signs in with Microsoft', () => {
     await eva.page.goto((await linkIn('global')).url)
     expect(await eva.page.getByRole('listitem').allTextContents()).toEqual([
       'read, change and send your email',
+      'see and change your calendars',
       'see your name and email address',
     ])
     await eva.page.getByRole('button', { name: 'Continue to Microsoft' }).click()
