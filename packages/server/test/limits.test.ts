@@ -35,11 +35,13 @@ const PAGES: Record<string, [number, number]> = {
   'GET /v1/accounts/{accountId}/search/messages': [25, 100],
   'GET /v1/webhooks/{endpointId}/attempts': [50, 500],
   'GET /v1/accounts/{accountId}/contacts': [100, 500],
+  'GET /v1/accounts/{accountId}/calendar-events': [100, 500],
 }
 /** Lists that answer whole. */
 const WHOLE = new Set([
   'GET /v1/accounts/{accountId}/mailboxes',
   'GET /v1/accounts/{accountId}/contact-folders',
+  'GET /v1/accounts/{accountId}/calendars',
   'GET /v1/suppressions',
   'GET /v1/webhooks',
 ])

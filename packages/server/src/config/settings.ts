@@ -235,13 +235,13 @@ export const settings = {
     name: 'WAXWING_CALENDAR_PAST_DAYS',
     read: integer(1, 730),
     fallback: '90',
-    meaning: 'Days back for which the index holds what takes place in calendars.',
+    meaning: 'Days back for which the index holds what takes place in calendars, 1 to 730.',
   },
   calendarAheadDays: {
     name: 'WAXWING_CALENDAR_AHEAD_DAYS',
     read: integer(30, 1_000),
     fallback: '365',
-    meaning: 'Days ahead for which the index holds what takes place in calendars.',
+    meaning: 'Days ahead for which the index holds what takes place in calendars, 30 to 1,000.',
   },
   peopleCallsPerMinute: {
     name: 'WAXWING_PEOPLE_CALLS_PER_MINUTE',
