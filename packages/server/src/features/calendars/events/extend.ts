@@ -6,9 +6,9 @@ import type { CalendarAccount } from '../calendars/rules.ts'
 import type { EventRow } from './event-row.ts'
 import type { HeldItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
-import { expansionOf } from './spans.ts'
+import { expansionOf, type Span } from './spans.ts'
 import { clockLimit } from './window.ts'
-import { insertSpans, spanRows } from './write-spans.ts'
+import { insertSpans } from './write-spans.ts'
 
 interface Extended {
   id: string
@@ -29,7 +29,7 @@ export async function extendSeries(
   const { window, planner, calendarId } = options
   const others: HeldItem[] = []
   const extended: Extended[] = []
-  const spans: ReturnType<typeof spanRows> = []
+  const spans: Span[] = []
   const optionsFor = ({ root }: HeldItem) => {
     const start = extendedFrom(root, window)
     return start && { ...options, window: { ...window, start } }
@@ -48,7 +48,7 @@ export async function extendSeries(
       others.push(item)
       continue
     }
-    spans.push(...spanRows(root.id, added))
+    spans.push(...added.spans)
     const kept = (root.cancelled_starts ?? []).filter(each => each >= window.start.toISOString())
     extended.push({
       id: root.id,

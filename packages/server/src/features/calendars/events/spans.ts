@@ -13,12 +13,15 @@ import { KEPT_BEYOND } from './window.ts'
 /** A single, an exception or an occurrence, and its time. */
 export interface Span {
   id: string
+  /** The single or the series that it comes from. */
+  root_id: string
+  /** The row that it is presented from. */
   event_id: string
   start_at: string
   end_at: string
   start_wall: string
   end_wall: string
-  /** Of an occurrence that the provider gives. */
+  /** The member and its key at the provider; null unless the provider expanded the series. */
   member: string | null
   provider_key: string | null
   is_busy: boolean
@@ -29,7 +32,7 @@ export interface ItemSpans {
   spans: Span[]
   /** Members that the rule gives and that were taken, as instants, ascending. Null: a single. */
   cancelledStarts: string[] | null
-  /** When the last that is known of it ends; null: it goes on after the window. */
+  /** When the last known part of it ends; null: it goes on after the window. */
   endsAt: Date | null
   /** Whether a series has more members than are expanded. */
   isTruncated: boolean
@@ -107,9 +110,9 @@ export function* spanSteps(
     last = Math.max(last, to)
     if (range === null || overlaps(from, to, range)) spans.push(span)
   }
-  if (event && recurrence === null) take(spanOf(id, event.shown, unzoned), fromStart)
+  if (event && recurrence === null) take(spanOf(ownIds(id, id), event.shown, unzoned), fromStart)
   for (const [member, { shown }] of exceptions) {
-    take(spanOf(memberId(id, member), shown, unzoned), fromStart)
+    take(spanOf(ownIds(id, memberId(id, member)), shown, unzoned), fromStart)
     if (++done % STEP_MEMBERS === 0) yield
   }
   if (event === null || expanded === null) {
@@ -123,10 +126,11 @@ export function* spanSteps(
     if (++done % STEP_MEMBERS === 0) yield
     const { member, key, ...times } = occurrence
     if (exceptions.has(member) || isTaken(state, member)) continue
-    const span = spanOf(memberId(id, member), shown, unzoned, { ...shown, ...times })
-    const given = isGiven ? { member, provider_key: key } : {}
+    const given = { member: isGiven ? member : null, provider_key: isGiven ? key : null }
+    const ids = { id: memberId(id, member), root_id: id, event_id: id, ...given }
+    const span = spanOf(ids, shown, unzoned, times)
     // Occurrences of the provider are stored as it gave them, so that they can be compared.
-    take({ ...span, event_id: id, ...given }, isGiven ? null : window)
+    take(span, isGiven ? null : window)
     lastStart = Math.max(lastStart, Date.parse(span.start_at))
   }
   yield
@@ -146,28 +150,36 @@ export function* spanSteps(
   }
 }
 
-/** When the first that is known of an item ends, for one that has nothing in the window. */
+/** When the first known part of an item ends. */
 function firstEnd({ event, taken }: ItemState, unzoned: string): number {
   if (event) return instantsOf(event.shown, unzoned).endAt
   return Math.max(0, ...[...taken.keys()].map(wall => instantOf({ wall, zone: null }, unzoned)))
 }
 
+type SpanIds = Pick<Span, 'id' | 'root_id' | 'event_id' | 'member' | 'provider_key'>
+
+/** The ids of a span that is presented from a row of its own. */
+const ownIds = (rootId: string, id: string): SpanIds => ({
+  id,
+  root_id: rootId,
+  event_id: id,
+  member: null,
+  provider_key: null,
+})
+
 function spanOf(
-  id: string,
+  ids: SpanIds,
   shown: ShownEvent,
   unzoned: string,
   times: Pick<ShownEvent, 'start' | 'end'> = shown,
 ): Span {
   const { startAt, endAt } = instantsOf(times, unzoned)
   return {
-    id,
-    event_id: id,
+    ...ids,
     start_at: new Date(startAt).toISOString(),
     end_at: new Date(endAt).toISOString(),
     start_wall: times.start.wall,
     end_wall: times.end.wall,
-    member: null,
-    provider_key: null,
     is_busy: isBusy(shown),
     is_long: endAt - startAt > DAY_MS,
   }

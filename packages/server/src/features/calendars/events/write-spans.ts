@@ -20,7 +20,7 @@ export async function writeSpans(
   { calendarId }: RecordingEvents,
   planned: readonly PlannedItem[],
 ): Promise<void> {
-  const rows = planned.flatMap(({ item, spans }) => spanRows(item.id, spans))
+  const rows = planned.flatMap(({ spans }) => spans.spans)
   await insertSpans(unit, account, calendarId, rows)
   const known = planned.filter(({ item }) => item.before !== null).map(({ item }) => item.id)
   if (known.length === 0) return
@@ -30,18 +30,12 @@ export async function writeSpans(
   `.execute(unit.sql)
 }
 
-/** The spans of an item as they are stored. */
-export const spanRows = (rootId: string, { spans }: ItemSpans): SpanRow[] =>
-  spans.map(span => ({ root_id: rootId, ...span }))
-
-type SpanRow = Span & { root_id: string }
-
 /** Writes spans. Spans that stay as they are are not written. */
 export async function insertSpans(
   unit: UnitOfWork,
   account: CalendarAccount,
   calendarId: string,
-  rows: readonly SpanRow[],
+  rows: readonly Span[],
 ): Promise<void> {
   for (let from = 0; from < rows.length; from += SPANS_AT_ONCE) {
     const some = rows.slice(from, from + SPANS_AT_ONCE)
