@@ -4,7 +4,7 @@ import { type FaultProxy, startFaultProxy } from '../servers/fault-proxy.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { describeCard, fieldOf, unfold } from './cards.ts'
 
-/** Of the kinds of accounts at a provider, the first have contacts. */
+/** The number of kinds of accounts that have contacts: the first ones in the list of each provider. */
 export const KINDS_WITH_BOOKS = 2
 export const CARDS = 5
 export const CARDS_MAX = 40

@@ -27,7 +27,7 @@ export const TEXTS = [
   'yomiSurname',
 ] as const
 
-/** Properties that are lists of texts, each with the most entries that Exchange stores (null: any number), since a client may write more. */
+/** The properties that are lists of texts. The number is how many entries Exchange stores; null: any number. */
 export const TEXT_LISTS = {
   businessPhones: 2,
   homePhones: 2,

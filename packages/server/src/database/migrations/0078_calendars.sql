@@ -41,7 +41,7 @@ create table calendar_event (
   version text,
   -- The id that an event keeps in every calendar; null if its key lasts.
   uid text collate "C",
-  -- Of an exception: its series, and the wall clock of its original start in the zone of the series.
+  -- An exception has a series, and the wall clock in the zone of the series at which the rule would have it start.
   series_id uuid references calendar_event on delete cascade,
   member text,
   original_at timestamptz(3),
@@ -61,13 +61,13 @@ create table calendar_event (
   is_truncated boolean not null default false,
   -- When the last that is known of it ends. Infinite: a series that goes on after `spanned_until`.
   ends_at timestamptz not null,
-  -- Of a series that goes on: the time up to which its occurrences are known.
+  -- The time up to which the occurrences are known. Null unless a series goes on after it.
   spanned_until timestamptz(3),
-  -- Of a single or series: the release of the zone data that gave the instants of the event, its exceptions and spans.
+  -- The release of the zone data that gave the instants of a single or a series, its exceptions and spans.
   -- Empty: they are to be made again.
   zone_release text collate "C",
-  -- Of a single or series that is gone from where it was: numbers the look that found this. It may be found in another
-  -- calendar, and is deleted if it is not.
+  -- The number of the look that found a single or a series gone from its calendar; null while it is there. It may be found
+  -- in another calendar, and is deleted if it is not.
   missing_look bigint,
   updated_at timestamptz(3) not null,
   check ((kind = 'exception') = (series_id is not null and member is not null)),
@@ -119,7 +119,7 @@ create table calendar_span (
   end_at timestamptz(3) not null,
   start_wall text not null,
   end_wall text not null,
-  -- Of an occurrence that the provider gives: its member, and its key there.
+  -- The member and the key at the provider of an occurrence that the provider expanded; null for one that the service expanded.
   member text,
   provider_key text collate "C",
   is_busy boolean not null,

@@ -33,8 +33,8 @@ export interface Periods {
   /** The wall time at which a period begins. */
   beginOf(period: number): number
   /**
-   * The members in a period. If it has none, `nextFrom` may be a wall time before which no later period has any, so that
-   * rules of seconds skip whole days.
+   * The members in a period. If it has none, `nextFrom` may say at which wall time the next members can lie: a rule of
+   * seconds then skips whole days.
    */
   membersOf(period: number): PeriodMembers & { nextFrom?: number }
 }

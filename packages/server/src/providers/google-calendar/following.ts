@@ -113,7 +113,8 @@ async function* readFirst(pass: Pass, { timeMin, pageToken: begun }: CalendarCur
 
 /**
  * Compares all versions with those of the index. A key that the listing lacks may be that of an event before the window, or of
- * one that was changed while it was listed, so all keys are listed before it counts as gone.
+ * one that was changed while it was listed, so all keys are listed before it counts as gone. An event that has another version
+ * there has moved to before the window, and is read by its key.
  */
 async function* compare(pass: Pass, known: ReadonlyMap<string, string>): Steps<void> {
   const { api, calendar, window, signal } = pass
@@ -123,15 +124,28 @@ async function* compare(pass: Pass, known: ReadonlyMap<string, string>): Steps<v
   const isNews = ({ key, version }: { key: string; version: string | null }) => known.get(key) !== version
   const unlisted = new Set(known.keys())
   let end: CalendarCursor | null = null
+  let around = aroundOf(pass, null)
   for await (const page of pagesOf(ask)) {
+    around = aroundOf(pass, page)
     for (const named of page.items.map(requireNamed)) if (isHeld(named)) unlisted.delete(named.id)
     const { objects, unreadable } = await readPage(pass, page)
     yield* stepsOf({ objects: objects.filter(isNews), unreadable: unreadable.filter(isNews), gone: [] })
     end = endOf(page, timeMin)
   }
+  const moved: string[] = []
   if (unlisted.size > 0)
     for await (const page of listVersions(api, calendar.key, null, signal))
-      for (const { key } of page) unlisted.delete(key)
+      for (const { key, version } of page)
+        if (unlisted.delete(key) && version !== known.get(key)) moved.push(key)
+  for (let at = 0; at < moved.length; at += STEP_MAX) {
+    const answered: unknown[] = []
+    for (const key of moved.slice(at, at + STEP_MAX)) {
+      const found = await findEvent(api, calendar.key, key, signal)
+      if (found === null) unlisted.add(key)
+      else answered.push(found)
+    }
+    yield* stepsOf(await pass.reader.read(answered, around))
+  }
   yield* stepsOf({ objects: [], unreadable: [], gone: [...unlisted] })
   yield { type: 'end', cursor: end }
 }
@@ -151,13 +165,17 @@ export async function* pagesOf<Page extends { nextPageToken?: string | undefined
   throw new ProviderFailure('unavailable', `Google Calendar lists more than ${PAGES_MAX} pages.`)
 }
 
-function readPage({ reader, calendar }: Pass, page: EventsPage): Promise<ReadEvents> {
-  const { access, timeZone } = calendar
-  return reader.read(page.items, {
+function readPage(pass: Pass, page: EventsPage): Promise<ReadEvents> {
+  return pass.reader.read(page.items, aroundOf(pass, page))
+}
+
+/** The surroundings of the events of a page, on which their fields depend. */
+function aroundOf({ calendar: { access, timeZone } }: Pass, page: EventsPage | null) {
+  return {
     access,
-    timeZone: findNamedZone(page.timeZone ?? '') ?? timeZone,
-    defaultReminders: page.defaultReminders,
-  })
+    timeZone: findNamedZone(page?.timeZone ?? '') ?? timeZone,
+    defaultReminders: page?.defaultReminders ?? [],
+  }
 }
 
 /** @param cursor the cursor after the last of these steps; without one, following begins again at the former cursor */

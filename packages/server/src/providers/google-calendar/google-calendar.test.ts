@@ -237,6 +237,25 @@ test('does not take an event for gone because it ended before the window', async
   expect(steps.flatMap(step => (step.type === 'gone' ? step.keys : []))).toEqual([gone.id])
 })
 
+test('takes an event that moved to before the window while its token had expired as it is now', async () => {
+  await using arranged = await arrangeGoogleCalendar(sandbox())
+  const { client } = arranged
+  const moved = await client.insert({ summary: 'Moved', ...DECEMBER })
+  const series = await client.insert({ summary: 'Over', ...DECEMBER, recurrence: ['RRULE:FREQ=DAILY'] })
+  const { index, calendars } = await open(arranged)
+  await client.patch(moved.id, hourAt('20200910T090000'))
+  await client.patch(series.id, {
+    ...hourAt('20200910T090000'),
+    recurrence: ['RRULE:FREQ=DAILY;UNTIL=20200915T070000Z'],
+  })
+  await client.expire()
+
+  await index.follow(calendars)
+
+  const starts = index.items().map(({ event }) => event?.start.wall)
+  expect(starts).toEqual(['20200910T090000', '20200910T090000'])
+})
+
 test('reads older events once the window begins earlier', async () => {
   await using arranged = await arrangeGoogleCalendar(sandbox())
   await arranged.client.insert({ summary: 'Old', ...hourAt('20260910T090000') })
@@ -335,9 +354,29 @@ describe('looks', () => {
     expect(await look(false, 1)).toEqual({ changed: new Set([busy]), named: [email, busy, still] })
     await indexes[1]!.follow(calendars)
     expect(await look(true, 1)).toEqual({ changed: new Set(), named: [email, busy] })
-    expect((await look(true, 14)).named).toEqual([email, busy, still])
-    expect((await look(true, 61)).named).toEqual([email, busy, still])
+    expect((await look(true, 4)).named).toEqual([email, busy, still])
+    expect((await look(true, 24 * 60)).named).toEqual([email, busy, still])
     expect((await look(true, 1)).named).toEqual([email])
+  })
+
+  test('find what changed in the primary calendar although there is no room to ask about others', async () => {
+    await using arranged = await arrangeGoogleCalendar(sandbox())
+    const { client, email } = arranged
+    await client.addCalendar({ summary: 'Other' })
+    const { listed, calendars: first } = await open(arranged)
+    const indexes = listed.map(calendar => openEventIndex(calendar, WINDOW))
+    for (const index of indexes) await index.follow(first)
+    const governor = new QuotaGovernor({
+      api: 'Google Calendar',
+      userUnitsPerMinute: 100,
+      projectUnitsPerMinute: 2,
+    })
+    const { calendars } = await arranged.connect({ quota: governor.userOf('calendar', email) })
+    await client.insert({ summary: 'News', ...DECEMBER })
+    const asked = indexes.map(({ calendar, cursor }) => ({ calendar, cursor }))
+
+    expect(await calendars.findChanged(asked, never, true)).toEqual(new Set([email]))
+    await expect(calendars.findChanged(asked, never)).rejects.toMatchObject({ isBusy: true })
   })
 
   test('are made only within the quota, of which others keep a part for requests of people', async () => {

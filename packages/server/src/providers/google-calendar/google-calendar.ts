@@ -38,15 +38,24 @@ class GoogleCalendars implements CalendarsProvider {
     mayDefer = false,
   ): Promise<ReadonlySet<string>> {
     const changed = new Set<string>()
+    let isRefused = false
     for (const { calendar, cursor } of calendars) {
       const syncToken = readCursor(cursor)?.syncToken ?? null
       const now = this.api.now()
       if (syncToken !== null && mayDefer && !this.#pace.isDue(calendar, now)) continue
-      const urgency = mayDefer && !calendar.isPrimary ? 'background' : 'prompt'
-      const hasChanged =
-        syncToken === null || (await this.#hasChanged(calendar.key, syncToken, urgency, signal))
-      this.#pace.asked(calendar.key, now, hasChanged)
-      if (hasChanged) changed.add(calendar.key)
+      const isDeferred = mayDefer && !calendar.isPrimary
+      if (isDeferred && isRefused) continue
+      try {
+        const urgency = isDeferred ? 'background' : 'prompt'
+        const hasChanged =
+          syncToken === null || (await this.#hasChanged(calendar.key, syncToken, urgency, signal))
+        this.#pace.asked(calendar.key, now, hasChanged)
+        if (hasChanged) changed.add(calendar.key)
+      } catch (error) {
+        // These questions have only a part of the quota. They wait for a later look, and what was found counts.
+        if (!isDeferred || !(error instanceof ProviderFailure) || !error.isBusy) throw error
+        isRefused = true
+      }
     }
     return changed
   }

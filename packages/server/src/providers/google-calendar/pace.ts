@@ -2,9 +2,9 @@ import type { RemoteCalendar } from '../calendars.ts'
 
 const MINUTE_MS = 60_000
 /** A calendar is asked about rarely once it has not changed for longer than this. */
-const LIVELY_MS = 60 * MINUTE_MS
+const LIVELY_MS = 24 * 60 * MINUTE_MS
 /** Time between two questions about a calendar that changes rarely. */
-const RARELY_MS = 15 * MINUTE_MS
+const RARELY_MS = 5 * MINUTE_MS
 
 interface Looked {
   askedAt: number
@@ -15,7 +15,8 @@ interface Looked {
 /**
  * Chooses the calendars of an account that are asked about. Google answers only for one calendar at a time whether
  * anything has changed, and the calls of all users count against the quota of the project: so the primary calendar, and
- * those that changed in the last hour, are asked about at each look, and others every 15 minutes.
+ * those that changed in the last day, are asked about at each look, and others every 5 minutes, or less often where the
+ * quota leaves no room.
  */
 export class Pace {
   readonly #looked = new Map<string, Looked>()

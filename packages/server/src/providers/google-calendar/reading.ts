@@ -2,6 +2,7 @@ import { readLine } from '../../kit/content-lines/content-line.ts'
 import { type SeriesStart, toMember } from '../../kit/recurrence/member.ts'
 import { readExceptionDates } from '../../kit/recurrence/recurrence-dates.ts'
 import { MEMBERS_MAX } from '../../kit/recurrence/walk-rule.ts'
+import { WALL_TIME_END } from '../../kit/wall-clock.ts'
 import { findNamedZone } from '../../kit/zones/named-zone.ts'
 import { toInstant, toWall } from '../../kit/zones/zones.ts'
 import type { RemoteItem, RemoteMember, RemoteObject, UnreadableItem } from '../calendars.ts'
@@ -92,7 +93,8 @@ export class EventReader {
     const start = isSure ? null : await this.#findStart(seriesKey, answerZone)
     if (!start || !original) return original?.wall ?? null
     const instant = toInstant(original.wall, original.zone ?? 'UTC')
-    return toMember(`${toWall(instant, 'UTC')}Z`, [], start)
+    // West of UTC, the last hours of the last year have no wall clock in UTC.
+    return instant < WALL_TIME_END ? toMember(`${toWall(instant, 'UTC')}Z`, [], start) : null
   }
 
   async #findStart(key: string, answerZone: string | null): Promise<SeriesStart | null> {

@@ -15,7 +15,7 @@ export interface HeldItem {
 
 /** An item that is written. */
 export interface WrittenItem {
-  /** Of its single or series. */
+  /** The id of the single or the series. */
   id: string
   key: string
   before: HeldItem | null

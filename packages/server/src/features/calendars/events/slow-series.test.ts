@@ -45,7 +45,7 @@ test('no transaction waits while series that take long are expanded', async () =
   expect(many).toBeGreaterThan(800)
   door.setDaysLater(20)
   await door.roll()
-  // Of the first one, the end is known.
+  // The first series has ended, so the thread is not asked about it.
   expect(asked).toBe(3)
   const later = await count()
   expect([later[0], (later[1] ?? 0) > many]).toEqual([few, true])

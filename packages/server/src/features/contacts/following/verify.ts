@@ -109,7 +109,7 @@ async function compare(
 
 /**
  * Reads contacts whose versions differ. A provider may give a contact another version and change nothing that is shown of
- * it: Google does when only other fields of the person change, and some CardDAV servers when they store cards anew.
+ * it. Google does so when only other fields of the person change, and some CardDAV servers do when they store a card again.
  * @returns the keys of those whose shown fields are equal; the index has their versions now
  */
 async function findEqual(

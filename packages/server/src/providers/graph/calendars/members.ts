@@ -30,39 +30,53 @@ interface Instance {
   isException: boolean
 }
 
-/** Reads the members of series, which one request answers for each, and each exception by its id. A series that is gone has none. */
+/** The reason for which a series cannot be read: Graph fails for one of its members. */
+export interface FailedMembers {
+  reason: string
+}
+
+/**
+ * Reads the members of series, which one request answers for each, and each exception by its id. A series that is gone has
+ * none. Where Graph fails for one exception, the whole series fails: without it, the index would lose what the exception
+ * changes.
+ */
 export async function readMembers(
   place: ReadingPlace,
   series: readonly GraphEvent[],
-): Promise<Map<string, GivenMembers>> {
-  const found = new Map<string, Instance[]>()
+): Promise<Map<string, GivenMembers | FailedMembers>> {
+  const found = new Map<string, Instance[] | FailedMembers>()
   for (let at = 0; at < series.length; at += BATCH_PARTS_MAX)
     for (const [key, instances] of await readInstances(place, series.slice(at, at + BATCH_PARTS_MAX)))
       found.set(key, instances)
-  const events = await readExceptions(
+  const { events, failed } = await readExceptions(
     place,
-    [...found.values()].flat().filter(one => one.isException),
+    [...found.values()].flatMap(instances =>
+      Array.isArray(instances) ? instances.filter(one => one.isException) : [],
+    ),
   )
   return new Map(
-    [...found].map(([key, instances]): [string, GivenMembers] => [
-      key,
-      {
+    [...found].map(([key, instances]): [string, GivenMembers | FailedMembers] => {
+      if (!Array.isArray(instances)) return [key, instances]
+      const reason = instances.flatMap(({ occurrence }) => failed.get(occurrence.key) ?? [])[0]
+      if (reason !== undefined) return [key, { reason }]
+      const given = {
         occurrences: instances.map(({ occurrence }) => occurrence),
         exceptions: instances.flatMap(({ occurrence: { key: own, member } }) => {
           const event = events.get(own)
           return event ? [{ key: own, member, event }] : []
         }),
-        takenOf: (rule, start) =>
+        takenOf: (rule: string, start: EventTime) =>
           takenOf(place, rule, start, new Set(instances.map(({ occurrence }) => occurrence.member))),
-      },
-    ]),
+      }
+      return [key, given]
+    }),
   )
 }
 
 async function readInstances(
   { connection, calendarKey, window, options }: ReadingPlace,
   series: readonly GraphEvent[],
-): Promise<Map<string, Instance[]>> {
+): Promise<Map<string, Instance[] | FailedMembers>> {
   const { api } = connection
   const requests = series.map(({ id }): GraphRequest<typeof itemsSchema._output> => ({
     path: `${pathOfEvent(calendarKey, id)}/instances`,
@@ -72,11 +86,15 @@ async function readInstances(
     answerBytesMax: PAGE_BYTES_MAX,
   }))
   const outcomes = await askTwice(api, requests, options, PROBE)
-  const found = new Map<string, Instance[]>()
+  const found = new Map<string, Instance[] | FailedMembers>()
   for (const [index, { value, failure }] of outcomes.entries()) {
     const master = series[index]!
     if (failure?.kind === 'not_found') continue
-    if (failure) throw failure
+    if (failure && !isOfPart(failure)) throw failure
+    if (failure) {
+      found.set(master.id, { reason: failure.message })
+      continue
+    }
     const items = [...value.value]
     let link = value['@odata.nextLink']
     for (let pages = 1; link !== undefined && pages < PAGES_MAX; pages += 1) {
@@ -116,25 +134,33 @@ function memberAt(time: GivenTime, master: GraphEvent): string | null {
   return toMember(`${printWall(instantOf(original))}Z`, [], start)
 }
 
-/** The exceptions by their keys. An exception that cannot be read shows what its series has. */
+/**
+ * The exceptions by their keys, and the reasons for which Graph did not answer others. An exception of a form that cannot be
+ * read shows what its series has.
+ */
 async function readExceptions(
   { connection, calendarKey, isOwn, options }: ReadingPlace,
   exceptions: readonly Instance[],
-): Promise<Map<string, RemoteException['event']>> {
+): Promise<{ events: Map<string, RemoteException['event']>; failed: Map<string, string> }> {
   const events = new Map<string, RemoteException['event']>()
+  const failed = new Map<string, string>()
   for (let at = 0; at < exceptions.length; at += BATCH_PARTS_MAX) {
-    const requests = exceptions
-      .slice(at, at + BATCH_PARTS_MAX)
-      .map(({ occurrence }) => requestOfEvent(calendarKey, occurrence.key))
-    for (const { value, failure } of await askTwice(connection.api, requests, options, PROBE)) {
-      if (failure?.kind === 'not_found' || (failure && isOfPart(failure))) continue
-      if (failure) throw failure
+    const asked = exceptions.slice(at, at + BATCH_PARTS_MAX)
+    const requests = asked.map(({ occurrence }) => requestOfEvent(calendarKey, occurrence.key))
+    const outcomes = await askTwice(connection.api, requests, options, PROBE)
+    for (const [index, { value, failure }] of outcomes.entries()) {
+      if (failure?.kind === 'not_found') continue
+      if (failure && !isOfPart(failure)) throw failure
+      if (failure) {
+        failed.set(asked[index]!.occurrence.key, failure.message)
+        continue
+      }
       const event = readGraphEvent(value)
       const fields = typeof event === 'string' ? null : fieldsOf(event, isOwn)
       if (fields) events.set(value.id, fields)
     }
   }
-  return events
+  return { events, failed }
 }
 
 /** Members that begin in the window, and that Graph does not list: they were deleted. */

@@ -53,6 +53,40 @@ async function read(fields: Partial<EventFields>): Promise<RemoteEvent | null> {
   return itemOf(index, keys[0]!).event
 }
 
+describe('a series for which Graph fails', () => {
+  test.each([
+    ['at its members', /\/instances\?/],
+    ['at its exception', null],
+  ])('%s is left as it was read, and costs no other event', async (_, failing) => {
+    const { index, calendars, keys, mailbox, main, event } = await arrange([
+      [HOUR, weekly('20261201T090000', 8)],
+      [HOUR],
+    ])
+    const [series = '', single = ''] = keys
+    const day = dayOfWall('20261208T090000')
+    changeOccurrence(mailbox, main, event(series), { day, fields: { subject: 'Other' } })
+    await index.follow(calendars)
+    const before = structuredClone(itemOf(index, series))
+    const [exception] = before.members?.exceptions ?? []
+    expect(exception?.event.subject).toBe('Other')
+    changeEvent(mailbox, main, event(series), { subject: 'Changed' })
+    changeEvent(mailbox, main, event(single), { subject: 'Changed' })
+    const isFailing = (path: string) => failing?.test(path) ?? path.includes(`events/${exception!.key}`)
+    server.intercept = ({ path }) =>
+      isFailing(decodeURIComponent(path))
+        ? Response.json({ error: { code: 'InternalServerError' } }, { status: 500 })
+        : null
+    try {
+      await index.follow(calendars)
+      expect(index.unreadable).toEqual(new Map([[series, null]]))
+      expect(itemOf(index, series)).toEqual(before)
+      expect(itemOf(index, single).event?.subject).toBe('Changed')
+    } finally {
+      server.intercept = null
+    }
+  })
+})
+
 const JOIN = 'https://teams.microsoft.com/l/meetup-join/19%3ameeting_x%40thread.v2/0'
 const ada = (response: 'accepted' | 'none', type: 'required' | 'resource') => ({
   name: 'Ada',

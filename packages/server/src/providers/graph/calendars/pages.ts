@@ -1,5 +1,6 @@
 import type { CalendarWindow } from '../../calendars.ts'
 import { type AskOptions, BATCH_PARTS_MAX, type GraphRequest, segment } from '../api.ts'
+import { isOfPart } from '../../http/ask-twice.ts'
 import { askTwice } from '../ask-twice.ts'
 import { beginDelta, continueDelta, type DeltaForm, type DeltaPage } from '../delta.ts'
 import { type GraphItem, itemSchema, itemsSchema, versionOf } from '../items.ts'
@@ -97,6 +98,8 @@ export async function* listVersions(
       outcomes.flatMap(({ value, failure }) => {
         // It was deleted since it was listed.
         if (failure?.kind === 'not_found') return []
+        // A series that a listing lacks is asked for by its key before it counts as gone.
+        if (failure && isOfPart(failure)) return []
         if (failure) throw failure
         return [value]
       }),

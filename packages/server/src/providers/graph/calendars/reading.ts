@@ -77,6 +77,8 @@ export async function readFound(
   for (const { item, event } of masters) {
     const given = members.get(event.id)
     if (given === undefined) result.gone.push(event.id)
+    // Without a version it is read again later, although the series itself has not changed.
+    else if ('reason' in given) result.unreadable.push({ key: event.id, version: null, reason: given.reason })
     else addItem(place, { item, event, members: given }, result)
   }
 }

@@ -11,6 +11,20 @@ import { expand } from '../../../kit/recurrence/expand.ts'
 import { DAY_MS, printDay, printWall } from '../../../kit/wall-clock.ts'
 import { recurrenceSchema, ruleOf } from './recurrence.ts'
 
+test.each([
+  ['9999-12-31', 'UNTIL=99991231T235959Z'],
+  ['2026-02-30', null],
+  ['tomorrow', null],
+])('reads a range that ends on %s', (endDate, until) => {
+  const recurrence = recurrenceSchema.parse({
+    pattern: { type: 'daily', interval: 1 },
+    range: { type: 'endDate', startDate: '2026-01-01', endDate },
+  })
+  const rule = ruleOf(recurrence, { wall: '20260101T090000', zone: 'America/Los_Angeles' })
+  if (until === null) expect(rule).toBeNull()
+  else expect(rule).toContain(until)
+})
+
 const SERIES = 300
 const START = Date.UTC(2026, 0, 1) / DAY_MS
 const YEARS = 6

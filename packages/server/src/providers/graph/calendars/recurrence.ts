@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isDay, printWall } from '../../../kit/wall-clock.ts'
+import { isDay, printWall, readWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import { toInstant } from '../../../kit/zones/zones.ts'
 import type { EventTime } from '../../calendars.ts'
 import { firstOf, text } from '../resources.ts'
@@ -96,7 +96,8 @@ function endOf(
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(endDate ?? '') ?? []
   if (day === undefined) return null
   const date = `${year}${month}${day}`
+  if (readWall(date) === null) return null
   if (isDay(start.wall) || start.zone === null) return [`UNTIL=${date}`]
   const last = `${date}${LAST_TIME}`
-  return [`UNTIL=${printWall(toInstant(last, start.zone))}Z`]
+  return [`UNTIL=${printWall(Math.min(toInstant(last, start.zone), WALL_TIME_END - 1_000))}Z`]
 }
