@@ -67,12 +67,13 @@ async function readPage(
 ): Promise<{ lacking: AccountView[]; lastId: string | null }> {
   const { rows } = await sql<{ id: string; tenantId: string; isCandidate: boolean }>`
     with page as (
-      select id, tenant_id, provider, deleted_at, settings_override, imap -> 'dav' ->> ${DAV_URLS[kind]} as dav_url
+      select id, tenant_id, provider, deleted_at, settings_override,
+        imap is null or imap -> 'dav' ->> ${DAV_URLS[kind]} is not null as has_home
       from account
       where id > ${afterId} order by id limit ${PAGE_ACCOUNTS}
     )
     select page.id, tenant_id as "tenantId",
-      provider = ${provider} and (provider <> 'imap' or dav_url is not null) and deleted_at is null
+      provider = ${provider} and has_home and deleted_at is null
         and coalesce(settings_override ->> ${SWITCHES[kind]}, tenant.settings ->> ${SWITCHES[kind]}) = 'true'
         and not exists (select from account_half where account_half.account_id = page.id and kind = ${kind})
         as "isCandidate"
