@@ -10,6 +10,7 @@
  *
  * A *wall clock* is `YYYYMMDDTHHMMSS`, or `YYYYMMDD` for a day (RFC 5545 3.3.4, 3.3.5, without `Z`).
  */
+import type { CalendarsWriter } from './changing-calendars.ts'
 import type { Cursor } from './mail.ts'
 
 export interface EventAddress {
@@ -178,6 +179,19 @@ export interface FollowCalendar {
 export interface CalendarsProvider {
   /** As `ContactsProvider.keepNotifying`. */
   keepNotifying?(signal: AbortSignal): Promise<void>
+
+  /** Absent while nothing can be changed at the provider. */
+  readonly writer?: CalendarsWriter
+
+  /**
+   * The busy times of these people in a range, in any order. Addresses that cannot be resolved are absent. Absent: nobody
+   * can be asked.
+   */
+  findBusy?(
+    addresses: readonly string[],
+    range: { start: Date; end: Date },
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, ReadonlyArray<{ start: Date; end: Date }>>>
 
   /** All calendars that hold events, hidden ones too, in the order of the provider. */
   listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]>
