@@ -6,7 +6,7 @@ import type { Series } from './split-series.ts'
 const SINGLE_MAX = 200
 
 /**
- * Those of some members that a series gives. A day on a series with times counts if it has a member on that day. If a
+ * Finds the members of a list that a series gives. A day on a series with times counts if it has a member on that day. If a
  * bound is reached, members count that may be given.
  */
 export function findHits(

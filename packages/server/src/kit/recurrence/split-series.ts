@@ -118,7 +118,7 @@ function restOfRule(line: ContentLine, start: SeriesStart, next: SeriesStart): s
   return withValue(line, withParts(value, { COUNT: String(past.left + (isStartExtra ? 1 : 0)) }))
 }
 
-/** What a rule has given before a member. */
+/** The part of a rule before a member. */
 interface Past {
   /** Whether it gives nothing from the member on. */
   hasEnded: boolean
