@@ -8,6 +8,7 @@ import { hasMissing, recordLost } from '../events/missing.ts'
 import { countItems, loadKnownVersions } from '../events/store.ts'
 import { keptWindow } from '../events/window.ts'
 import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
+import { finishIntents } from './finish-intents.ts'
 import { listMarked, lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { NOTHING_READ, recordStep } from './record-step.ts'
@@ -19,7 +20,7 @@ const LISTING_SECONDS_MAX = 600
 const GONE_AT_ONCE = 500
 
 /**
- * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, asks about
+ * Makes one pass over the calendars of an account: finishes writes that were left, records the calendars themselves, follows those that changed, asks about
  * events that the interface changed, reads events again that could not be read, and deletes those that are in no calendar any
  * more.
  * @returns whether events are still to come
@@ -27,6 +28,7 @@ const GONE_AT_ONCE = 500
 export async function runPass(session: Session, options: ReadingOptions): Promise<{ hasMore: boolean }> {
   const failures = new Failures()
   const window = keptWindow(session.days, Date.now())
+  await finishIntents(session, window)
   const marked = await listMarked(session)
   const listed = await lookAtCalendars(session, window)
   const following = { window, failures, options, mayDefer: !session.isAsked }
