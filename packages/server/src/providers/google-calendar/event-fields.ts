@@ -7,8 +7,9 @@ import type {
   RemoteCalendar,
   RemoteEvent,
 } from '../calendars.ts'
-import { toName, toNotes } from '../contact-text.ts'
+import { toName } from '../contact-text.ts'
 import { toEventAddress, uniqueAttendees } from '../event-people.ts'
+import { toBody } from '../event-text.ts'
 import { findMeeting, meetingAt, NO_MEETING, type OnlineMeeting, webUrl } from '../online-meeting.ts'
 import { MEET } from './calendar-entry.ts'
 import {
@@ -75,7 +76,7 @@ export function fieldsOf(event: GoogleEvent, around: EventSurroundings): RemoteE
 /** A description is HTML if it has a tag. Text has character references nevertheless. */
 export function bodyOf(description: string): RemoteEvent['body'] {
   const isHtml = /<\/?[a-z][^<>]*>/i.test(description)
-  const content = toNotes(isHtml ? description : decodeEntities(description))
+  const content = toBody(isHtml ? description : decodeEntities(description))
   return content === null ? null : { contentType: isHtml ? 'html' : 'text', content }
 }
 
