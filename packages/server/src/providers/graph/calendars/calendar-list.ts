@@ -5,6 +5,7 @@ import { toEventAddress } from '../../event-people.ts'
 import { type AskOptions, type GraphRequest, segment } from '../api.ts'
 import { id, pageSchema, text } from '../resources.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
+import { findMailboxZone } from './mailbox-zone.ts'
 
 const PER_PAGE = 100
 const PAGES_MAX = 10
@@ -52,8 +53,9 @@ export async function listCalendars(
     given.push(...page.value)
     link = page['@odata.nextLink']
   }
+  const timeZone = await findMailboxZone(connection, options)
   const own = given.find(({ isDefaultCalendar }) => isDefaultCalendar === true)?.owner?.address ?? null
-  const calendars = new Map(given.map(each => [each.id, toRemote(each, own)]))
+  const calendars = new Map(given.map(each => [each.id, toRemote(each, { own, timeZone })]))
   connection.calendars = calendars
   return [...calendars.values()]
 }
@@ -68,8 +70,14 @@ export async function isOwnCalendar(
   return connection.calendars?.get(key)?.access === 'owner'
 }
 
-/** @param own the address of the owner of the default calendar */
-function toRemote(given: GivenCalendar, own: string | null): RemoteCalendar {
+/**
+ * @param own the address of the owner of the default calendar
+ * @param timeZone the zone of the mailbox: no calendar has one of its own
+ */
+function toRemote(
+  given: GivenCalendar,
+  { own, timeZone }: { own: string | null; timeZone: string | null },
+): RemoteCalendar {
   const owner = ownerOf(given)
   const isOwn = own === null || owner === null || owner.address.toLowerCase() === own.toLowerCase()
   return {
@@ -80,8 +88,7 @@ function toRemote(given: GivenCalendar, own: string | null): RemoteCalendar {
     isPrimary: given.isDefaultCalendar === true,
     access: given.canEdit === false ? 'reader' : isOwn ? 'owner' : 'writer',
     color: colorOf(given),
-    // Only the mailbox has a zone, and reading it needs another scope.
-    timeZone: null,
+    timeZone,
     isHidden: false,
   }
 }
