@@ -136,7 +136,7 @@ describe('a series', () => {
     await index.follow(calendars)
     expect([[...index.objects.keys()], await looks()]).toEqual([[key], false])
 
-    // One that never comes is given up.
+    // A series that never comes is given up.
     const other = addEvent({ ...HOUR, subject: 'Gone' }, weekly('20261201T090000', 4))
     server.intercept = ({ path }) =>
       path.includes(`/events/${encodeURIComponent(other)}`)
