@@ -96,20 +96,22 @@ function toRemote(
 const ownerOf = ({ owner }: GivenCalendar): EventAddress | null =>
   toEventAddress(owner?.address ?? '', owner?.name ?? '')
 
-/** Colors of the names, for a calendar without a color of its own. */
-const COLORS: ReadonlyMap<string, string> = new Map([
-  ['lightblue', '#a6d1f5'],
-  ['lightgreen', '#87d28e'],
-  ['lightorange', '#fcab73'],
-  ['lightgray', '#c0c0c0'],
-  ['lightyellow', '#fde300'],
-  ['lightteal', '#4fd8cd'],
-  ['lightpink', '#f08cc0'],
-  ['lightbrown', '#b69b7a'],
-  ['lightred', '#f88c9b'],
-])
+/** Colors by their names in lower case, for a calendar without a color of its own. */
+export const COLORS: ReadonlyMap<string, { name: string; hex: string }> = new Map(
+  [
+    ['lightBlue', '#a6d1f5'],
+    ['lightGreen', '#87d28e'],
+    ['lightOrange', '#fcab73'],
+    ['lightGray', '#c0c0c0'],
+    ['lightYellow', '#fde300'],
+    ['lightTeal', '#4fd8cd'],
+    ['lightPink', '#f08cc0'],
+    ['lightBrown', '#b69b7a'],
+    ['lightRed', '#f88c9b'],
+  ].map(([name = '', hex = '']) => [name.toLowerCase(), { name, hex }]),
+)
 
 function colorOf({ color, hexColor }: GivenCalendar): string | null {
   if (/^#[0-9a-f]{6}$/i.test(hexColor ?? '')) return hexColor!.toLowerCase()
-  return COLORS.get(color?.toLowerCase() ?? '') ?? null
+  return COLORS.get(color?.toLowerCase() ?? '')?.hex ?? null
 }

@@ -30,7 +30,7 @@ const eventSchema = z.object({
   recurrence: recurrenceSchema.nullish(),
   subject: text,
   body: z.object({ contentType: word, content: text }).nullish(),
-  location: z.object({ displayName: text }).nullish(),
+  location: z.object({ displayName: text, locationUri: text.catch(null) }).nullish(),
   organizer: person,
   attendees: firstOf(
     z.object({
@@ -183,9 +183,18 @@ const PROVIDERS: ReadonlyMap<string, NonNullable<RemoteEvent['onlineMeetingProvi
   ['skypeforconsumer', 'skype'],
 ])
 
+/** Outlook gives a place that it has found the link to a map. */
+const MAP = /(?:^|\.)(?:bing|bingapis|google|apple|openstreetmap)\.\w+$/
+
 /** The meeting that Graph names, else that of a link in these texts. */
 function meetingOf(event: GraphEvent, texts: ReadonlyArray<string | null>): OnlineMeeting {
-  const named = meetingAt([event.onlineMeeting?.joinUrl ?? '', event.onlineMeetingUrl ?? ''])
+  const { onlineMeeting, onlineMeetingUrl, location } = event
+  const link = location?.locationUri ?? ''
+  const named = meetingAt([
+    onlineMeeting?.joinUrl ?? '',
+    onlineMeetingUrl ?? '',
+    MAP.test(webUrl(link)?.hostname ?? '') ? '' : link,
+  ])
   if (!named) return findMeeting(texts)
   const provider = PROVIDERS.get(event.onlineMeetingProvider)
   return provider ? { ...named, onlineMeetingProvider: provider } : named

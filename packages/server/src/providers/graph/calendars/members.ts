@@ -2,6 +2,7 @@ import { expand } from '../../../kit/recurrence/expand.ts'
 import { toMember } from '../../../kit/recurrence/member.ts'
 import { DAY_MS, isDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import type { EventTime, RemoteException, RemoteOccurrence } from '../../calendars.ts'
+import { ProviderFailure } from '../../failure.ts'
 import { isOfPart } from '../../http/ask-twice.ts'
 import { BATCH_PARTS_MAX, type GraphRequest } from '../api.ts'
 import { askTwice } from '../ask-twice.ts'
@@ -126,6 +127,21 @@ function toInstances(
     if (error instanceof RangeError) return failed
     throw error
   }
+}
+
+/** The occurrence that a member of a series is, as far as it begins in these days; null if there is none. */
+export async function findMember(
+  place: ReadingPlace,
+  master: GraphEvent,
+  member: string,
+): Promise<RemoteOccurrence | null> {
+  const around = { isAllDay: master.isAllDay === true, zone: zoneOfEvent(master, place) }
+  const start = toEventTime(master.start, around)
+  const at = instantOf({ wall: member, zone: start?.zone ?? null })
+  const window = { start: new Date(at - 2 * DAY_MS), end: new Date(at + 2 * DAY_MS) }
+  const found = (await readInstances({ ...place, window }, [master])).get(master.id)
+  if (found && !Array.isArray(found)) throw new ProviderFailure('unavailable', `${found.reason}.`)
+  return found?.find(({ occurrence }) => occurrence.member === member)?.occurrence ?? null
 }
 
 /** A custom zone and the zone in which its series is taken change their clocks at most so far apart. */
