@@ -76,6 +76,8 @@ export class MemoryCalendars {
   readonly kind: CalendarsKind
   readonly calendars = new Map<string, RemoteCalendar>()
   readonly items = new Map<string, HeldItem>()
+  /** When others are busy, by address. Null: the provider cannot be asked. */
+  busy: Map<string, Array<{ start: Date; end: Date }>> | null = null
   onAwait: () => void | Promise<void> = () => undefined
   /** Calls by method, for tests of what is asked. */
   readonly calls: string[] = []
@@ -200,7 +202,14 @@ export class MemoryCalendars {
       this.calls.push(call)
       await this.onAwait()
     }
+    const { busy } = this
     return {
+      ...(busy && {
+        findBusy: async (addresses: readonly string[]) => {
+          await wait('findBusy')
+          return new Map([...busy].filter(([address]) => addresses.includes(address)))
+        },
+      }),
       listCalendars: async () => {
         await wait('listCalendars')
         return [...this.calendars.values()].map(calendar => ({ ...calendar }))

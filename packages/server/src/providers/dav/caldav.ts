@@ -10,6 +10,7 @@ import type {
 } from '../calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import type { Cursor } from '../mail.ts'
+import { findBusy } from './busy.ts'
 import { findCalendar, findCalendars, findCalendarToRead } from './calendar-collections.ts'
 import { chooseEvents } from './calendar-selection.ts'
 import type { CardDavOptions } from './carddav.ts'
@@ -71,6 +72,10 @@ class CalDav implements CalendarsProvider, FileSource {
       await findCalendars(this.client, this.home, signal),
       calendars.map(({ calendar, cursor }) => ({ key: calendar.key, cursor })),
     )
+  }
+
+  findBusy(...asked: Parameters<NonNullable<CalendarsProvider['findBusy']>>) {
+    return findBusy(this, ...asked)
   }
 
   follow({

@@ -29,7 +29,7 @@ export interface DavAccess {
 }
 
 export interface DavRequest {
-  method: 'GET' | 'PROPFIND' | 'REPORT' | 'PUT' | 'DELETE'
+  method: 'GET' | 'PROPFIND' | 'REPORT' | 'POST' | 'PUT' | 'DELETE'
   url: URL
   headers?: Readonly<Record<string, string>>
   /** Sent as XML, unless the headers have another type. */

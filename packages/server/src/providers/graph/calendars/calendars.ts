@@ -1,5 +1,6 @@
 import type { CalendarsProvider } from '../../calendars.ts'
 import type { AskOptions } from '../api.ts'
+import { findBusy } from './busy.ts'
 import { listCalendars } from './calendar-list.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
 import { findChanged, followCalendar } from './following.ts'
@@ -12,6 +13,7 @@ export function graphCalendars(connection: CalendarsConnection): CalendarsProvid
   const late = (signal: AbortSignal): AskOptions => ({ urgency: 'late', signal })
   return {
     keepNotifying: signal => connection.subscribing.keep(signal),
+    findBusy: (...asked) => findBusy(connection, ...asked),
     listCalendars: signal => listCalendars(connection, late(signal)),
     findChanged: (calendars, signal) => findChanged(connection, calendars, late(signal)),
     follow: from => followCalendar(connection, from),
