@@ -24,7 +24,7 @@ const scheduleSchema = z.object({
       scheduleItems: z
         .array(z.object({ status: z.string().nullish(), start: timeSchema, end: timeSchema }))
         .nullish(),
-      error: z.unknown(),
+      error: z.unknown().optional(),
     }),
   ),
 })
