@@ -5,7 +5,7 @@ type FindBusy = NonNullable<CalendarsProvider['findBusy']>
 type BusyByAddress = Awaited<ReturnType<FindBusy>>
 type Range = Parameters<FindBusy>[1]
 
-/** What a provider answers in one call. */
+/** Bounds of one call. */
 export interface PartBounds {
   addressesMax: number
   daysMax: number

@@ -120,7 +120,7 @@ const recipientOf = ({ children }: XmlElement): string | undefined => {
   return recipient && (textsOf(recipient.children, D.href)[0] ?? recipient.text.trim())
 }
 
-/** The busy times that a response has; null if the server does not know them. */
+/** The busy times that a response has; null if the response has none. */
 function timesOf({ name, children }: XmlElement, range: { start: Date; end: Date }): BusyTimes | null {
   const status = textsOf(children, ANSWER.status)[0] ?? ''
   const data = children.find(child => child.name === ANSWER.data)

@@ -57,7 +57,7 @@ export async function askAttendees(
   })
 }
 
-/** The busy times by address; empty if the provider cannot say. */
+/** The busy times by address; empty if the provider fails or has no such question. */
 async function ask(
   { connections, log, gone }: AskingAttendees,
   account: ReachedAccount,

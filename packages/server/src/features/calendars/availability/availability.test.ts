@@ -332,7 +332,7 @@ describe('attendees', () => {
   const question = { start: iso(0, 9), end: iso(0, 12), durationMinutes: 60, stepMinutes: 60 }
   const busyAt = (hours: number) => ({ start: new Date(iso(0, hours)), end: new Date(iso(0, hours + 1)) })
 
-  test('must be free, if their provider knows them', async () => {
+  test('must be free, if a provider answers for them', async () => {
     const account = await accountWith(times(0, 11))
     account.memory.busy = new Map([[GRACE, [busyAt(10), busyAt(9.9), busyAt(30)]]])
     const asked = {
@@ -358,7 +358,7 @@ describe('attendees', () => {
     ])
   })
 
-  test('must be free with either mode, and one provider that knows them is enough', async () => {
+  test('must be free with either mode, and the answer of one provider is enough', async () => {
     const one = await accountWith()
     const other = await accountWith(times(0, 9))
     other.memory.busy = new Map([[GRACE, [busyAt(10)]]])

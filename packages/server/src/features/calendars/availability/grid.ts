@@ -11,7 +11,7 @@ export interface SlotQuestion {
   range: TimeRange
   length: number
   step: number
-  /** What must be free before and after a slot. */
+  /** Buffers: times before and after a slot that must be free as well. */
   before: number
   after: number
   /** Null: all hours are open. */
