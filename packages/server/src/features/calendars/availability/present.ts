@@ -6,36 +6,42 @@ import type {
 import { clipRanges, mergeRanges, type TimeRange } from './busy-times.ts'
 import type { Availability } from './find-availability.ts'
 import type { FoundSlots } from './find-slots.ts'
+import { openRangePrinter, type PrintRange } from './print-times.ts'
 import type { Party, Refusal } from './watch-party.ts'
 
 interface Presenting {
+  print: PrintRange
   /** The range that was asked about. */
   range: TimeRange
   explain: boolean
 }
 
-export function presentAvailability(found: Availability, presenting: Presenting): AccountAvailability {
+type Asked = Omit<Presenting, 'print'>
+
+export function presentAvailability(found: Availability, asked: Asked): AccountAvailability {
+  const presenting = { ...asked, print: openRangePrinter() }
   const [account] = found.accounts
   return {
-    busy: busyOf(account!, presenting.range),
-    slots: found.found.slots.map(presentRange),
+    busy: busyOf(account!, presenting),
+    slots: found.found.slots.map(presenting.print),
     ...presentAnswer(found, presenting),
   }
 }
 
-export function presentShared(found: Availability, presenting: Presenting): SharedAvailability {
+export function presentShared(found: Availability, asked: Asked): SharedAvailability {
+  const presenting = { ...asked, print: openRangePrinter() }
   return {
-    slots: found.found.slots.map(slot => ({ ...presentRange(slot), accountIds: slot.accountIds })),
+    slots: found.found.slots.map(slot => ({ ...presenting.print(slot), accountIds: slot.accountIds })),
     accounts: found.accounts
       .filter(({ busy }) => busy !== null)
-      .map(account => ({ accountId: account.accountId, busy: busyOf(account, presenting.range) })),
+      .map(account => ({ accountId: account.accountId, busy: busyOf(account, presenting) })),
     ...presentAnswer(found, presenting),
   }
 }
 
 type Answer = Omit<AccountAvailability, 'busy' | 'slots'>
 
-function presentAnswer({ accounts, attendees, found }: Availability, { range, explain }: Presenting): Answer {
+function presentAnswer({ accounts, attendees, found }: Availability, presenting: Presenting): Answer {
   const unresolved = [
     ...accounts.filter(({ busy }) => busy === null).map(({ accountId }) => accountId),
     ...attendees.filter(({ busy }) => busy === null).map(({ address }) => address),
@@ -43,19 +49,20 @@ function presentAnswer({ accounts, attendees, found }: Availability, { range, ex
   return {
     attendees: attendees.map(attendee => ({
       address: attendee.address,
-      busy: busyOf(attendee, range),
+      busy: busyOf(attendee, presenting),
       resolved: attendee.busy !== null,
     })),
     complete: unresolved.length === 0 && !accounts.some(({ isTruncated }) => isTruncated),
     unresolved,
     truncated: found.isTruncated,
-    ...(explain && { explanation: presentExplanation(accounts, found) }),
+    ...(presenting.explain && { explanation: presentExplanation(accounts, found, presenting.print) }),
   }
 }
 
 function presentExplanation(
   accounts: Availability['accounts'],
   { refused, isExplanationTruncated }: FoundSlots,
+  print: PrintRange,
 ): AvailabilityExplanation {
   return {
     accounts: accounts.map(({ accountId, provenAt, calendars }) => ({
@@ -64,22 +71,17 @@ function presentExplanation(
       calendars,
     })),
     refused: refused.map(({ reasons, ...slot }) => ({
-      ...presentRange(slot),
-      reasons: reasons.map(presentRefusal),
+      ...print(slot),
+      reasons: reasons.map(reason => presentRefusal(reason, print)),
     })),
     truncated: isExplanationTruncated,
   }
 }
 
-function presentRefusal({ code, accountId, address, time }: Refusal) {
-  const { start, end } = time ? presentRange(time) : { start: null, end: null }
+function presentRefusal({ code, accountId, address, time }: Refusal, print: PrintRange) {
+  const { start, end } = time ? print(time) : { start: null, end: null }
   return { code, accountId, address, eventId: time?.eventId ?? null, start, end }
 }
 
-const busyOf = ({ busy }: Pick<Party, 'busy'>, range: TimeRange) =>
-  clipRanges(mergeRanges(busy ?? []), range).map(presentRange)
-
-const presentRange = ({ start, end }: TimeRange) => ({
-  start: new Date(start).toISOString(),
-  end: new Date(end).toISOString(),
-})
+const busyOf = ({ busy }: Pick<Party, 'busy'>, { range, print }: Presenting) =>
+  clipRanges(mergeRanges(busy ?? []), range).map(print)
