@@ -12,7 +12,10 @@ import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { egressGuard } from '../../kit/egress/guard.ts'
 import { never } from '../conformance/arrangement.ts'
 import { describeCalendars, type WrittenEvent } from '../conformance/calendars.ts'
-import { type ChangingCalendarsArrangement, describeChangingCalendars } from '../conformance/changing-calendars.ts'
+import {
+  type ChangingCalendarsArrangement,
+  describeChangingCalendars,
+} from '../conformance/changing-calendars.ts'
 import { openEventIndex } from '../conformance/event-index.ts'
 import { calDavAccount } from './caldav.ts'
 import { pathOf } from './hrefs.ts'

@@ -67,7 +67,12 @@ function valuesOf({ name, description, color, timeZone }: Partial<CalendarFields
 }
 
 /** @returns whether the calendar is new */
-async function make(source: FileSource, path: string, values: PropValues, record: EffectRecord): Promise<boolean> {
+async function make(
+  source: FileSource,
+  path: string,
+  values: PropValues,
+  record: EffectRecord,
+): Promise<boolean> {
   const body = mkcalendarBody(values)
   try {
     await record.run(() => request(source, { method: 'MKCALENDAR', path, isCollection: true, body }))
@@ -90,14 +95,23 @@ async function setValues(
 ): Promise<RemoteCalendar> {
   const { client, home } = source
   const { calendar } = await findCalendar(client, home, path)
-  const missing = Object.fromEntries(Object.entries(values).filter(([name, value]) => differs(calendar, name, value)))
+  const missing = Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => differs(calendar, name, value)),
+  )
   const names = Object.keys(missing)
   if (names.length === 0) return calendar
   const { told } = await record.run(() =>
-    askAll(client, { method: 'PROPPATCH', url: urlOf(path, home, true), depth: '0', body: proppatchBody(missing) }),
+    askAll(client, {
+      method: 'PROPPATCH',
+      url: urlOf(path, home, true),
+      depth: '0',
+      body: proppatchBody(missing),
+    }),
   )
   const { calendar: changed } = await findCalendar(client, home, path)
-  const isRefused = told.some(({ props, paths }) => paths.includes(path) && !names.every(name => props.has(name)))
+  const isRefused = told.some(
+    ({ props, paths }) => paths.includes(path) && !names.every(name => props.has(name)),
+  )
   if (isRefused || names.some(name => differs(changed, name, missing[name]!)))
     throw new ProviderFailure('unsupported', 'The server does not store this field of a calendar.')
   return changed
