@@ -2,7 +2,6 @@ import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.
 import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import { sql } from 'kysely'
 import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
-import { SharedConnections } from '../src/connections/shared-connections.ts'
 import { lockingHalf } from '../src/accounts/halves/lock.ts'
 import { takeWanted } from '../src/accounts/halves/wanted.ts'
 import type { Database, Db } from '../src/database/pool.ts'
