@@ -48,7 +48,7 @@ async function openWritten(kind: 'files' | 'members') {
     create,
     createSeries: (body: object = {}) =>
       create({ ...hour(0), subject: 'Daily', recurrence: ['RRULE:FREQ=DAILY;COUNT=5'], ...body }),
-    /** What takes place, in short. */
+    /** The events that take place, in their order. */
     async list() {
       const { body } = await door.get<{ items: CalendarEvent[] }>(`${events}?start=${at(-2)}&end=${at(30)}`)
       return body.items
