@@ -38,7 +38,7 @@ test('each write of calendars and events leaves one row in the audit log', async
   await door.delete(`${path}/calendars/${calendar.id}`)
 
   const { rows } = await sql<{ action: string; status: number; targets: Record<string, string> }>`
-    select action, status, targets from audit_open order by occurred_at
+    select action, status, targets from audit_open order by id
   `.execute(door.db)
   const ofCalendar = { accountId: account.id, calendarId: calendar.id }
   const ofEvent = { accountId: account.id, eventId: event.id }

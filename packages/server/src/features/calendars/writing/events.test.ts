@@ -122,6 +122,14 @@ describe.each(['files', 'members'] as const)('writing events of calendars that a
     ])
   })
 
+  test('answers an event that ended before the window, and does not show it', async () => {
+    const account = await openWritten(kind)
+    const event = await account.create({ ...hour(-300), subject: 'Long ago' })
+    expect(event).toMatchObject({ kind: 'single', subject: 'Long ago', start: { dateTime: at(-300) } })
+    expect(await door.get(`${account.events}/${event.id}`)).toMatchObject({ status: 404 })
+    expect(account.memory.items.size).toBe(1)
+  })
+
   test('changes an occurrence, which keeps its id', async () => {
     const account = await openWritten(kind)
     const series = await account.createSeries()
