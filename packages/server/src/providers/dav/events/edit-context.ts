@@ -4,7 +4,14 @@ import { DAY_MS, isDay } from '../../../kit/wall-clock.ts'
 import { printDefinition } from '../../../kit/zones/print-definition.ts'
 import { presentZone, toInstant } from '../../../kit/zones/zones.ts'
 import type { EventTime } from '../../calendars.ts'
-import { componentsOf, type EventNode, type EventTree, type Property, propertiesOf, propertyOf } from './event-tree.ts'
+import {
+  componentsOf,
+  type EventNode,
+  type EventTree,
+  type Property,
+  propertiesOf,
+  propertyOf,
+} from './event-tree.ts'
 import { unescapeText } from '../../../kit/content-lines/text-value.ts'
 import type { ZoneOf } from './event-times.ts'
 import { UnwritableEvents } from './unwritable.ts'

@@ -1,4 +1,11 @@
-import type { ChangedPart, EventChange, EventInput, EventResponse, MemberPlace, RemovedPart } from '../../changing-calendars.ts'
+import type {
+  ChangedPart,
+  EventChange,
+  EventInput,
+  EventResponse,
+  MemberPlace,
+  RemovedPart,
+} from '../../changing-calendars.ts'
 import { ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
 import { changeMember, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
@@ -35,7 +42,12 @@ export interface EditOptions extends Writer {
  * @returns null if nothing of the event is left
  * @throws UnreadableEvents, UnwritableEvents, UnheldChange, MissingMember
  */
-export function editEvents(bytes: Buffer, edit: EventEdit, options: EditOptions, resolveZone: ResolveZone): Buffer | null {
+export function editEvents(
+  bytes: Buffer,
+  edit: EventEdit,
+  options: EditOptions,
+  resolveZone: ResolveZone,
+): Buffer | null {
   const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options.now)
   apply(open, edit, options)
   const nodes = [...(open.master ? [open.master.node] : []), ...open.overrides.map(({ node }) => node)]
@@ -66,7 +78,11 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
   }
 }
 
-function respond(open: OpenEvent, { part, response }: EventEdit & { type: 'respond' }, options: EditOptions): void {
+function respond(
+  open: OpenEvent,
+  { part, response }: EventEdit & { type: 'respond' },
+  options: EditOptions,
+): void {
   const { context, master } = open
   const nodes =
     part.type === 'member'
