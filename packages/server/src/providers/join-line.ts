@@ -11,7 +11,10 @@ type Body = NonNullable<RemoteEvent['body']>
 /** A body with the link to a meeting at its end, unless it names the link already. */
 export function withJoinLine({ contentType, content }: Body, url: string): Body {
   const isNamed = content.includes(url) || content.includes(String(html`${url}`))
-  return { contentType, content: isNamed ? content : content + joinLine(contentType, url) }
+  if (isNamed) return { contentType, content }
+  const end = contentType === 'html' ? content.search(/<\/body\s*>/i) : -1
+  const at = end === -1 ? content.length : end
+  return { contentType, content: content.slice(0, at) + joinLine(contentType, url) + content.slice(at) }
 }
 
 /** A body without the line that `withJoinLine` added. Null if nothing is left. */

@@ -26,7 +26,7 @@ function openPlan() {
     address: 'http://127.0.0.1:9/push/google-calendar',
     newChannel: () => ({ id: randomUUID(), token: 'a-token' }),
     read: async () => [...stored],
-    async record({ token: _, ...channel }) {
+    async record({ token: _token, ...channel }) {
       if (!state.isFollowed) return false
       const at = stored.findIndex(({ calendarKey }) => calendarKey === channel.calendarKey)
       stored.splice(at === -1 ? stored.length : at, 1, { ...channel, leadsHere: true })

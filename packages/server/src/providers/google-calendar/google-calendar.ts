@@ -4,6 +4,7 @@ import type { Offering } from '../connected-account.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { GoogleApiOptions } from '../google/google-api.ts'
 import type { Urgency } from '../google/governor.ts'
+import { findBusy } from './busy.ts'
 import { CalendarApi } from './calendar-api.ts'
 import { readEntry } from './calendar-entry.ts'
 import { type ChannelPlan, Channels } from './channels.ts'
@@ -81,6 +82,10 @@ class GoogleCalendars implements CalendarsProvider {
       }
     }
     return changed
+  }
+
+  findBusy(...asked: Parameters<NonNullable<CalendarsProvider['findBusy']>>) {
+    return findBusy(this.api, ...asked)
   }
 
   follow(from: Parameters<CalendarsProvider['follow']>[0]) {

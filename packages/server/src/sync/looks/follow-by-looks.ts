@@ -44,7 +44,7 @@ export async function followByLooks<Provider>(options: FollowByLooksOptions<Prov
   permit.onWanted(() => wanted.fire())
   for (;;) {
     nudge.clear()
-    // What was pushed is taken from the half before its runner is told.
+    // The mark of a push is taken from the half before its runner is told.
     const isNoticed = notice.signal.aborted
     notice.clear()
     // This clears the request for a restart, so the engine does not see it: it is handled here.
