@@ -2,6 +2,7 @@ import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.
 import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import { sql } from 'kysely'
 import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
+import { SharedConnections } from '../src/connections/shared-connections.ts'
 import { lockingHalf } from '../src/accounts/halves/lock.ts'
 import { takeWanted } from '../src/accounts/halves/wanted.ts'
 import type { Database, Db } from '../src/database/pool.ts'
@@ -13,6 +14,8 @@ import { pruneWindows } from '../src/features/calendars/events/prune.ts'
 import { recordEvents } from '../src/features/calendars/events/record.ts'
 import { rollWindows } from '../src/features/calendars/events/roll.ts'
 import { keptWindow } from '../src/features/calendars/events/window.ts'
+import { calendarWriteOperations } from '../src/features/calendars/writing/calendar-operations.ts'
+import { eventWriteOperations } from '../src/features/calendars/writing/operations.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
 import { inTransaction } from '../src/events/unit-of-work.ts'
 import { loadLockedCalendars } from '../src/features/calendars/calendars/record-account.ts'
@@ -28,6 +31,7 @@ import { type CalendarsKind, MemoryCalendars } from './memory-calendars.ts'
 import { openTestDoor } from './open-door.ts'
 import { sampleAccount } from './sample-rows.ts'
 
+const PERMIT = { isWanted: false, onWanted() {}, [Symbol.dispose]() {} }
 const DAYS = { past: 90, ahead: 365 }
 const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 'ada', auth: 'imap_password' }
 
@@ -38,9 +42,31 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
   const planner = opened.use(openSpanPlanner(silentLog, expander))
   let daysLater = 0
   const clock = { now: () => Date.now() + daysLater * DAY_MS }
+  const memories = new Map<string, MemoryCalendars>()
+  const connections = opened.use(
+    new SharedConnections({
+      connectorOf:
+        ({ id }) =>
+        async () => ({
+          version: '1',
+          host: 'calendars.test',
+          syncWindowDays: null,
+          isOneAtATime: false,
+          acquire: async () => PERMIT,
+          connect: async () => ({
+            calendars: memories.get(id)!.connect(),
+            [Symbol.asyncDispose]: async () => {},
+          }),
+        }),
+      endpointOf: () => 'calendars',
+    }),
+  )
   const operations = {
-    calendars: calendarOperations,
-    calendarEvents: calendarEventOperations({ days: DAYS, clock }),
+    calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
+    calendarEvents: {
+      ...calendarEventOperations({ days: DAYS, clock }),
+      ...eventWriteOperations({ days: DAYS, planner, clock, connections }),
+    },
   }
   const door = opened.use(await openTestDoor({ database, operations }))
 
@@ -55,6 +81,7 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
     `.execute(db)
     await addHalf(db, id, 'calendar', [])
     const memory = new MemoryCalendars(kind)
+    memories.set(id, memory)
     let owned: OwnedAccount | null = null
     return {
       id,

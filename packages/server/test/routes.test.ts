@@ -134,6 +134,13 @@ const NEEDED: Record<string, string> = {
 
 /** Bodies without which a route refuses its input. */
 const NEEDED_BODIES: Record<string, object> = {
+  'POST /v1/accounts/{accountId}/calendar-events': {
+    calendarId: newId(),
+    start: { date: '2026-01-01' },
+    end: { date: '2026-01-02' },
+  },
+  'POST /v1/accounts/{accountId}/calendar-events/{eventId}/respond': { response: 'accepted' },
+  'POST /v1/accounts/{accountId}/calendars': { name: 'Work' },
   'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },
   'POST /v1/accounts/{accountId}/mailboxes': { name: 'Projects' },
   'POST /v1/accounts/{accountId}/mail-merges': {

@@ -9,14 +9,19 @@ import { rollWindows } from './events/roll.ts'
 import { openCalendarsFollower } from './following/follower.ts'
 import { purgeCalendars } from './purge.ts'
 import { CALENDAR_TIMES } from './stored-times.ts'
+import { calendarWriteOperations } from './writing/calendar-operations.ts'
+import { eventWriteOperations } from './writing/operations.ts'
 
-export function openCalendars({ db, config, clock, log, opened }: Resources) {
+export function openCalendars({ db, config, clock, connections, log, opened }: Resources) {
   const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
   const planner = opened.use(openSpanPlanner(log))
   return {
     operations: {
-      calendars: calendarOperations,
-      calendarEvents: calendarEventOperations({ days, clock }),
+      calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
+      calendarEvents: {
+        ...calendarEventOperations({ days, clock }),
+        ...eventWriteOperations({ days, clock, planner, connections }),
+      },
     },
     recurringTasks: () => [
       {
