@@ -97,6 +97,7 @@ async function arrange(server: DavTestServer, lacks: Lacks): Promise<ChangingCal
     holds: {
       showAs: ['free', 'tentative', 'oof', 'working_elsewhere', 'busy'],
       sensitivity: ['private', 'confidential', 'normal'],
+      text: true,
       html: true,
       description: !('description' in lacks),
       color: !('color' in lacks),
