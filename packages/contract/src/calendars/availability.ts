@@ -33,7 +33,9 @@ const question = {
   requireAll: z
     .boolean()
     .default(false)
-    .describe('Whether no slot is offered while an account or an attendee is unresolved. Otherwise these do not count.'),
+    .describe(
+      'Whether no slot is offered while an account or an attendee is unresolved. Otherwise these do not count.',
+    ),
   calendarIds: z
     .array(uuidInput)
     .min(1)

@@ -7,7 +7,7 @@ import { readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars
 import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectCalendars as connect, daily, dateOf, hourOn } from './calendars-account.ts'
+import { connectCalendars as connect, daily, dateOf, hourOn, timeOn } from './calendars-account.ts'
 import {
   addOfficeUser,
   addShared,

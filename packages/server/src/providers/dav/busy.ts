@@ -82,13 +82,13 @@ async function findOutbox(client: DavClient, home: URL, signal: AbortSignal): Pr
   const at = await look(home, [D.principal])
   const principal = at.first && propHref(at.first, D.principal)
   if (!principal) return null
-  const user = URL.parse(principal, at.url)
+  const user = URL.parse(principal, at.url.href)
   if (!user) return null
   const own = await look(user, [OUTBOX, OWN_ADDRESSES])
   const href = own.first && propHref(own.first, OUTBOX)
   const uris = textsOf(own.first?.props.get(OWN_ADDRESSES)?.children ?? [], D.href)
   const address = uris.find(uri => /^mailto:/i.test(uri)) ?? uris[0]
-  const url = href ? URL.parse(href, own.url) : null
+  const url = href ? URL.parse(href, own.url.href) : null
   return url && address !== undefined ? { url, user: address } : null
 }
 
