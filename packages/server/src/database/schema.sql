@@ -314,6 +314,7 @@ CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (
 CREATE INDEX calendar_event_missing ON public.calendar_event USING btree (account_id) WHERE (missing_look IS NOT NULL);
 CREATE INDEX calendar_event_release ON public.calendar_event USING btree (zone_release) WHERE (zone_release IS NOT NULL);
 CREATE INDEX calendar_event_spanned ON public.calendar_event USING btree (spanned_until) WHERE (spanned_until IS NOT NULL);
+CREATE INDEX calendar_event_truncated ON public.calendar_event USING btree (account_id, calendar_id) WHERE is_truncated;
 CREATE INDEX calendar_event_uid ON public.calendar_event USING btree (account_id, uid) WHERE (uid IS NOT NULL);
 
 create table calendar_event_body (

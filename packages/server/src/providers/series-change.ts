@@ -48,7 +48,8 @@ export function changeSeries(
   const moved = recurrence
     ? {
         start: times.start,
-        lines: printRecurrence(recurrence, times.start, tzid),
+        // A caller can give no EXRULE, so one that another program wrote stays.
+        lines: [...printRecurrence(recurrence, times.start, tzid), ...exclusionsOf(state.lines)],
         taken: series.taken.map(member => shiftWall(member, { from: series.start, to: times.start })),
       }
     : shiftSeries(series, times.start, tzid)
@@ -70,6 +71,8 @@ export function changeSeries(
     ),
   }
 }
+
+const exclusionsOf = (lines: readonly string[]): string[] => lines.filter(line => /^EXRULE\b/i.test(line))
 
 /**
  * Finds the new name of a member. A rule such as the second Monday does not move by the same time in each month, so the

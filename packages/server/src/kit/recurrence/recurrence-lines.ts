@@ -30,6 +30,11 @@ export function printUntil(wall: string, start: SeriesStart): string {
   return start.zone === null ? time : `${toWall(toInstant(time, start.zone), 'UTC')}Z`
 }
 
+/** A TZID parameter. Names of the IANA database need no quotes, and are written without. */
+export function printTzid(tzid: string): string {
+  return /[^\w.+/-]/.test(tzid) ? makeParameter('TZID', [tzid]).raw : `TZID=${tzid}`
+}
+
 /**
  * RDATE or EXDATE lines of members, which have the type and the zone of the start.
  * @param tzid by which a file names the zone of the start; its name unless given
@@ -41,7 +46,7 @@ export function printDates(
   tzid: string | null = start.zone,
 ): string[] {
   const isUtc = start.zone === 'UTC' && tzid === 'UTC'
-  const zone = isUtc || tzid === null || isDay(start.wall) ? '' : `;${makeParameter('TZID', [tzid]).raw}`
+  const zone = isUtc || tzid === null || isDay(start.wall) ? '' : `;${printTzid(tzid)}`
   const print = (wall: string) => (isUtc && !isDay(wall) ? `${wall}Z` : wall)
   const line = (type: string, values: readonly string[]) =>
     values.length > 0 ? [`${name}${type}:${values.join(',')}`] : []

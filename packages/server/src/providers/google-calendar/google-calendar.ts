@@ -1,14 +1,17 @@
 import type { CalendarsProvider, CalendarWindow, RemoteCalendar } from '../calendars.ts'
+import type { CalendarsWriter } from '../changing-calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { GoogleApiOptions } from '../google/google-api.ts'
 import type { Urgency } from '../google/governor.ts'
+import { findBusy } from './busy.ts'
 import { CalendarApi } from './calendar-api.ts'
 import { readEntry } from './calendar-entry.ts'
 import { readCursor } from './cursor.ts'
 import { findEvent, followEvents, listVersions, pagesOf } from './following.ts'
 import { Pace } from './pace.ts'
 import { EventReader } from './reading.ts'
+import { GoogleCalendarWriter } from './writing/writer.ts'
 
 /** The calendars of a user of Google. It holds no connection of its own. */
 export function googleCalendarAccount(options: GoogleApiOptions): Offering<'calendars'> {
@@ -18,10 +21,12 @@ export function googleCalendarAccount(options: GoogleApiOptions): Offering<'cale
 /** A class, since thousands of idle accounts keep one each, and share its methods. */
 class GoogleCalendars implements CalendarsProvider {
   readonly api: CalendarApi
+  readonly writer: CalendarsWriter
   readonly #pace = new Pace()
 
   constructor(api: CalendarApi) {
     this.api = api
+    this.writer = new GoogleCalendarWriter(api)
   }
 
   async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {
@@ -58,6 +63,10 @@ class GoogleCalendars implements CalendarsProvider {
       }
     }
     return changed
+  }
+
+  findBusy(...asked: Parameters<NonNullable<CalendarsProvider['findBusy']>>) {
+    return findBusy(this.api, ...asked)
   }
 
   follow(from: Parameters<CalendarsProvider['follow']>[0]) {
