@@ -114,7 +114,7 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       const found = await requireTarget(context, params, options)
       const { writing, target, calendar, place } = found
       const { account } = writing
-      const asked = { place, ...planResponse(target, body) }
+      const asked = { place, ...planResponse(target, body, writing.own) }
       const reached = await requireWritable(context, account)
       requireEditable(calendar)
 

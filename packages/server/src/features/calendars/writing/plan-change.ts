@@ -53,9 +53,11 @@ export function planRemoval({ member }: EventTarget, part: AskedPart): RemovedPa
 export function planResponse(
   { shown, member }: EventTarget,
   { response, comment }: EventResponseInput,
+  own: ReadonlySet<string>,
 ): Omit<AskedResponse, 'place'> {
   if (shown.isOrganizer) refuse('organizer_cannot_respond')
-  const isInvited = shown.selfResponse !== 'none'
+  const isNamed = shown.attendees.some(({ address }) => own.has(comparedAddress(address)))
+  const isInvited = isNamed || shown.selfResponse !== 'none'
   if (!isInvited || shown.status === 'cancelled')
     refuse('provider_rejected', undefined, {
       message: isInvited ? 'The event is cancelled.' : 'The account is not invited to this event.',
