@@ -111,10 +111,8 @@ export function memoryWriter(
         const moved = made ?? memory.move(memory.requireItem(place).key, toCalendarKey)
         memory.creations.set(creationId, moved.key)
         await wait('moveEvent done')
-        const left = [place.key, ...memberKeys(memory, moved)]
-        const gone = left.map(key => ({ calendarKey: place.calendarKey, key }))
         const { items } = written(memory, moved, [], moved)
-        return memory.answer({ items, gone, place: placeOf(moved) })
+        return memory.answer({ items, gone: [place], place: placeOf(moved) })
       }
       const copy = made ?? memory.copyCreated(memory.requireItem(place), toCalendarKey, creationId)
       await wait('moveEvent copied')
@@ -133,6 +131,8 @@ export function memoryWriter(
           options.own.has(comparedAddress(one.address)) ? { ...one, response } : one,
         ),
       })
+      const isInvited = item.event?.attendees.some(one => options.own.has(comparedAddress(one.address)))
+      if (!isInvited) throw new ProviderFailure('rejected', 'The account is not invited.')
       if (response === 'declined' && part.type === 'all' && memory.removesDeclined) {
         memory.remove(item.key)
         await wait('respond done')

@@ -1,11 +1,14 @@
 import { describe } from 'vitest'
-import type { CalendarsArrangement, WrittenEvent } from '../src/providers/conformance/calendars.ts'
-import { describeCalendars } from '../src/providers/conformance/calendars.ts'
+import { describeCalendars, type WrittenEvent } from '../src/providers/conformance/calendars.ts'
+import {
+  type ChangingCalendarsArrangement,
+  describeChangingCalendars,
+} from '../src/providers/conformance/changing-calendars.ts'
 import { type CalendarsKind, MemoryCalendars, PLAIN_EVENT } from './memory-calendars.ts'
 
 const KINDS: readonly CalendarsKind[] = ['files', 'members']
 
-function arrange(kind: CalendarsKind): Promise<CalendarsArrangement> {
+function arrange(kind: CalendarsKind): Promise<ChangingCalendarsArrangement> {
   const memory = new MemoryCalendars(kind)
   const [calendarKey = ''] = memory.calendars.keys()
   const timeOf = (wall: string) => ({ wall, zone: wall.includes('T') ? 'Europe/Berlin' : null })
@@ -32,8 +35,21 @@ function arrange(kind: CalendarsKind): Promise<CalendarsArrangement> {
     spoil: cursor => ({ ...cursor, epoch: 0 }),
     unknownKey: `${calendarKey}/unknown`,
     eventsOfSteps: 8,
+    self: { name: 'Me', address: 'me@example.org' },
+    holds: {
+      showAs: ['free', 'tentative', 'oof', 'working_elsewhere', 'busy'],
+      sensitivity: ['personal', 'private', 'confidential', 'normal'],
+      text: true,
+      html: true,
+      description: true,
+      color: true,
+      silence: true,
+    },
     async [Symbol.asyncDispose]() {},
   })
 }
 
-describe.each(KINDS)('memory of %s', kind => describeCalendars(kind, () => arrange(kind)))
+describe.each(KINDS)('memory of %s', kind => {
+  describeCalendars(kind, () => arrange(kind))
+  describeChangingCalendars(kind, () => arrange(kind))
+})

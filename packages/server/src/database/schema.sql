@@ -356,6 +356,7 @@ create table calendar_intent (
   account_id uuid not null,
   intent jsonb not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  leased_until timestamp with time zone not null,
   constraint calendar_intent_pkey PRIMARY KEY (id),
   constraint calendar_intent_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );

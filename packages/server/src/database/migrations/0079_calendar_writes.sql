@@ -19,7 +19,9 @@ create table calendar_intent (
   id uuid primary key,
   account_id uuid not null references account,
   intent jsonb not null,
-  created_at timestamptz not null default clock_timestamp()
+  created_at timestamptz not null default clock_timestamp(),
+  -- Up to then somebody is doing the calls, and renews this.
+  leased_until timestamptz not null
 );
 create index calendar_intent_account on calendar_intent (account_id, created_at);
 

@@ -53,7 +53,8 @@ const EXCLUDED: Readonly<Record<string, readonly Frequency[]>> = {
   BYYEARDAY: ['DAILY', 'WEEKLY', 'MONTHLY'],
   BYWEEKNO: ['MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY'],
 }
-const VALUES_MAX = 10_000
+/** Reading them must not keep the event loop. */
+const VALUES_MAX = 1_000
 
 /**
  * Checks recurrence of an event that a caller gives: one RRULE, and any RDATEs and EXDATEs. Values without a zone are in that of the

@@ -15,16 +15,19 @@ import { listCalendars } from './store.ts'
 /**
  * Records a calendar that was written to the provider, and announces what differs. A calendar that is new comes last. The
  * calendars of the account must be locked.
- * @returns null if its key cannot be stored
+ * @param changedId the calendar that was changed; null if it is new
+ * @returns null if its key cannot be stored, or if the calendar that was changed is gone by now
  */
 export async function recordWrittenCalendar(
   unit: UnitOfWork,
   account: CalendarAccount,
   remote: RemoteCalendar,
+  changedId: string | null,
 ): Promise<CalendarColumns | null> {
   if (!isStorableKey(remote.key)) return null
   const calendars = await listCalendars(unit.sql, account.id)
   const before = calendars.find(({ provider_key: key }) => key === remote.key) ?? null
+  if (changedId !== null && before?.id !== changedId) return null
   const columns = columnsOf(before?.id ?? newId(), remote, {
     position: before?.position ?? Math.max(-1, ...calendars.map(({ position }) => position)) + 1,
     isPrimary: before?.is_primary ?? remote.isPrimary ?? false,

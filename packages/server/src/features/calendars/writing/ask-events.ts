@@ -11,7 +11,7 @@ import type {
   WriteOptions,
   WrittenEvents,
 } from '../../../providers/changing-calendars.ts'
-import { ProviderFailure } from '../../../providers/failure.ts'
+import { ProviderFailure, restate } from '../../../providers/failure.ts'
 
 /* The calls of each write of events. Only `ProviderFailure` is thrown. */
 
@@ -54,23 +54,28 @@ export interface AskedChange {
   concernsOthers: boolean
 }
 
-/** Changes an event, and then moves it. */
+/** Moves an event, which tells nobody, and then changes it. */
 export async function askForChange(
   writer: CalendarsWriter,
   { place, part, change, toCalendarKey, creation, concernsOthers }: AskedChange,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
   if (options.notify && concernsOthers) await requireTelling(writer, place.calendarKey)
-  const isChanged = Object.keys(change).length > 0
-  const changed = isChanged ? await writer.changeEvent({ place, part, change }, options) : null
-  if (toCalendarKey === null) return changed ?? { items: [], gone: [], place }
-  const from = changed?.place ?? place
-  const moved = await writer.moveEvent({ place: from, toCalendarKey, ...creation }, options)
-  return changed ? oneAfterTheOther(changed, moved) : moved
+  if (toCalendarKey === null) return writer.changeEvent({ place, part, change }, options)
+  const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, options)
+  if (Object.keys(change).length === 0) return moved
+  const changed = await writer.changeEvent({ place: moved.place, part, change }, options).catch(afterMove)
+  return oneAfterTheOther(moved, changed)
+}
+
+/** The move has had its effect already. */
+function afterMove(error: unknown): never {
+  if (error instanceof ProviderFailure) throw restate(error, { isBeforeAcceptance: false })
+  throw error
 }
 
 /** The effect of two writes. Items that the second has ended are not among those of the first. */
-function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): WrittenEvents {
+export function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): WrittenEvents {
   const nameOf = ({ calendarKey, key }: ItemPlace) => JSON.stringify([calendarKey, key])
   const ended = new Set(second.gone.map(nameOf))
   const left = first.items.filter(

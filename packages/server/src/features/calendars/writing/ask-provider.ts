@@ -11,6 +11,7 @@ import { ProviderFailure } from '../../../providers/failure.ts'
 import { mayDiffer, refuseHalfFailure, requireReachedHalf } from '../../accounts/accounts/reach-half.ts'
 import { findHome } from '../calendars/home.ts'
 import { recordMarks } from '../marks/record-marks.ts'
+import { endIntent } from './intents.ts'
 
 /** The account as its calendars are reached to change them. Refuses if its grant or its state does not allow that. */
 export function requireWritable(context: RequestContext, account: AccountView): Promise<ReachedAccount> {
@@ -32,7 +33,16 @@ export async function changeCalendars<T>(
   context: RequestContext,
   connections: Connections,
   reached: ReachedAccount,
-  { marked, work }: { marked: readonly CalendarKeys[]; work: (writer: CalendarsWriter) => Promise<T> },
+  {
+    marked,
+    intentId = null,
+    work,
+  }: {
+    marked: readonly CalendarKeys[]
+    /** The intent of the write, which ends if nothing was done. */
+    intentId?: string | null
+    work: (writer: CalendarsWriter) => Promise<T>
+  },
 ): Promise<T> {
   try {
     return await connections.use(reached, 'calendars', provider => work(requireWriter(provider)), {
@@ -40,6 +50,7 @@ export async function changeCalendars<T>(
     })
   } catch (error) {
     if (mayDiffer(error)) await askForLook(context, reached, marked)
+    else if (intentId !== null) await context.step(unit => endIntent(unit, reached.id, intentId))
     return refuseHalfFailure(error, 'change')
   }
 }

@@ -33,7 +33,7 @@ export function calendarWriteOperations({ connections }: { connections: Connecti
         marked: [],
         work: writer => writer.createCalendar({ ...fields, creationId, mayExist }),
       })
-      return record(context, account.id, remote)
+      return record(context, account.id, remote, null)
     }),
 
     update: on.update.handler(async ({ input: { params, body }, context }) => {
@@ -47,7 +47,7 @@ export function calendarWriteOperations({ connections }: { connections: Connecti
         marked: [],
         work: writer => writer.changeCalendar(calendar.provider_key, change),
       })
-      return record(context, account.id, remote)
+      return record(context, account.id, remote, calendar.id)
     }),
 
     delete: on.delete.handler(async ({ input: { params }, context }) => {
@@ -74,11 +74,16 @@ export function calendarWriteOperations({ connections }: { connections: Connecti
   }
 }
 
-function record(context: RequestContext, accountId: string, remote: RemoteCalendar) {
+function record(
+  context: RequestContext,
+  accountId: string,
+  remote: RemoteCalendar,
+  changedId: string | null,
+) {
   return context.change(async unit => {
     const { account } = await lockCalendars(unit, accountId)
-    const columns = await recordWrittenCalendar(unit, account, remote)
-    return presentCalendar(columns ?? refuse('provider_conflict'))
+    const columns = await recordWrittenCalendar(unit, account, remote, changedId)
+    return presentCalendar(columns ?? refuse(changedId === null ? 'provider_conflict' : 'calendar_not_found'))
   })
 }
 

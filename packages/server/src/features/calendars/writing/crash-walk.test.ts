@@ -127,7 +127,7 @@ test.each(CASES)(
       memory.onAwait = () => undefined
       // As if the process had been away for a while.
       await sql`
-      update calendar_intent set created_at = created_at - interval '2 minutes' where account_id = ${account.id}
+      update calendar_intent set leased_until = leased_until - interval '2 minutes' where account_id = ${account.id}
     `.execute(door.db)
       await account.pass()
       if (isRepeated) expect([200, 404]).toContain((await ask(account)).status)
@@ -153,7 +153,7 @@ test('a write whose answer is lost is finished a minute later by the owner of th
   const count = async () =>
     (await sql`select from calendar_intent where account_id = ${account.id}`.execute(door.db)).rows.length
   expect(await count()).toBe(1)
-  await sql`update calendar_intent set created_at = created_at - interval '2 minutes'`.execute(door.db)
+  await sql`update calendar_intent set leased_until = leased_until - interval '2 minutes'`.execute(door.db)
   await account.pass()
   expect(await count()).toBe(0)
   expect(new Set((await account.list()).map(({ calendarId }) => calendarId))).toEqual(

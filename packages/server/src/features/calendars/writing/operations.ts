@@ -8,7 +8,7 @@ import { lockCalendars } from '../calendars/record-account.ts'
 import { askForChange, askForEvent, askForRemoval, askForResponse } from './ask-events.ts'
 import { changeCalendars, requireWritable } from './ask-provider.ts'
 import { isFirstOccurrence } from './first-occurrence.ts'
-import { beginIntent, endIntent, intentOf } from './intents.ts'
+import { beginIntent, endIntent, intentOf, whileLeased } from './intents.ts'
 import { hasOthers, planChange, planPart, planRemoval, planResponse } from './plan-change.ts'
 import { planEvent } from './plan-event.ts'
 import { findWritten, recordAnswered, recordResponse, recordWritten } from './record-written.ts'
@@ -71,20 +71,29 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       const to = writing.optionsFor(body.notify)
       const intent = intentOf(asked, body.notify)
       if (intent) await context.step(unit => beginIntent(unit, account.id, creationId, intent))
-      const written = await changeCalendars(context, connections, reached, {
-        marked: [{ calendarId: calendar.id, keys: [asked.place.key] }],
-        work: writer => askForChange(writer, asked, to),
-      })
       const answerId = { all: itemId, member: target.id, following: null }[part]
       const movedId = asked.to ? itemId : null
-      return planner.run(account.id, items =>
-        context.change(async unit => {
-          const recording = { window: to.window, planner: items, movedId, itemId, answerId }
-          const event = await recordAnswered(unit, await lockCalendars(unit, account.id), written, recording)
-          if (intent) await endIntent(unit, account.id, creationId)
-          return event
-        }),
-      )
+      const write = async () => {
+        const written = await changeCalendars(context, connections, reached, {
+          marked: [{ calendarId: calendar.id, keys: [asked.place.key] }],
+          intentId: intent && creationId,
+          work: writer => askForChange(writer, asked, to),
+        })
+        return planner.run(account.id, items =>
+          context.change(async unit => {
+            const recording = { window: to.window, planner: items, movedId, itemId, answerId }
+            const event = await recordAnswered(
+              unit,
+              await lockCalendars(unit, account.id),
+              written,
+              recording,
+            )
+            if (intent) await endIntent(unit, account.id, creationId)
+            return event
+          }),
+        )
+      }
+      return intent ? whileLeased(context.db, creationId, write) : write()
     }),
 
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
@@ -114,7 +123,7 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       const found = await requireTarget(context, params, options)
       const { writing, target, calendar, place } = found
       const { account } = writing
-      const asked = { place, ...planResponse(target, body) }
+      const asked = { place, ...planResponse(target, body, writing.own) }
       const reached = await requireWritable(context, account)
       requireEditable(calendar)
 

@@ -9,7 +9,7 @@ import { isDay } from '../../../kit/wall-clock.ts'
 import { abilitiesOf } from '../../../providers/abilities.ts'
 import type { EventTime } from '../../../providers/calendars.ts'
 import type { ChangedPart, EventChange, RemovedPart } from '../../../providers/changing-calendars.ts'
-import { newTimes } from '../../../providers/new-times.ts'
+import { newTimes, timesOfMember } from '../../../providers/new-times.ts'
 import type { IndexedCalendar } from '../calendars/store.ts'
 import type { EventTarget } from '../events/find-target.ts'
 import type { AskedChange, AskedResponse } from './ask-events.ts'
@@ -53,9 +53,11 @@ export function planRemoval({ member }: EventTarget, part: AskedPart): RemovedPa
 export function planResponse(
   { shown, member }: EventTarget,
   { response, comment }: EventResponseInput,
+  own: ReadonlySet<string>,
 ): Omit<AskedResponse, 'place'> {
   if (shown.isOrganizer) refuse('organizer_cannot_respond')
-  const isInvited = shown.selfResponse !== 'none'
+  const isNamed = shown.attendees.some(({ address }) => own.has(comparedAddress(address)))
+  const isInvited = isNamed || shown.selfResponse !== 'none'
   if (!isInvited || shown.status === 'cancelled')
     refuse('provider_rejected', undefined, {
       message: isInvited ? 'The event is cancelled.' : 'The account is not invited to this event.',
@@ -72,9 +74,12 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(['showAs', 'sensitivity', 'remin
 
 const isOwnChange = (change: EventChange) => Object.keys(change).every(name => OWN_FIELDS.has(name))
 
-/** Whether an event has people besides the account. */
-export const hasOthers = ({ shown }: EventTarget, own: ReadonlySet<string>): boolean =>
-  !shown.isOrganizer || shown.attendees.some(({ address }) => !own.has(comparedAddress(address)))
+/** Whether an event, or the series that it belongs to, has people besides the account. */
+export const hasOthers = ({ shown, root }: EventTarget, own: ReadonlySet<string>): boolean =>
+  [shown, ...(root.shown ? [root.shown] : [])].some(
+    ({ isOrganizer, attendees }) =>
+      !isOrganizer || attendees.some(({ address }) => !own.has(comparedAddress(address))),
+  )
 
 /**
  * The change of an event that a body asks for. Refuses what cannot be.
@@ -142,7 +147,8 @@ function startAfter(
   part: AskedPart,
   times: Pick<EventChange, 'start' | 'end'>,
 ): EventTime {
-  if (part !== 'all' || member === null || root.shown === null) return times.start ?? shown.start
+  if (member === null || root.shown === null) return times.start ?? shown.start
+  if (part !== 'all') return times.start ?? timesOfMember(root.shown, member.member).start
   return newTimes(root.shown, times, member.member).start
 }
 

@@ -55,6 +55,7 @@ export async function recordWritten(
       }
     )
   }
+  const formerKeys = movedId === null ? [] : await listMemberKeys(unit, movedId)
   for (const [calendarKey, written] of Map.groupBy(items, item => item.calendarKey)) {
     const recording = recordingOf(calendarKey)
     const { items: objects } = sortStorable(written.map(({ object }) => object))
@@ -65,7 +66,13 @@ export async function recordWritten(
     const keys = places.map(({ key }) => key)
     if (recording) await recordGone(unit, account, keys, recording, true)
   }
-  const touched = [...items.map(({ calendarKey, object: { key } }) => ({ calendarKey, key })), ...gone]
+  // Members of an item that has moved are gone from where they were, too.
+  const left = gone.flatMap(({ calendarKey }) => formerKeys.map(key => ({ calendarKey, key })))
+  const touched = [
+    ...items.map(({ calendarKey, object }) => ({ calendarKey, key: object.key })),
+    ...gone,
+    ...left,
+  ]
   for (const [calendarKey, places] of Map.groupBy(touched, one => one.calendarKey)) {
     const calendarId = idOf.get(calendarKey)
     const keys = places.map(({ key }) => key).filter(isStorableKey)
@@ -112,6 +119,16 @@ export async function recordResponse(
   const event = await recordAnswered(unit, locked, { ...written, gone: [] }, recording)
   await recordWritten(unit, locked, { ...written, items: [] }, recording)
   return { ...event, selfResponse: response }
+}
+
+/** The keys that members of a series have of their own. */
+async function listMemberKeys(unit: UnitOfWork, seriesId: string): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select provider_key as key from calendar_event where series_id = ${seriesId} and provider_key is not null
+    union all
+    select provider_key from calendar_taken where series_id = ${seriesId} and provider_key is not null
+  `.execute(unit.sql)
+  return rows.map(({ key }) => key)
 }
 
 /** The id of the single or series at a place; null if the index has none there. */
