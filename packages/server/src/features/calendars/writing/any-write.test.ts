@@ -88,7 +88,7 @@ test.each(SEEDS.flatMap(seed => (['files', 'members'] as const).map(kind => ({ s
     }
     for (let nth = 0; nth < PASSES; nth++) await account.pass()
     history.isOver = true
-    await sql`update calendar_intent set created_at = created_at - interval '2 minutes'`.execute(door.db)
+    await sql`update calendar_intent set leased_until = leased_until - interval '2 minutes'`.execute(door.db)
     for (const { key, isUnreadable } of memory.items.values())
       if (isUnreadable) memory.setUnreadable(key, false)
     for (let nth = 0; nth < 3; nth++) await account.pass()

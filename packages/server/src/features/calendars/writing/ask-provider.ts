@@ -50,7 +50,8 @@ export async function changeCalendars<T>(
     })
   } catch (error) {
     if (mayDiffer(error)) await askForLook(context, reached, marked)
-    else if (intentId !== null) await context.step(unit => endIntent(unit, reached.id, intentId))
+    else if (intentId !== null && error instanceof ProviderFailure)
+      await context.step(unit => endIntent(unit, reached.id, intentId))
     return refuseHalfFailure(error, 'change')
   }
 }
