@@ -39,6 +39,7 @@ function arrange(kind: CalendarsKind): Promise<ChangingCalendarsArrangement> {
     holds: {
       showAs: ['free', 'tentative', 'oof', 'working_elsewhere', 'busy'],
       sensitivity: ['personal', 'private', 'confidential', 'normal'],
+      text: true,
       html: true,
       description: true,
       color: true,
