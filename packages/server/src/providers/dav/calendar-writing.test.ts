@@ -69,6 +69,9 @@ describe('a server that schedules', () => {
       return found?.event?.attendees.some(({ response }) => response === 'accepted') ? found : null
     })
 
+    const quiet = { place, part: { type: 'all', timesOf: null }, change: { subject: 'Quiet' } } as const
+    await host.writer.changeEvent(quiet, { ...host.options, notify: false })
+    expect(await guest.read()).toMatchObject([{ event: { subject: 'Come', status: 'confirmed' } }])
     await host.writer.removeEvent({ place, part: { type: 'all' } }, { ...host.options, notify: false })
     expect(await guest.read()).toMatchObject([{ event: { status: 'confirmed' } }])
   })

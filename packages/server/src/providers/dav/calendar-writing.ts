@@ -22,7 +22,7 @@ import { EVENT_TYPE, type OpenCalendar } from './event-writing.ts'
 import { deleteFile } from './file-writing.ts'
 import { type FileSource, getFile } from './files.ts'
 import { isMember } from './hrefs.ts'
-import { openScheduling, type Scheduling } from './scheduling.ts'
+import { openScheduling, type Scheduling, SILENCE } from './scheduling.ts'
 import { moveFile } from './moving.ts'
 
 /** Changes calendars and events of a home. A class, since thousands of idle accounts keep one each. */
@@ -111,7 +111,7 @@ export class DavCalendarsWriter implements CalendarsWriter {
       // Without a notice, the server must not find anybody whom it could tell.
       const isSilent = !options.notify && (await this.#scheduling.isOffered())
       if (isSilent) await this.#silence(await this.#open(place.calendarKey), path, options, record)
-      const headers: Record<string, string> = isSilent ? { 'schedule-reply': 'F' } : {}
+      const headers: Record<string, string> = isSilent ? SILENCE : {}
       await deleteFile(this.#source, path, { run: work => record.run(work), headers })
       return { items: [], gone: [place], place }
     })

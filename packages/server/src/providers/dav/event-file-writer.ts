@@ -7,7 +7,7 @@ import { StatusFailure } from './failure.ts'
 import { deleteFile, overtaking, putFile, unchangedSince } from './file-writing.ts'
 import { type DavFile, type FileSource, getFile } from './files.ts'
 import { findByUid } from './listing.ts'
-import type { Scheduling } from './scheduling.ts'
+import { type Scheduling, SILENCE } from './scheduling.ts'
 
 /** A change of a file, and for whom it is made. */
 export interface FileChange {
@@ -33,9 +33,12 @@ export class EventFileWriter {
       const bytes = await this.#apply(calendar, file.bytes, edit, options)
       if (bytes?.equals(file.bytes)) return true
       const condition = unchangedSince(file.etag)
+      const headers = await this.#headersOf(options)
       if (bytes)
-        await record.run(() => putFile(this.#source, { path, bytes, type: EVENT_TYPE.type }, condition))
-      else await deleteFile(this.#source, path, { run: work => record.run(work) })
+        await record.run(() =>
+          putFile(this.#source, { path, bytes, type: EVENT_TYPE.type }, { ...headers, ...condition }),
+        )
+      else await deleteFile(this.#source, path, { run: work => record.run(work), headers })
       return bytes !== null
     })
   }
@@ -44,6 +47,10 @@ export class EventFileWriter {
     const isOffered = await this.#scheduling.isOffered()
     const agent = isOffered ? (options.notify ? ('server' as const) : ('client' as const)) : null
     return editFile(this.#source, calendar, { bytes, edit, options, agent })
+  }
+
+  async #headersOf({ notify }: WriteOptions): Promise<Record<string, string>> {
+    return !notify && (await this.#scheduling.isOffered()) ? SILENCE : {}
   }
 
   /** Makes a file whose name and UID are the id of a creation, or finds the one of an earlier try. */
@@ -57,8 +64,9 @@ export class EventFileWriter {
     const made = await this.#apply(calendar, bytes, edit, options)
     if (!made) throw new ProviderFailure('rejected', 'The event has nothing that can be written.')
     const file = { path: `${calendar.path}/${creationId}.ics`, bytes: made, type: EVENT_TYPE.type }
+    const headers = { ...(await this.#headersOf(options)), 'if-none-match': '*' }
     try {
-      const { path } = await record.run(() => putFile(this.#source, file, { 'if-none-match': '*' }))
+      const { path } = await record.run(() => putFile(this.#source, file, headers))
       return { path, isNew: true }
     } catch (error) {
       if (!(error instanceof StatusFailure) || error.kind !== 'conflict') throw error
