@@ -57,7 +57,7 @@ describe('a server that another client uses', () => {
       ).place
     }
     const subjectsOf = async () => {
-      const [calendar] = (await account.calendars.listCalendars(never)).filter(one => one.key === key)
+      const calendar = (await account.calendars.listCalendars(never)).find(one => one.key === key)
       const listed = (await Array.fromAsync(account.calendars.list(calendar!, window, never))).flat()
       const keys = listed.map(one => one.key)
       const { items } = await account.calendars.read({ calendarKey: key, keys, window }, never)
@@ -132,7 +132,7 @@ describe('a server that schedules', () => {
     return { ...user, writer: account.calendars.writer!, key: calendar!.key, self, read, options, account }
   }
 
-  test('tells people unless it is asked not to, and tells them later', async () => {
+  test('invites people unless it is asked not to, and invites them later', async () => {
     const [host, guest] = [await openInvited(), await openInvited()]
     await using _ = host.account
     await using __ = guest.account
