@@ -6,13 +6,17 @@ import { lockingHalf } from '../src/accounts/halves/lock.ts'
 import { takeWanted } from '../src/accounts/halves/wanted.ts'
 import type { Database, Db } from '../src/database/pool.ts'
 import { listCalendars } from '../src/features/calendars/calendars/store.ts'
+import { availabilityOperations } from '../src/features/calendars/availability/operations.ts'
 import { calendarOperations } from '../src/features/calendars/calendars/operations.ts'
 import { calendarEventOperations } from '../src/features/calendars/events/operations.ts'
+import { SharedConnections } from '../src/connections/shared-connections.ts'
 import { openSpanPlanner } from '../src/features/calendars/events/planner.ts'
 import { pruneWindows } from '../src/features/calendars/events/prune.ts'
 import { recordEvents } from '../src/features/calendars/events/record.ts'
 import { rollWindows } from '../src/features/calendars/events/roll.ts'
 import { keptWindow } from '../src/features/calendars/events/window.ts'
+import { calendarWriteOperations } from '../src/features/calendars/writing/calendar-operations.ts'
+import { eventWriteOperations } from '../src/features/calendars/writing/operations.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
 import { inTransaction } from '../src/events/unit-of-work.ts'
 import { loadLockedCalendars } from '../src/features/calendars/calendars/record-account.ts'
@@ -38,9 +42,15 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
   const planner = opened.use(openSpanPlanner(silentLog, expander))
   let daysLater = 0
   const clock = { now: () => Date.now() + daysLater * DAY_MS }
+  const memories = new Map<string, MemoryCalendars>()
+  const connections = opened.use(memoryConnections(memories))
   const operations = {
-    calendars: calendarOperations,
-    calendarEvents: calendarEventOperations({ days: DAYS, clock }),
+    calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
+    calendarEvents: {
+      ...calendarEventOperations({ days: DAYS, clock }),
+      ...eventWriteOperations({ days: DAYS, planner, clock, connections }),
+    },
+    availability: availabilityOperations({ connections, days: DAYS, clock }),
   }
   const door = opened.use(await openTestDoor({ database, operations }))
 
@@ -55,6 +65,7 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
     `.execute(db)
     await addHalf(db, id, 'calendar', [])
     const memory = new MemoryCalendars(kind)
+    memories.set(id, memory)
     let owned: OwnedAccount | null = null
     return {
       id,
@@ -119,6 +130,27 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
     prune,
     [Symbol.asyncDispose]: () => owner.disposeAsync(),
   }
+}
+
+/** Connections to providers in memory, by account. */
+function memoryConnections(memories: ReadonlyMap<string, MemoryCalendars>): SharedConnections {
+  const permit = { isWanted: false, onWanted() {}, [Symbol.dispose]() {} }
+  return new SharedConnections({
+    connectorOf:
+      ({ id }) =>
+      async () => ({
+        version: '1',
+        host: 'calendars.test',
+        syncWindowDays: null,
+        isOneAtATime: false,
+        acquire: async () => permit,
+        connect: async () => ({
+          calendars: memories.get(id)!.connect(),
+          [Symbol.asyncDispose]: async () => {},
+        }),
+      }),
+    endpointOf: () => 'calendars',
+  })
 }
 
 async function own(db: Db, id: string): Promise<OwnedAccount> {

@@ -266,10 +266,26 @@ create table calendar (
   cursor jsonb,
   is_complete boolean default false not null,
   basis text not null,
+  is_ending boolean default false not null,
   constraint calendar_pkey PRIMARY KEY (id),
   constraint calendar_access_check CHECK ((access = ANY (ARRAY['owner'::text, 'writer'::text, 'reader'::text, 'freebusy'::text]))),
   constraint calendar_account_id_provider_key_key UNIQUE (account_id, provider_key),
   constraint calendar_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+
+create table calendar_channel (
+  id uuid not null,
+  account_id uuid not null,
+  calendar_key text collate "C" not null,
+  resource_id text not null,
+  token_digest bytea not null,
+  address text not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  constraint calendar_channel_pkey PRIMARY KEY (account_id, calendar_key),
+  constraint calendar_channel_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_channel_id_key UNIQUE (id)
 );
 
 create table calendar_event (
@@ -313,6 +329,7 @@ CREATE UNIQUE INDEX calendar_event_member ON public.calendar_event USING btree (
 CREATE INDEX calendar_event_missing ON public.calendar_event USING btree (account_id) WHERE (missing_look IS NOT NULL);
 CREATE INDEX calendar_event_release ON public.calendar_event USING btree (zone_release) WHERE (zone_release IS NOT NULL);
 CREATE INDEX calendar_event_spanned ON public.calendar_event USING btree (spanned_until) WHERE (spanned_until IS NOT NULL);
+CREATE INDEX calendar_event_truncated ON public.calendar_event USING btree (account_id, calendar_id) WHERE is_truncated;
 CREATE INDEX calendar_event_uid ON public.calendar_event USING btree (account_id, uid) WHERE (uid IS NOT NULL);
 
 create table calendar_event_body (
@@ -333,6 +350,27 @@ create table calendar_home (
   constraint calendar_home_pkey PRIMARY KEY (account_id),
   constraint calendar_home_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
+
+create table calendar_intent (
+  id uuid not null,
+  account_id uuid not null,
+  intent jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint calendar_intent_pkey PRIMARY KEY (id),
+  constraint calendar_intent_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX calendar_intent_account ON public.calendar_intent USING btree (account_id, created_at);
+
+create table calendar_mark (
+  account_id uuid not null,
+  calendar_id uuid not null,
+  provider_key text collate "C" not null,
+  mark uuid default gen_random_uuid() not null,
+  constraint calendar_mark_pkey PRIMARY KEY (calendar_id, provider_key),
+  constraint calendar_mark_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_mark_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_mark_account ON public.calendar_mark USING btree (account_id);
 
 create table calendar_span (
   id uuid not null,
@@ -734,6 +772,7 @@ create table left_subscription (
   subscription_id text not null,
   access_token bytea not null,
   expires_at timestamp with time zone not null,
+  resource_id text,
   constraint left_subscription_pkey PRIMARY KEY (id),
   constraint left_subscription_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );

@@ -3,16 +3,27 @@ import type { RemoteEvent } from './calendars.ts'
 
 type Body = NonNullable<RemoteEvent['body']>
 
-/** A body with a last line that leads to a meeting, unless it has the link already. */
-export function withJoinLine(body: Body, url: string): Body {
-  const { contentType, content } = body
-  const link = html`<a href="${url}">${url}</a>`.toString()
-  if (content.includes(url) || content.includes(link)) return body
-  if (contentType === 'text') return { contentType, content: `${content}\n\nJoin: ${url}` }
-  const line = `<p>Join: ${link}</p>`
-  const end = content.search(/<\/body\s*>/i)
-  return {
-    contentType,
-    content: end === -1 ? content + line : content.slice(0, end) + line + content.slice(end),
-  }
+/*
+ * A provider that cannot hold the link to a meeting at another service shows it to people in the body of the event, on a line
+ * of its own.
+ */
+
+/** A body with the link to a meeting at its end, unless it names the link already. */
+export function withJoinLine({ contentType, content }: Body, url: string): Body {
+  const isNamed = content.includes(url) || content.includes(String(html`${url}`))
+  if (isNamed) return { contentType, content }
+  const end = contentType === 'html' ? content.search(/<\/body\s*>/i) : -1
+  const at = end === -1 ? content.length : end
+  return { contentType, content: content.slice(0, at) + joinLine(contentType, url) + content.slice(at) }
+}
+
+/** A body without the line that `withJoinLine` added. Null if nothing is left. */
+export function withoutJoinLine({ contentType, content }: Body, url: string): Body | null {
+  const left = content.replace(joinLine(contentType, url), '')
+  return left.trim() === '' ? null : { contentType, content: left }
+}
+
+function joinLine(contentType: Body['contentType'], url: string): string {
+  if (contentType === 'text') return `\n\nJoin: ${url}`
+  return String(html`<p>Join: <a href="${url}">${url}</a></p>`)
 }

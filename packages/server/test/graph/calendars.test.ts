@@ -1,12 +1,13 @@
+import type { AccountAvailability } from '@waxwing/contract/calendars/availability.ts'
 import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { expect, test } from 'vitest'
-import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
-import { dayAhead, readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars/caldav-account.ts'
+import { readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars/caldav-account.ts'
 import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
+import { connectCalendars as connect, daily, dateOf, hourOn, timeOn } from './calendars-account.ts'
 import {
   addOfficeUser,
   addShared,
@@ -19,44 +20,33 @@ import { type GraphClient, openGraphClient } from './graph-client.ts'
 import { openGraphApp } from './open-graph-app.ts'
 
 const opened = useServer(() => openGraphApp({ config: SANDBOX_APPS }))
-const ZONE = 'W. Europe Standard Time'
-
-const dateOf = (days: number) => dayAhead(days).replace(/^(....)(..)(..)$/, '$1-$2-$3')
-const timeOn = (days: number, time = '00:00') => ({ dateTime: `${dateOf(days)}T${time}:00`, timeZone: ZONE })
-
-/** An hour in Berlin, some days ahead. */
-const hourOn = (days: number, hour: number, subject: string) => ({
-  subject,
-  start: timeOn(days, `${hour}:00`),
-  end: timeOn(days, `${hour + 1}:00`),
-})
-
-const daily = (days: number, numberOfOccurrences: number) => ({
-  pattern: { type: 'daily', interval: 1 },
-  range: { type: 'numbered', startDate: dateOf(days), numberOfOccurrences },
-})
-
-/** Connects a new user of Microsoft by a refresh token, and waits for the first sync of the calendars. */
-async function connectCalendars(
-  arrange: (client: GraphClient) => Promise<unknown> = async () => {},
-  cloud: Cloud = 'global',
-) {
-  const { app, sandbox } = opened()
-  const email = await addOfficeUser(sandbox, { name: 'calendars', cloud })
-  const client = await openGraphClient(sandbox, email, { cloud, host: CLOUDS[cloud].graph })
-  await arrange(client)
-  const { id } = await connectUser(app, sandbox, email, {
-    scopes: [...OWN_SCOPES, 'Calendars.ReadWrite'],
-    cloud,
-    settings: { calendarEnabled: true, sharedMailboxesEnabled: false },
-  })
-  const account = await waitForCalendars(app, id)
-  const look = () => app.post(`/v1/accounts/${id}/sync`, { kinds: ['calendar'] })
-  return { id, email, client, account, look }
-}
+const connectCalendars = (arrange?: (client: GraphClient) => Promise<unknown>, cloud?: Cloud) =>
+  connect(opened(), arrange, cloud)
 
 const instancesOf = (client: GraphClient, id: string) =>
   client.all(`events/${id}/instances?startDateTime=${dateOf(-2)}&endDateTime=${dateOf(60)}`)
+
+test('attendees of the organization are asked when they are busy', async () => {
+  const { app } = opened()
+  const other = await connectCalendars(client => client.ask('POST', 'events', hourOn(3, 10, 'Secret')))
+  const { id } = await connectCalendars()
+  const at = (hour: number) => new Date(`${dateOf(3)}T${hour}:00:00Z`).toISOString()
+  const asked = { start: at(10), end: at(12), attendees: [other.email, 'nobody@elsewhere.example'] }
+  const found = await app.post<AccountAvailability>(`/v1/accounts/${id}/availability/find`, asked)
+  expect(found).toMatchObject({
+    status: 200,
+    body: { busy: [], complete: false, unresolved: ['nobody@elsewhere.example'] },
+  })
+  const [attendee] = found.body.attendees
+  expect(attendee).toMatchObject({ address: other.email, resolved: true })
+  const busy = await app.post<AccountAvailability>(`/v1/accounts/${other.id}/availability/find`, {
+    start: new Date(`${dateOf(3)}T00:00:00Z`).toISOString(),
+    end: new Date(`${dateOf(4)}T00:00:00Z`).toISOString(),
+    attendees: [other.email],
+  })
+  expect(busy.body.busy).toHaveLength(1)
+  expect(busy.body.attendees[0]!.busy).toEqual(busy.body.busy)
+})
 
 test('calendars of Microsoft 365 are read, and each change is announced once', async () => {
   const { app } = opened()
@@ -146,6 +136,29 @@ test('a change of an event is pushed', async () => {
   await waitForSubjects(app, id, ['Renamed'])
   await client.ask('DELETE', `events/${event}`)
   await waitForSubjects(app, id, [])
+})
+
+test('an event that another client moves to another calendar keeps its id', async () => {
+  const { app, sandbox } = opened()
+  const { id, email, client, look } = await connectCalendars(async other => {
+    await other.ask('POST', 'calendars', { name: 'Travel' })
+    await other.ask('POST', 'events', hourOn(1, 10, 'Flight'))
+  })
+  const [before] = await waitForSubjects(app, id, ['Flight'])
+  const [event] = await client.all('events')
+  await sandbox.control('POST', '/graph/calendar-moves', {
+    user: email,
+    event: event?.id,
+    calendar: 'Travel',
+  })
+  await look()
+  const [after] = await waitUntil('the move', async () => {
+    const events = await readTakingPlace(app, id)
+    return events[0]?.calendarId === before?.calendarId ? null : events
+  })
+  expect(after).toMatchObject({ id: before?.id, subject: 'Flight' })
+  const news = (await calendarFeedOf(app, id)).map(inShort)
+  expect(news).toEqual(['calendar.initialized', 'calendar_event.updated single Flight calendarId webLink'])
 })
 
 test('links that expired change nothing and announce nothing', async () => {

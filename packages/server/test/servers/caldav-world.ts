@@ -56,9 +56,9 @@ export async function arrangeCalendars(
     world: {
       async add(events) {
         const paths = events.map(() => `${calendar}${randomUUID()}.ics`)
-        const left = paths.map((path, index) => ({ path, file: fileOf(events[index]!) }))
-        while (left.length > 0)
-          await Promise.all(left.splice(0, PUTS_MAX).map(({ path, file }) => client.put(path, file)))
+        const stored = paths.map((path, index) => ({ path, file: fileOf(events[index]!) }))
+        while (stored.length > 0)
+          await Promise.all(stored.splice(0, PUTS_MAX).map(({ path, file }) => client.put(path, file)))
         return paths.map(path => pathOf(path, home)!)
       },
       rename: (key, subject) => change(key, file => file.replace(/^SUMMARY:.*$/m, `SUMMARY:${subject}`)),
@@ -91,6 +91,7 @@ export async function arrangeCalendars(
     holds: {
       showAs: ['free', 'tentative', 'oof', 'working_elsewhere', 'busy'],
       sensitivity: ['private', 'confidential', 'normal'],
+      text: true,
       html: true,
       description: !('description' in lacks),
       color: !('color' in lacks),

@@ -1,6 +1,7 @@
 import { dailyAt, hourlyAt } from '../../jobs/schedule.ts'
 import type { Resources } from '../../wing/resources.ts'
 import type { Wing } from '../../wing/wing.ts'
+import { availabilityOperations } from './availability/operations.ts'
 import { calendarOperations } from './calendars/operations.ts'
 import { calendarEventOperations } from './events/operations.ts'
 import { openSpanPlanner } from './events/planner.ts'
@@ -9,14 +10,20 @@ import { rollWindows } from './events/roll.ts'
 import { openCalendarsFollower } from './following/follower.ts'
 import { purgeCalendars } from './purge.ts'
 import { CALENDAR_TIMES } from './stored-times.ts'
+import { calendarWriteOperations } from './writing/calendar-operations.ts'
+import { eventWriteOperations } from './writing/operations.ts'
 
-export function openCalendars({ db, config, clock, log, opened }: Resources) {
+export function openCalendars({ db, config, clock, connections, log, opened }: Resources) {
   const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
   const planner = opened.use(openSpanPlanner(log))
   return {
     operations: {
-      calendars: calendarOperations,
-      calendarEvents: calendarEventOperations({ days, clock }),
+      calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
+      calendarEvents: {
+        ...calendarEventOperations({ days, clock }),
+        ...eventWriteOperations({ days, clock, planner, connections }),
+      },
+      availability: availabilityOperations({ connections, days, clock }),
     },
     recurringTasks: () => [
       {

@@ -1,8 +1,8 @@
 import type { CalendarWindow, RemoteCalendar } from '../../../providers/calendars.ts'
-import { deleteSomeEvents, recordCalendars, recordDeletedCalendars } from '../calendars/record.ts'
+import { deleteSomeEnded, recordCalendars, recordEndedCalendars } from '../calendars/record.ts'
 import { findCalendarFacts } from '../calendars/record-account.ts'
 import { outdatedBases, planCalendars, unzonedOf } from '../calendars/rules.ts'
-import { type IndexedCalendar, listCalendars } from '../calendars/store.ts'
+import { hasEnded, type IndexedCalendar, listCalendars } from '../calendars/store.ts'
 import { remakeDue } from '../events/remake.ts'
 import { type Session, underFence } from './session.ts'
 
@@ -20,14 +20,17 @@ export interface ListedCalendar {
  */
 export async function lookAtCalendars(session: Session, window: CalendarWindow): Promise<ListedCalendar[]> {
   const { provider, signal, doubts } = session
+  const seen = await listCalendars(session.db, session.owned.id)
   const remotes = await provider.listCalendars(signal)
   session.progressed()
-  const { calendars, vanished, isOutdated } = await bringCalendars(session, remotes)
+  const { calendars, vanished, isOutdated } = await bringCalendars(session, remotes, seen)
   if (isOutdated) await remakeOutdated(session, window)
   doubts.forgetUnlisted(new Set([...vanished, ...calendars].map(({ id }) => id)))
   for (const { id } of calendars) doubts.forget(claimOf(id))
   for (const calendar of vanished)
-    if (doubts.believesInTime(claimOf(calendar.id))) await deleteCalendar(session, calendar)
+    if (doubts.believesInTime(claimOf(calendar.id)))
+      await underFence(session, (unit, account) => recordEndedCalendars(unit, account, [calendar]))
+  await deleteEnded(session)
   const byKey = new Map(remotes.map(remote => [remote.key, remote]))
   // The zone of a calendar in doubt counts. If it is gone, the next look makes the events again.
   const indexed = [...calendars, ...vanished]
@@ -40,12 +43,17 @@ export async function lookAtCalendars(session: Session, window: CalendarWindow):
 const claimOf = (calendarId: string) => `vanished ${calendarId}`
 
 /** Most looks find the calendars as they were, and write nothing. */
-async function bringCalendars(session: Session, remotes: readonly RemoteCalendar[]) {
-  const indexed = await listCalendars(session.db, session.owned.id)
+async function bringCalendars(
+  session: Session,
+  remotes: readonly RemoteCalendar[],
+  indexed: readonly IndexedCalendar[],
+) {
   const { grantsWrites, own: known } = await findCalendarFacts(session.db, session.owned.id)
   const { inserted, updated, vanished } = planCalendars(indexed, remotes, grantsWrites)
   if (inserted.length + updated.length + outdatedBases(indexed, known).length > 0)
-    return underFence(session, (unit, account, own) => recordCalendars(unit, account, remotes, own))
+    return underFence(session, (unit, account, own) =>
+      recordCalendars(unit, account, remotes, { own, seen: indexed }),
+    )
   const gone = new Set(vanished.map(({ id }) => id))
   return {
     calendars: indexed.filter(({ id }) => !gone.has(id)),
@@ -66,7 +74,8 @@ async function remakeOutdated(session: Session, window: CalendarWindow): Promise
   }
 }
 
-async function deleteCalendar(session: Session, calendar: IndexedCalendar): Promise<void> {
-  while (await underFence(session, unit => deleteSomeEvents(unit, calendar.id))) session.progressed()
-  await underFence(session, (unit, account) => recordDeletedCalendars(unit, account, [calendar]))
+/** Deletes the events of calendars that have ended. */
+async function deleteEnded(session: Session): Promise<void> {
+  if (!(await hasEnded(session.db, session.owned.id))) return
+  while (await underFence(session, unit => deleteSomeEnded(unit, session.owned.id))) session.progressed()
 }
