@@ -35,7 +35,7 @@ export async function openUser(server: DavTestServer, files: FileThread) {
       schemes,
       signal: new AbortController().signal,
     })
-  return { client: davTestClient(server, user), home, connect }
+  return { client: davTestClient(server, user), home, connect, name: user.user }
 }
 
 export type Lacks = Partial<Record<'description' | 'timeZone' | 'color', null>>

@@ -236,6 +236,25 @@ test('people stay as they are, but for those who come and go', () => {
   expect(edit(quiet, { type: 'agent' }, { agent: 'server' }).toString()).not.toContain('SCHEDULE-AGENT')
 })
 
+test('the link to a meeting follows it into the location and the body', () => {
+  const [first, second] = ['https://zoom.us/j/1', 'https://zoom.us/j/2']
+  const body = { contentType: 'text', content: 'Agenda' } as const
+  const met = changeAll(PRODUCERS.DAVX5, { body, onlineMeetingUrl: first })
+  const link = (url: string) => ({
+    location: url,
+    body: { content: `Agenda\n\nJoin: ${url}` },
+    onlineMeetingUrl: url,
+  })
+  expect(read(met).event).toMatchObject(link(first))
+  const moved = changeAll(met, { onlineMeetingUrl: second })
+  expect(read(moved).event).toMatchObject(link(second))
+  expect(read(changeAll(moved, { onlineMeetingUrl: null })).event).toMatchObject({
+    location: null,
+    body,
+    onlineMeetingUrl: null,
+  })
+})
+
 test('an answer changes the own attendee alone', () => {
   const own = { own: new Set(['grace@example.com']) }
   const response = { response: 'tentative', comment: null } as const
@@ -309,10 +328,12 @@ function isText(text: string): boolean {
 
 test('any changes one after the other leave the last of each field, and all other lines', () => {
   fc.assert(
-    fc.property(fc.constantFrom(...GIVEN), fc.array(changes, { maxLength: 4 }), ([, bytes], all) => {
+    fc.property(fc.constantFrom(...GIVEN), fc.array(changes, { maxLength: 4 }), ([, bytes], given) => {
       const { event } = read(bytes)
-      if (event!.onlineMeetingUrl !== null) all = all.map(({ body: _, ...rest }) => rest)
-      const after = all.reduce((file, change) => changeAll(file, change as EventChange), bytes)
+      // A body of an event with a meeting gets a line more.
+      const kept = event!.onlineMeetingUrl === null ? {} : { body: event!.body }
+      const all = given.map(change => ({ ...(change as EventChange), ...kept }))
+      const after = all.reduce((file, change) => changeAll(file, change), bytes)
       const names = new Set([...STAMPS, ...CHANGES.flatMap(([, touched]) => touched)])
       for (const name of changedNames(bytes, after)) expect(names).toContain(name)
       expect(read(after).event).toMatchObject(Object.assign({}, ...all) as object)

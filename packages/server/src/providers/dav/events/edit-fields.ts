@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { RemoteEvent } from '../../calendars.ts'
 import type { EventChange } from '../../changing-calendars.ts'
-import { withJoinLine } from '../../join-line.ts'
+import { withJoinLine, withoutJoinLine } from '../../join-line.ts'
 import { setAttendees, type Writer } from './edit-attendees.ts'
 import { setReminder } from './edit-reminder.ts'
 import { setBody, setLocation, setMeetingUrl, setSensitivity, setShowAs, setSubject } from './edit-texts.ts'
@@ -23,8 +23,17 @@ export function completeFields(change: EventChange, event: RemoteEvent | null): 
   if (url !== undefined && (location === null || (fields.location === undefined && location === former)))
     fields.location = url
   const shown = url === undefined ? former : url
-  if (body && shown !== null) fields.body = withJoinLine(body, shown)
+  const left = body === undefined && url !== undefined ? bodyWithout(former, event) : body
+  if (left && shown !== null) fields.body = withJoinLine(left, shown)
+  else if (left !== undefined) fields.body = left
   return fields
+}
+
+/** The body of an event without its link to a former meeting; undefined if it has none. */
+function bodyWithout(former: string | null, event: RemoteEvent | null): RemoteEvent['body'] | undefined {
+  if (former === null || !event?.body) return undefined
+  const left = withoutJoinLine(event.body, former)
+  return left?.content === event.body.content ? undefined : left
 }
 
 /** Writes the fields that differ from what is read of a component. */

@@ -61,13 +61,14 @@ export function setTaken(
 ): boolean {
   const lines = propertiesOf(node, 'EXDATE')
   const missing = new Set(taken)
+  const wanted = new Set(taken)
   const isSameSeries = before.wall === start.wall && before.zone === start.zone
   const kept = lines.flatMap(property => {
     const { content } = property
     const values = isSameSeries ? content.value.split(',') : []
     const staying = values.filter(value => {
       const member = toMember(value, content.parameters, start, context.zoneOf)
-      if (member === null || !taken.includes(member)) return member === null
+      if (member === null || !wanted.has(member)) return member === null
       missing.delete(member)
       return true
     })

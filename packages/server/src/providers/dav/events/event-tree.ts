@@ -153,7 +153,7 @@ export function propertyOf(text: string): Property {
 }
 
 /**
- * Puts properties in the place of others. Those that are among both keep their places, as long as their order is the same.
+ * Puts properties in the place of others. A property that is in both lists keeps its place, as long as the order is the same.
  * If there were none, the new ones come behind the properties with these names, or behind all.
  */
 export function replaceProperties(
@@ -168,26 +168,26 @@ export function replaceProperties(
     return
   }
   // A line that would read the same keeps its bytes.
-  const kept = after.map(one => before.find(other => isSame(one, other)) ?? one)
-  const places = kept.map(one => before.indexOf(one)).filter(place => place !== -1)
-  const isOrdered = places.every((place, index) => index === 0 || place > places[index - 1]!)
-  const staying = isOrdered ? places.map(place => before[place]!) : []
+  const places = new Map<Property, number>(before.map((property, place) => [property, place]))
+  const same = new Map(
+    before.flatMap(property => (property.content ? [[textOf(property.content), property] as const] : [])),
+  )
+  const kept = after.map(one =>
+    places.has(one) || !one.content ? one : (same.get(textOf(one.content)) ?? one),
+  )
+  const found = kept.flatMap(one => places.get(one) ?? [])
+  const isOrdered = found.every((place, index) => index === 0 || place > found[index - 1]!)
+  const staying = new Set(isOrdered ? found.map(place => before[place]!) : [])
   const at = node.items.indexOf(first)
   node.items = node.items.filter(
-    (item, index) =>
-      index === at || item.type === 'component' || !before.includes(item) || staying.includes(item),
+    (item, index) => index === at || item.type === 'component' || !places.has(item) || staying.has(item),
   )
   let next = at
   for (const property of kept) {
-    if (staying.includes(property)) next = node.items.indexOf(property) + 1
+    if (staying.has(property)) next = node.items.indexOf(property) + 1
     else node.items.splice(next++, 0, property)
   }
-  if (!staying.includes(first)) node.items = node.items.filter(item => item !== first)
-}
-
-function isSame(one: Property, other: Property): boolean {
-  if (one === other) return true
-  return one.content !== null && other.content !== null && textOf(one.content) === textOf(other.content)
+  if (!staying.has(first)) node.items = node.items.filter(item => item !== first)
 }
 
 /** Inner components come last in what others write, and an unclosed one would take what comes behind it. */
@@ -215,7 +215,7 @@ export function setValue(
   const kept = parameters(first?.content.parameters ?? [])
   if (first?.content.value === value && first.content.parameters === kept)
     return replaceProperties(node, before, [first])
-  // What is written is in UTF-8, and needs no encoding.
+  // New values are written in UTF-8, and need no encoding.
   const line = { rawName: first?.content.rawName ?? name, parameters: without(kept, ...ENCODINGS), value }
   replaceProperties(node, before, [newProperty(line)])
 }
