@@ -108,6 +108,15 @@ export interface CalendarsProvider {
     signal: AbortSignal,
   ): AsyncGenerator<readonly ListedItem[], void, void>
 
+  /**
+   * The keys among these, at most 50, that a calendar has. Absent: reading the items costs no more than asking for their
+   * keys.
+   */
+  findHeld?(
+    of: { calendarKey: string; keys: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>>
+
   /** These items of a calendar as they are now. A key that is in neither list of the answer is gone. At most 50 keys. */
   read(
     of: { calendarKey: string; keys: readonly string[]; window: CalendarWindow },

@@ -91,6 +91,7 @@ export function openEventIndex(
 
 function membersOf({ objects }: EventIndex, key: string): Array<[string, string | null]> {
   const series = objects.get(key)
+  const excluded = series?.type === 'item' ? (series.excluded ?? []) : []
   if (series?.type === 'item' && series.members) {
     const { exceptions, taken } = series.members
     return [
@@ -98,9 +99,10 @@ function membersOf({ objects }: EventIndex, key: string): Array<[string, string 
       ...taken.map(member => [member, null] as [string, null]),
     ]
   }
-  return [...objects.values()].flatMap(object =>
+  const reported = [...objects.values()].flatMap(object =>
     object.type === 'member' && object.seriesKey === key
       ? [[object.member, object.event?.subject ?? null] as [string, string | null]]
       : [],
   )
+  return [...excluded.map(member => [member, null] as [string, null]), ...reported]
 }

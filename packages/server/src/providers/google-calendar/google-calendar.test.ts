@@ -324,6 +324,24 @@ test('reads an invitation, its answer, and the meeting once Meet has made it', a
   }
 })
 
+test('asks for the keys of many copies in one call', async () => {
+  await using arranged = await arrangeGoogleCalendar(sandbox())
+  const { client, email } = arranged
+  const keys: string[] = []
+  for (let nth = 0; nth < 12; nth += 1) keys.push((await client.insert(DECEMBER)).id)
+  await client.remove(keys[0]!)
+  const { calendars } = await arranged.connect()
+  const findHeld = (asked: readonly string[], calendarKey = email) =>
+    calendars.findHeld!({ calendarKey, keys: asked }, never)
+  expect(await callsOf(arranged, () => findHeld(keys.slice(1)))).toHaveLength(1)
+  expect(await findHeld(keys)).toEqual(new Set(keys.slice(1)))
+  expect(await findHeld(keys.slice(0, 2))).toEqual(new Set([keys[1]]))
+  for (const asked of [keys, keys.slice(0, 1)])
+    await expect(findHeld(asked, 'none@group.calendar.google.com')).rejects.toMatchObject({
+      kind: 'not_found',
+    })
+})
+
 describe('looks', () => {
   test('cost a call for each calendar, and leave those that seldom change to a later look if they may', async () => {
     await using arranged = await arrangeGoogleCalendar(sandbox())

@@ -10,6 +10,7 @@ import { readEntry } from './calendar-entry.ts'
 import { type ChannelPlan, Channels } from './channels.ts'
 import { readCursor } from './cursor.ts'
 import { findEvent, followEvents, listVersions, pagesOf } from './following.ts'
+import { findHeldKeys } from './held-keys.ts'
 import { Pace } from './pace.ts'
 import { EventReader } from './reading.ts'
 import { GoogleCalendarWriter } from './writing/writer.ts'
@@ -94,6 +95,13 @@ class GoogleCalendars implements CalendarsProvider {
 
   list({ key }: RemoteCalendar, window: CalendarWindow, signal: AbortSignal) {
     return listVersions(this.api, key, window.start.getTime(), signal)
+  }
+
+  async findHeld(
+    of: { calendarKey: string; keys: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    return findHeldKeys(this.api, of, signal)
   }
 
   async read(

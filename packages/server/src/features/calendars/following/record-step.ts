@@ -163,9 +163,10 @@ async function readKeys(
   followedKey: string,
 ): Promise<Set<string>> {
   try {
-    const { items, unreadable } = await provider.read(asked, signal)
+    const held = await provider.findHeld?.(asked, signal)
+    const { items, unreadable } = held ? NOTHING_READ : await provider.read(asked, signal)
     progressed()
-    return new Set([...items, ...unreadable].map(({ key }) => key))
+    return new Set(held ?? [...items, ...unreadable].map(({ key }) => key))
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     if (error.kind === 'not_found') return new Set()

@@ -7,7 +7,7 @@ import { fieldWriting } from './change-event.ts'
 import { eventPatch, type Times } from './event-patch.ts'
 import { askHeld, askInstance, changeHeld, type EventWrite } from './event-write.ts'
 import { type HeldEvent, type Json, objectAt } from './held-event.ts'
-import { copiedFields, differencesOf, type HeldException } from './series.ts'
+import { copiedFields, differencesOf, type HeldException, mergedFields } from './series.ts'
 import { originalStartOf, timeJson } from './written-times.ts'
 
 /** A series before a change and after it, to which its exceptions are carried. */
@@ -89,8 +89,10 @@ async function makeAnew(
     write,
     () => askInstance(write, after.key, originalStart),
     () => ({
-      ...differencesOf(exception.raw, before.raw),
-      ...eventPatch(exception, followedChange(exception, carrying), null, fieldWriting(write)),
+      ...mergedFields(
+        differencesOf(exception.raw, before.raw),
+        eventPatch(exception, followedChange(exception, carrying), null, fieldWriting(write)),
+      ),
       ...(!hasUsualTimes(exception, before, former) && { start: timeJson(start), end: timeJson(end) }),
     }),
   )

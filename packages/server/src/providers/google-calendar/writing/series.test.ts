@@ -197,7 +197,8 @@ describe('a member and those after it', () => {
     })
     const { writer, options, place, client } = opened
     await client.patch(place.key, { colorId: '7', extendedProperties: { private: { theirs: '1' } } })
-    const change = { subject: 'Later', start: berlin('20261208T140000') }
+    const onlineMeetingUrl = 'https://meet.example.com/x'
+    const change = { subject: 'Later', start: berlin('20261208T140000'), onlineMeetingUrl }
     const split = asked(place, '20261208T090000', change)
     const written = await writer.changeEvent(split, options)
     const key = split.part.creationId.replaceAll('-', '')
@@ -207,7 +208,7 @@ describe('a member and those after it', () => {
     expect(await client.get(key)).toMatchObject({
       recurrence: ['RRULE:FREQ=WEEKLY;COUNT=4', 'EXDATE;TZID=Europe/Berlin:20261215T140000'],
       colorId: '7',
-      extendedProperties: { private: { theirs: '1' } },
+      extendedProperties: { private: { theirs: '1', 'waxwing.meeting': onlineMeetingUrl } },
       attendees: [{ email: 'gil@example.com' }],
     })
     expect((await client.get(place.key)).recurrence).toEqual(['RRULE:FREQ=WEEKLY;UNTIL=20261201T080000Z'])

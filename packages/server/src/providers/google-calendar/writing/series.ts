@@ -5,7 +5,7 @@ import { ProviderFailure } from '../../failure.ts'
 import { pagesOf } from '../following.ts'
 import { requireNamed } from '../reading.ts'
 import { deleteEvent, listByUid } from './event-calls.ts'
-import { eventGone, type HeldEvent, type Json, readHeld } from './held-event.ts'
+import { eventGone, type HeldEvent, type Json, objectAt, readHeld } from './held-event.ts'
 import type { EventWrite } from './event-write.ts'
 import { readObjects } from './surroundings.ts'
 
@@ -73,6 +73,15 @@ export function copiedFields(raw: Json): Json {
   if (typeof conferenceData !== 'object' || conferenceData === null) return kept
   const { createRequest: _made, ...conference } = conferenceData as Json
   return Object.keys(conference).length > 0 ? { ...kept, conferenceData: conference } : kept
+}
+
+/** Fields with a patch over them. Properties are merged, as Google merges them. */
+export function mergedFields(fields: Json, patch: Json): Json {
+  const [own, next] = [fields, patch].map(each => objectAt(each, 'extendedProperties'))
+  const all = { ...fields, ...patch }
+  if (Object.keys(next!).length === 0) return all
+  const [ownPrivate, nextPrivate] = [own!, next!].map(each => objectAt(each, 'private'))
+  return { ...all, extendedProperties: { ...own, ...next, private: { ...ownPrivate, ...nextPrivate } } }
 }
 
 /** The fields, besides its times, in which an exception differs from its series, as a patch. */

@@ -16,6 +16,7 @@ import {
   type HeldSeries,
   isSeries,
   loadSeries,
+  mergedFields,
   recurrenceJson,
   requireSeries,
 } from './series.ts'
@@ -88,8 +89,7 @@ async function makeRest(
   const times = planned?.times ?? newTimes(first, { ...(start && { start }), ...(end && { end }) })
   const { calendar, options, record } = write
   const event = withoutNulls({
-    ...copiedFields(master.raw),
-    ...eventPatch(master, change, times, fieldWriting(write)),
+    ...mergedFields(copiedFields(master.raw), eventPatch(master, change, times, fieldWriting(write))),
     id: key,
     recurrence: planned && recurrenceJson(planned.next),
   })
