@@ -6,6 +6,7 @@ import { installServers } from '../packages/server/test/servers/install.ts'
 import { acceptMemory } from './accept-memory.ts'
 import { runAgainst } from './against.ts'
 import { audit } from './audit.ts'
+import { availability } from './availability.ts'
 import { busyHalf } from './busy-half.ts'
 import { changeMessage } from './change-message.ts'
 import { contacts } from './contacts.ts'
@@ -57,6 +58,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   busyHalf,
   contacts,
   contactsFence,
+  availability,
   audit,
   neighbours,
   notice,

@@ -1,4 +1,5 @@
 import { accounts } from './accounts/accounts.ts'
+import { availability } from './calendars/availability.ts'
 import { auditLog } from './tenancy/audit-log.ts'
 import { autoconfig } from './accounts/autoconfig.ts'
 import { calendarEvents } from './calendars/calendar-events.ts'
@@ -51,6 +52,7 @@ export const contract = {
   suppressionReviews,
   calendars,
   calendarEvents,
+  availability,
   contacts,
   contactFolders,
   integrity,

@@ -105,6 +105,11 @@ export const sections: Record<keyof typeof contract, Section> = {
       'What takes place in the calendars of an account, read from the index: single events, and series with their ' +
       'occurrences. An occurrence that differs from its series is an exception.',
   },
+  availability: {
+    title: 'Availability',
+    description:
+      'When accounts are busy, and which slots are free for a meeting, with the reasons why others are not.',
+  },
   contacts: {
     title: 'Contacts',
     description:

@@ -2,13 +2,14 @@ import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.
 import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import { sql } from 'kysely'
 import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
-import { SharedConnections } from '../src/connections/shared-connections.ts'
 import { lockingHalf } from '../src/accounts/halves/lock.ts'
 import { takeWanted } from '../src/accounts/halves/wanted.ts'
 import type { Database, Db } from '../src/database/pool.ts'
 import { listCalendars } from '../src/features/calendars/calendars/store.ts'
+import { availabilityOperations } from '../src/features/calendars/availability/operations.ts'
 import { calendarOperations } from '../src/features/calendars/calendars/operations.ts'
 import { calendarEventOperations } from '../src/features/calendars/events/operations.ts'
+import { SharedConnections } from '../src/connections/shared-connections.ts'
 import { openSpanPlanner } from '../src/features/calendars/events/planner.ts'
 import { pruneWindows } from '../src/features/calendars/events/prune.ts'
 import { recordEvents } from '../src/features/calendars/events/record.ts'
@@ -31,7 +32,6 @@ import { type CalendarsKind, MemoryCalendars } from './memory-calendars.ts'
 import { openTestDoor } from './open-door.ts'
 import { sampleAccount } from './sample-rows.ts'
 
-const PERMIT = { isWanted: false, onWanted() {}, [Symbol.dispose]() {} }
 const DAYS = { past: 90, ahead: 365 }
 const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 'ada', auth: 'imap_password' }
 
@@ -43,30 +43,14 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
   let daysLater = 0
   const clock = { now: () => Date.now() + daysLater * DAY_MS }
   const memories = new Map<string, MemoryCalendars>()
-  const connections = opened.use(
-    new SharedConnections({
-      connectorOf:
-        ({ id }) =>
-        async () => ({
-          version: '1',
-          host: 'calendars.test',
-          syncWindowDays: null,
-          isOneAtATime: false,
-          acquire: async () => PERMIT,
-          connect: async () => ({
-            calendars: memories.get(id)!.connect(),
-            [Symbol.asyncDispose]: async () => {},
-          }),
-        }),
-      endpointOf: () => 'calendars',
-    }),
-  )
+  const connections = opened.use(memoryConnections(memories))
   const operations = {
     calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
     calendarEvents: {
       ...calendarEventOperations({ days: DAYS, clock }),
       ...eventWriteOperations({ days: DAYS, planner, clock, connections }),
     },
+    availability: availabilityOperations({ connections, days: DAYS, clock }),
   }
   const door = opened.use(await openTestDoor({ database, operations }))
 
@@ -146,6 +130,27 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
     prune,
     [Symbol.asyncDispose]: () => owner.disposeAsync(),
   }
+}
+
+/** Connections to providers in memory, by account. */
+function memoryConnections(memories: ReadonlyMap<string, MemoryCalendars>): SharedConnections {
+  const permit = { isWanted: false, onWanted() {}, [Symbol.dispose]() {} }
+  return new SharedConnections({
+    connectorOf:
+      ({ id }) =>
+      async () => ({
+        version: '1',
+        host: 'calendars.test',
+        syncWindowDays: null,
+        isOneAtATime: false,
+        acquire: async () => permit,
+        connect: async () => ({
+          calendars: memories.get(id)!.connect(),
+          [Symbol.asyncDispose]: async () => {},
+        }),
+      }),
+    endpointOf: () => 'calendars',
+  })
 }
 
 async function own(db: Db, id: string): Promise<OwnedAccount> {

@@ -79,6 +79,8 @@ export class MemoryCalendars {
   readonly kind: CalendarsKind
   readonly calendars = new Map<string, RemoteCalendar>()
   readonly items = new Map<string, HeldItem>()
+  /** When others are busy, by address. Null: the provider cannot be asked. */
+  busy: Map<string, Array<{ start: Date; end: Date }>> | null = null
   onAwait: (call?: string) => void | Promise<void> = () => undefined
   /** Calls by method, for tests of what is asked. */
   readonly calls: string[] = []
@@ -253,8 +255,15 @@ export class MemoryCalendars {
       this.calls.push(call)
       await this.onAwait(call)
     }
+    const { busy } = this
     return {
       writer: memoryWriter(this, wait),
+      ...(busy && {
+        findBusy: async (addresses: readonly string[]) => {
+          await wait('findBusy')
+          return new Map([...busy].filter(([address]) => addresses.includes(address)))
+        },
+      }),
       listCalendars: async () => {
         await wait('listCalendars')
         return [...this.calendars.values()].map(calendar => ({ ...calendar }))

@@ -132,6 +132,8 @@ const NEEDED: Record<string, string> = {
   '/v1/accounts/{accountId}/calendar-events': '?start=2026-01-01T00:00:00Z&end=2026-02-01T00:00:00Z',
 }
 
+const TODAY = { start: new Date().toISOString(), end: new Date(Date.now() + 86_400_000).toISOString() }
+
 /** Bodies without which a route refuses its input. */
 const NEEDED_BODIES: Record<string, object> = {
   'POST /v1/accounts/{accountId}/calendar-events': {
@@ -141,6 +143,8 @@ const NEEDED_BODIES: Record<string, object> = {
   },
   'POST /v1/accounts/{accountId}/calendar-events/{eventId}/respond': { response: 'accepted' },
   'POST /v1/accounts/{accountId}/calendars': { name: 'Work' },
+  'POST /v1/accounts/{accountId}/availability/find': TODAY,
+  'POST /v1/availability/find': { ...TODAY, accountIds: [newId()] },
   'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },
   'POST /v1/accounts/{accountId}/mailboxes': { name: 'Projects' },
   'POST /v1/accounts/{accountId}/mail-merges': {
@@ -167,7 +171,7 @@ async function openMatrix() {
     rule: Rule,
     accountId: string,
     credential: string | null,
-    query = NEEDED[rule.path] ?? '',
+    query = (rule.method === 'GET' && NEEDED[rule.path]) || '',
   ): Promise<string> {
     clients += 1
     const client = `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`

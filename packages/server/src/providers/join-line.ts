@@ -8,16 +8,13 @@ type Body = NonNullable<RemoteEvent['body']>
  * of its own.
  */
 
-/** A body with a last line that leads to a meeting, unless it has the link already. */
-export function withJoinLine(body: Body, url: string): Body {
-  const { contentType, content } = body
-  if (content.includes(url) || content.includes(String(html`${url}`))) return body
-  const line = joinLine(contentType, url)
-  const end = contentType === 'text' ? -1 : content.search(/<\/body\s*>/i)
-  return {
-    contentType,
-    content: end === -1 ? content + line : content.slice(0, end) + line + content.slice(end),
-  }
+/** A body with the link to a meeting at its end, unless it names the link already. */
+export function withJoinLine({ contentType, content }: Body, url: string): Body {
+  const isNamed = content.includes(url) || content.includes(String(html`${url}`))
+  if (isNamed) return { contentType, content }
+  const end = contentType === 'html' ? content.search(/<\/body\s*>/i) : -1
+  const at = end === -1 ? content.length : end
+  return { contentType, content: content.slice(0, at) + joinLine(contentType, url) + content.slice(at) }
 }
 
 /** A body without the line that `withJoinLine` added. Null if nothing is left. */

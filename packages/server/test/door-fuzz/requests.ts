@@ -122,6 +122,8 @@ const KNOWN_IDS: Readonly<Record<string, string>> = {
   identityId: 'identity',
   folderId: 'folder',
   calendarId: 'calendar',
+  calendarIds: 'calendar',
+  accountIds: 'account',
   eventId: 'event',
 }
 /** Known targets of requests that delete them, which is left to accounts that are there for it. */
@@ -184,7 +186,13 @@ function fittingText(schema: Schema, name: string): fc.Arbitrary<string> {
   if (format === 'email' || format === 'idn-email') return fc.constantFrom(...EMAILS)
   if (format === 'uuid') return idOf(name)
   if (format === 'date-time')
-    return fc.date({ noInvalidDate: true, min: new Date(0) }).map(date => date.toISOString())
+    return fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.date({ noInvalidDate: true, min: new Date(0) }).map(date => date.toISOString()),
+      },
+      { weight: 1, arbitrary: fc.constantFrom('{{soon}}', '{{later}}') },
+    )
   return fc.oneof(
     fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, minLength + 40) }),
     fc.constantFrom(minLength, maxLength).map(length => 'x'.repeat(length)),

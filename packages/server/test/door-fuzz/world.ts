@@ -3,6 +3,7 @@ import { accountKeys } from '../../src/accounts/secrets.ts'
 import type { Db } from '../../src/database/pool.ts'
 import { shownOf } from '../../src/features/calendars/events/shown.ts'
 import { newId } from '../../src/kit/ids.ts'
+import { DAY_MS } from '../../src/kit/wall-clock.ts'
 import { addHalf } from '../halves.ts'
 import { PLAIN_EVENT } from '../memory-calendars.ts'
 import { openTestApp } from '../open-app.ts'
@@ -82,6 +83,8 @@ export async function openFuzzWorld() {
     identity: identities.body.items[0]?.id ?? '',
     stranger: strangersAccount.id,
     nothing: newId(),
+    soon: new Date(Date.now() + DAY_MS).toISOString(),
+    later: new Date(Date.now() + 3 * DAY_MS).toISOString(),
     cursor: page.body.nextCursor,
     template: template.body.id,
     list: 'news',
@@ -137,6 +140,9 @@ async function addCalendar(
   tenantId: string,
 ): Promise<{ calendar: string; event: string }> {
   await addHalf(db, id, 'calendar', [])
+  await sql`update account_half set initialized_at = clock_timestamp() where account_id = ${id} and kind = 'calendar'`.execute(
+    db,
+  )
   const [calendar, event] = [newId(), newId()]
   await sql`
     insert into calendar (id, tenant_id, account_id, provider_key, name, is_primary, access, can_edit, is_hidden, position, basis)

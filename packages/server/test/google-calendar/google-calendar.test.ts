@@ -1,4 +1,5 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import type { AccountAvailability } from '@waxwing/contract/calendars/availability.ts'
 import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { sql } from 'kysely'
@@ -37,6 +38,25 @@ const hourOn = (days: number, hour: number, summary: string): Event => ({
 const feed = async (accountId: string) => (await calendarFeedOf(opened().app, accountId)).map(inShort)
 
 describe('calendars of a Gmail account', () => {
+  test('show when they are busy, and Google is asked about attendees', async () => {
+    const { app } = opened()
+    const { account, email } = await connectGoogleCalendar(opened(), other =>
+      other.insert(hourOn(3, 10, 'Single')),
+    )
+    const at = (days: number) =>
+      new Date(Math.floor(Date.now() / 86_400_000 + days) * 86_400_000).toISOString()
+    const { status, body } = await app.post<AccountAvailability>(
+      `/v1/accounts/${account.id}/availability/find`,
+      { start: at(3), end: at(4), attendees: [email, 'nobody@elsewhere.example'] },
+    )
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { complete: false, unresolved: ['nobody@elsewhere.example'] },
+    })
+    expect(body.busy).toHaveLength(1)
+    expect(body.attendees[0]).toEqual({ address: email, busy: body.busy, resolved: true })
+  })
+
   test('are read and followed, and each change is announced once', async () => {
     const { app } = opened()
     let series: Event = {}

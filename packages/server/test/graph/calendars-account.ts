@@ -8,7 +8,10 @@ import type { openGraphApp } from './open-graph-app.ts'
 export const ZONE = 'W. Europe Standard Time'
 
 export const dateOf = (days: number) => dayAhead(days).replace(/^(....)(..)(..)$/, '$1-$2-$3')
-const timeOn = (days: number, time = '00:00') => ({ dateTime: `${dateOf(days)}T${time}:00`, timeZone: ZONE })
+export const timeOn = (days: number, time = '00:00') => ({
+  dateTime: `${dateOf(days)}T${time}:00`,
+  timeZone: ZONE,
+})
 
 /** An hour in Berlin, some days ahead. */
 export const hourOn = (days: number, hour: number, subject: string) => ({

@@ -1,3 +1,4 @@
+import type { AccountAvailability } from '@waxwing/contract/calendars/availability.ts'
 import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars
 import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectCalendars as connect, daily, dateOf, hourOn } from './calendars-account.ts'
+import { connectCalendars as connect, daily, dateOf, hourOn, timeOn } from './calendars-account.ts'
 import {
   addOfficeUser,
   addShared,
@@ -24,6 +25,28 @@ const connectCalendars = (arrange?: (client: GraphClient) => Promise<unknown>, c
 
 const instancesOf = (client: GraphClient, id: string) =>
   client.all(`events/${id}/instances?startDateTime=${dateOf(-2)}&endDateTime=${dateOf(60)}`)
+
+test('attendees of the organization are asked when they are busy', async () => {
+  const { app } = opened()
+  const other = await connectCalendars(client => client.ask('POST', 'events', hourOn(3, 10, 'Secret')))
+  const { id } = await connectCalendars()
+  const at = (hour: number) => new Date(`${dateOf(3)}T${hour}:00:00Z`).toISOString()
+  const asked = { start: at(10), end: at(12), attendees: [other.email, 'nobody@elsewhere.example'] }
+  const found = await app.post<AccountAvailability>(`/v1/accounts/${id}/availability/find`, asked)
+  expect(found).toMatchObject({
+    status: 200,
+    body: { busy: [], complete: false, unresolved: ['nobody@elsewhere.example'] },
+  })
+  const [attendee] = found.body.attendees
+  expect(attendee).toMatchObject({ address: other.email, resolved: true })
+  const busy = await app.post<AccountAvailability>(`/v1/accounts/${other.id}/availability/find`, {
+    start: new Date(`${dateOf(3)}T00:00:00Z`).toISOString(),
+    end: new Date(`${dateOf(4)}T00:00:00Z`).toISOString(),
+    attendees: [other.email],
+  })
+  expect(busy.body.busy).toHaveLength(1)
+  expect(busy.body.attendees[0]!.busy).toEqual(busy.body.busy)
+})
 
 test('calendars of Microsoft 365 are read, and each change is announced once', async () => {
   const { app } = opened()

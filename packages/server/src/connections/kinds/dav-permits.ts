@@ -50,7 +50,9 @@ export function permittedContacts(contacts: ContactsProvider, permits: Permits):
 /** Calendars of which each use takes a permit. */
 export function permittedCalendars(calendars: CalendarsProvider, permits: Permits): CalendarsProvider {
   const { once, inPieces } = permitted(permits)
+  const findBusy = calendars.findBusy?.bind(calendars)
   return {
+    ...(findBusy && { findBusy: (...asked: Parameters<typeof findBusy>) => once(() => findBusy(...asked)) }),
     listCalendars: ended => once(() => calendars.listCalendars(ended)),
     findChanged: (asked, ended, mayDefer) => once(() => calendars.findChanged(asked, ended, mayDefer)),
     follow: from => inPieces(() => calendars.follow(from)),

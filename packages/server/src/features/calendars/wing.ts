@@ -1,6 +1,7 @@
 import { dailyAt, hourlyAt } from '../../jobs/schedule.ts'
 import type { Resources } from '../../wing/resources.ts'
 import type { Wing } from '../../wing/wing.ts'
+import { availabilityOperations } from './availability/operations.ts'
 import { calendarOperations } from './calendars/operations.ts'
 import { calendarEventOperations } from './events/operations.ts'
 import { openSpanPlanner } from './events/planner.ts'
@@ -22,6 +23,7 @@ export function openCalendars({ db, config, clock, connections, log, opened }: R
         ...calendarEventOperations({ days, clock }),
         ...eventWriteOperations({ days, clock, planner, connections }),
       },
+      availability: availabilityOperations({ connections, days, clock }),
     },
     recurringTasks: () => [
       {

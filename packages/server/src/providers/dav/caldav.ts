@@ -11,6 +11,7 @@ import type {
 import type { CalendarsWriter } from '../changing-calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import type { Cursor } from '../mail.ts'
+import { findBusy } from './busy.ts'
 import { findCalendar, findCalendars, findCalendarToRead } from './calendar-collections.ts'
 import { DavCalendarsWriter } from './calendar-writing.ts'
 import { chooseEvents } from './calendar-selection.ts'
@@ -75,6 +76,10 @@ class CalDav implements CalendarsProvider, FileSource {
       await findCalendars(this.client, this.home, signal),
       calendars.map(({ calendar, cursor }) => ({ key: calendar.key, cursor })),
     )
+  }
+
+  findBusy(...asked: Parameters<NonNullable<CalendarsProvider['findBusy']>>) {
+    return findBusy(this, ...asked)
   }
 
   follow({

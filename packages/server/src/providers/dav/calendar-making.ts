@@ -19,7 +19,9 @@ export function createCalendar(
   { creationId, mayExist: _, ...fields }: CalendarFields & Creation,
 ): Promise<RemoteCalendar> {
   return changingBy(identity, async record => {
-    const values = valuesOf(fields)
+    // A server may give each calendar a colour of its own.
+    const given = Object.entries(valuesOf(fields)).filter(([, value]) => value !== null)
+    const values = Object.fromEntries(given)
     const path = `${canonicalPath(source.home.pathname)}/${creationId}`
     const isMade = await make(source, path, values, record)
     try {
@@ -67,7 +69,12 @@ function valuesOf({ name, description, color, timeZone }: Partial<CalendarFields
 }
 
 /** @returns whether the calendar is new */
-async function make(source: FileSource, path: string, values: PropValues, record: EffectRecord): Promise<boolean> {
+async function make(
+  source: FileSource,
+  path: string,
+  values: PropValues,
+  record: EffectRecord,
+): Promise<boolean> {
   const body = mkcalendarBody(values)
   try {
     await record.run(() => request(source, { method: 'MKCALENDAR', path, isCollection: true, body }))
@@ -90,15 +97,22 @@ async function setValues(
 ): Promise<RemoteCalendar> {
   const { client, home } = source
   const { calendar } = await findCalendar(client, home, path)
-  const missing = Object.fromEntries(Object.entries(values).filter(([name, value]) => differs(calendar, name, value)))
+  const missing = Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => differs(calendar, name, value)),
+  )
   const names = Object.keys(missing)
   if (names.length === 0) return calendar
-  const { told } = await record.run(() =>
-    askAll(client, { method: 'PROPPATCH', url: urlOf(path, home, true), depth: '0', body: proppatchBody(missing) }),
+  await record.run(() =>
+    askAll(client, {
+      method: 'PROPPATCH',
+      url: urlOf(path, home, true),
+      depth: '0',
+      body: proppatchBody(missing),
+    }),
   )
   const { calendar: changed } = await findCalendar(client, home, path)
-  const isRefused = told.some(({ props, paths }) => paths.includes(path) && !names.every(name => props.has(name)))
-  if (isRefused || names.some(name => differs(changed, name, missing[name]!)))
+  // Servers report what they refused in too many ways.
+  if (names.some(name => differs(changed, name, missing[name]!)))
     throw new ProviderFailure('unsupported', 'The server does not store this field of a calendar.')
   return changed
 }

@@ -97,9 +97,7 @@ export class DavCalendarsWriter implements CalendarsWriter {
         const edit: EventEdit =
           part.type === 'member' ? { type: 'remove', part } : { type: 'truncate', member: part.member }
         const isLeft = await this.#edit(calendar, path, edit, options, record)
-        return isLeft
-          ? this.#written(calendar, path, [path], options)
-          : { items: [], gone: [place], place }
+        return isLeft ? this.#written(calendar, path, [path], options) : { items: [], gone: [place], place }
       }
       // Without a notice, the server must not find anybody whom it could tell.
       const isSilent = !options.notify && (await this.#scheduling.isOffered())
@@ -133,7 +131,13 @@ export class DavCalendarsWriter implements CalendarsWriter {
       const { place, part, response, comment } = asked
       const calendar = await this.#open(place.calendarKey)
       const path = this.#pathOf(place)
-      await this.#edit(calendar, path, { type: 'respond', part, response: { response, comment } }, options, record)
+      await this.#edit(
+        calendar,
+        path,
+        { type: 'respond', part, response: { response, comment } },
+        options,
+        record,
+      )
       return this.#written(calendar, path, [path], options)
     })
   }
@@ -164,7 +168,8 @@ export class DavCalendarsWriter implements CalendarsWriter {
       const bytes = await this.#apply(calendar, file.bytes, edit, options)
       if (bytes?.equals(file.bytes)) return true
       const condition = unchangedSince(file.etag)
-      if (bytes) await record.run(() => putFile(this.#source, { path, bytes, type: EVENT_TYPE.type }, condition))
+      if (bytes)
+        await record.run(() => putFile(this.#source, { path, bytes, type: EVENT_TYPE.type }, condition))
       else await deleteFile(this.#source, path, { run: work => record.run(work) })
       return bytes !== null
     })
@@ -176,7 +181,12 @@ export class DavCalendarsWriter implements CalendarsWriter {
     return editFile(this.#source, calendar, { bytes, edit, options, agent })
   }
 
-  async #silence(calendar: OpenCalendar, path: string, options: WriteOptions, record: EffectRecord): Promise<void> {
+  async #silence(
+    calendar: OpenCalendar,
+    path: string,
+    options: WriteOptions,
+    record: EffectRecord,
+  ): Promise<void> {
     try {
       await this.#edit(calendar, path, { type: 'agent' }, options, record)
     } catch (error) {
@@ -188,7 +198,13 @@ export class DavCalendarsWriter implements CalendarsWriter {
   /** Makes a file whose name and UID are the id of a creation, or finds the one of an earlier try. */
   async #make(
     calendar: OpenCalendar,
-    { bytes, edit, creation, options, record }: {
+    {
+      bytes,
+      edit,
+      creation,
+      options,
+      record,
+    }: {
       bytes: Buffer
       edit: EventEdit
       creation: Creation
@@ -218,7 +234,12 @@ export class DavCalendarsWriter implements CalendarsWriter {
   async #split(
     calendar: OpenCalendar,
     path: string,
-    { part, change, options, record }: {
+    {
+      part,
+      change,
+      options,
+      record,
+    }: {
       part: Extract<ChangedPart, { type: 'following' }>
       change: EventChange
       options: WriteOptions
@@ -272,8 +293,14 @@ export class DavCalendarsWriter implements CalendarsWriter {
   ): Promise<WrittenEvents> {
     const items: Array<WrittenEvents['items'][number]> = []
     for (const path of paths) {
-      const object = await readItem(this.#source, calendar, await getFile(this.#source, EVENT_TYPE, path), window)
-      if (!object) throw new ProviderFailure('unavailable', 'The server stored the event in a form that cannot be read.')
+      const object = await readItem(
+        this.#source,
+        calendar,
+        await getFile(this.#source, EVENT_TYPE, path),
+        window,
+      )
+      if (!object)
+        throw new ProviderFailure('unavailable', 'The server stored the event in a form that cannot be read.')
       items.push({ calendarKey: calendar.path, object })
     }
     return { items, gone: [], place: { calendarKey: calendar.path, key } }

@@ -33,7 +33,7 @@ const CHANGING = ['PUT', 'DELETE', 'MOVE', 'MKCALENDAR', 'PROPPATCH'] as const
 type ChangingMethod = (typeof CHANGING)[number]
 
 export interface DavRequest {
-  method: 'GET' | 'OPTIONS' | 'PROPFIND' | 'REPORT' | ChangingMethod
+  method: 'GET' | 'OPTIONS' | 'PROPFIND' | 'REPORT' | 'POST' | ChangingMethod
   url: URL
   headers?: Readonly<Record<string, string>>
   /** Sent as XML, unless the headers have another type. */

@@ -15,13 +15,21 @@ export interface OpenCalendar {
   timeZone: string | null
 }
 
-export const EVENT_TYPE = { type: 'text/calendar; charset=utf-8', accept: 'text/calendar, */*;q=0.1' } as const
+export const EVENT_TYPE = {
+  type: 'text/calendar; charset=utf-8',
+  accept: 'text/calendar, */*;q=0.1',
+} as const
 
 /** @returns null if nothing of the event is left */
 export async function editFile(
   { files, home }: FileSource,
   { timeZone }: OpenCalendar,
-  { bytes, edit, options, agent }: {
+  {
+    bytes,
+    edit,
+    options,
+    agent,
+  }: {
     bytes: Buffer
     edit: EventEdit
     options: WriteOptions
@@ -33,10 +41,14 @@ export async function editFile(
   try {
     return await files.editEvents(home.href, bytes, edited)
   } catch (error) {
-    if (error instanceof UnheldChange) throw new ProviderFailure('unsupported', error.message, { cause: error })
-    if (error instanceof MissingMember) throw new ProviderFailure('not_found', error.message, { cause: error })
+    if (error instanceof UnheldChange)
+      throw new ProviderFailure('unsupported', error.message, { cause: error })
+    if (error instanceof MissingMember)
+      throw new ProviderFailure('not_found', error.message, { cause: error })
     if (error instanceof UnreadableEvents || error instanceof UnwritableEvents)
-      throw new ProviderFailure('rejected', `The event cannot be written: ${error.message}.`, { cause: error })
+      throw new ProviderFailure('rejected', `The event cannot be written: ${error.message}.`, {
+        cause: error,
+      })
     throw error
   }
 }

@@ -52,7 +52,12 @@ type RefusalName = keyof typeof REFUSALS
 const REFUSAL_NAMES = Object.keys(REFUSALS) as RefusalName[]
 
 /** A larger file may take milliseconds: some hundred lines, or values outside of the table of their zone. */
-const BYTES_MAX = { readCard: 32 * 1024, editCard: 32 * 1024, readEvents: 8 * 1024, editEvents: 8 * 1024 } as const
+const BYTES_MAX = {
+  readCard: 32 * 1024,
+  editCard: 32 * 1024,
+  readEvents: 8 * 1024,
+  editEvents: 8 * 1024,
+} as const
 /** More zones of one file may take milliseconds, since the table of a zone is made when it is first used. */
 const ZONES_MAX = 3
 

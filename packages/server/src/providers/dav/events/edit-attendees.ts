@@ -3,7 +3,15 @@ import type { ContentLine, Parameter } from '../../../kit/content-lines/content-
 import { makeParameter } from '../../../kit/content-lines/print-line.ts'
 import type { EventAddress } from '../../calendars.ts'
 import type { AskedAttendee, EventResponse, WriteOptions } from '../../changing-calendars.ts'
-import { type EventNode, newProperty, type Property, propertiesOf, replaceProperties, setValue, without } from './event-tree.ts'
+import {
+  type EventNode,
+  newProperty,
+  type Property,
+  propertiesOf,
+  replaceProperties,
+  setValue,
+  without,
+} from './event-tree.ts'
 import { escapeText } from '../../../kit/content-lines/text-value.ts'
 import { readAddress, typeOf } from './people.ts'
 
@@ -55,7 +63,8 @@ function typeParameters(type: AskedAttendee['type']): Parameter[] {
   ]
 }
 
-const nameParameters = (name: string | null): Parameter[] => (name === null ? [] : [makeParameter('CN', [name])])
+const nameParameters = (name: string | null): Parameter[] =>
+  name === null ? [] : [makeParameter('CN', [name])]
 /** Readers decode it as a URI. */
 const mailto = (address: string): string => `mailto:${address.replaceAll(/[%?#]/g, encodeURIComponent)}`
 
@@ -78,12 +87,19 @@ const organizerLine = ({ name, address }: EventAddress) => ({
 const RESPONSES = { accepted: 'ACCEPTED', tentative: 'TENTATIVE', declined: 'DECLINED' } as const
 
 /** The properties by which the account is invited. */
-export function ownLines(node: EventNode, own: ReadonlySet<string>): Array<Property & { content: ContentLine }> {
+export function ownLines(
+  node: EventNode,
+  own: ReadonlySet<string>,
+): Array<Property & { content: ContentLine }> {
   return propertiesOf(node, 'ATTENDEE').filter(({ content }) => own.has(addressOf(content) ?? ''))
 }
 
 /** Sets the account's response. */
-export function setResponse(node: EventNode, { response, comment }: EventResponse, own: ReadonlySet<string>): void {
+export function setResponse(
+  node: EventNode,
+  { response, comment }: EventResponse,
+  own: ReadonlySet<string>,
+): void {
   const before = propertiesOf(node, 'ATTENDEE')
   const mine = new Set<Property>(ownLines(node, own))
   const after = before.map(property => {

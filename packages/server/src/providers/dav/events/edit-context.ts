@@ -4,7 +4,14 @@ import { DAY_MS, isDay } from '../../../kit/wall-clock.ts'
 import { printDefinition } from '../../../kit/zones/print-definition.ts'
 import { presentZone, toInstant } from '../../../kit/zones/zones.ts'
 import type { EventTime } from '../../calendars.ts'
-import { componentsOf, type EventNode, type EventTree, type Property, propertiesOf, propertyOf } from './event-tree.ts'
+import {
+  componentsOf,
+  type EventNode,
+  type EventTree,
+  type Property,
+  propertiesOf,
+  propertyOf,
+} from './event-tree.ts'
 import { unescapeText } from '../../../kit/content-lines/text-value.ts'
 import type { ZoneOf } from './event-times.ts'
 import { UnwritableEvents } from './unwritable.ts'
@@ -63,14 +70,14 @@ export function addDefinitions(calendar: EventNode, { used }: EditContext): void
     ),
   )
   const first = calendar.items.findIndex(item => item.type === 'component' && item.name === 'VEVENT')
-  for (const [tzid, { wall, zone }] of used) {
-    if (defined.has(tzid) || zone === null || presentZone(zone) === null) continue
+  const added = [...used].flatMap(([tzid, { wall, zone }]) => {
+    if (defined.has(tzid) || zone === null || presentZone(zone) === null) return []
     const from = toInstant(wall, zone)
     const to = from + ZONE_YEARS * 366 * DAY_MS
     const lines = printDefinition(zone, { from: new Date(from - 366 * DAY_MS), to: new Date(to) })
-    const node = nodeOfLines(lines.map(line => (line === `TZID:${zone}` ? `TZID:${tzid}` : line)))
-    calendar.items.splice(first === -1 ? calendar.items.length : first, 0, node)
-  }
+    return [nodeOfLines(lines.map(line => (line === `TZID:${zone}` ? `TZID:${tzid}` : line)))]
+  })
+  calendar.items.splice(first === -1 ? calendar.items.length : first, 0, ...added)
 }
 
 /** A component of new lines, the first of which is its BEGIN and the last one its END. */

@@ -43,7 +43,11 @@ export function setFields(node: EventNode, fields: FieldChange, event: RemoteEve
 }
 
 /** The fields of a change that an exception takes from its series: it had the value that the series had before. */
-export function followedFields(fields: FieldChange, exception: RemoteEvent, series: RemoteEvent): FieldChange {
+export function followedFields(
+  fields: FieldChange,
+  exception: RemoteEvent,
+  series: RemoteEvent,
+): FieldChange {
   const followed = Object.entries(fields).filter(([name]) => {
     if (name === 'attendees') return addressesOf(exception) === addressesOf(series)
     const field = name as Exclude<keyof FieldChange, 'attendees' | 'onlineMeeting'>

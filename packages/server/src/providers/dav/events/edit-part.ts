@@ -8,7 +8,14 @@ import { completeFields, setFields } from './edit-fields.ts'
 import { linesOfRecurrence, setRecurrence, setTaken, takenBy } from './edit-recurrence.ts'
 import { setTime, setTimes, stamp } from './edit-times.ts'
 import { timesIn } from './edit-whole.ts'
-import { copyNode, type EventNode, newProperty, propertiesOf, replaceProperties, viewOf } from './event-tree.ts'
+import {
+  copyNode,
+  type EventNode,
+  newProperty,
+  propertiesOf,
+  replaceProperties,
+  viewOf,
+} from './event-tree.ts'
 import { escapeText } from '../../../kit/content-lines/text-value.ts'
 import { type OpenEvent, overrideOf, removeOverrides, takenOf } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
@@ -55,7 +62,8 @@ function addOverride(open: OpenEvent, member: string): EventNode {
 
 /** A member with its own end; null if the series does not have it. */
 function memberAt({ start, lines, taken }: Series, member: string): { end: string | null } | null {
-  if (isDay(member) !== isDay(start.wall) || taken.includes(member) || taken.includes(member.slice(0, 8))) return null
+  if (isDay(member) !== isDay(start.wall) || taken.includes(member) || taken.includes(member.slice(0, 8)))
+    return null
   const time = requireWall(member)
   const to = isDay(member) ? printDay(time + DAY_MS) : printWall(time + 1_000)
   return expand({ start, lines, from: member, to }).members[0] ?? null
@@ -121,4 +129,3 @@ export function keepRest(open: OpenEvent, member: string, uid: string): void {
   }
   open.master = { node, event: readEvent(viewOf(node), open.context.zoneOf)! }
 }
-

@@ -3,7 +3,14 @@ import { printDates } from '../../../kit/recurrence/recurrence-lines.ts'
 import { isDay } from '../../../kit/wall-clock.ts'
 import type { EventTime } from '../../calendars.ts'
 import type { EditContext } from './edit-context.ts'
-import { type EventNode, newProperty, propertiesOf, propertyOf, replaceProperties, viewOf } from './event-tree.ts'
+import {
+  type EventNode,
+  newProperty,
+  propertiesOf,
+  propertyOf,
+  replaceProperties,
+  viewOf,
+} from './event-tree.ts'
 import { recurrenceOf } from './read-events.ts'
 
 /* Recurrence lines of a component. */
@@ -65,11 +72,14 @@ export function setTaken(
       return true
     })
     if (staying.length === 0) return []
-    return staying.length === values.length ? [property] : [newProperty({ ...content, value: staying.join(',') })]
+    return staying.length === values.length
+      ? [property]
+      : [newProperty({ ...content, value: staying.join(',') })]
   })
   const members = [...missing].map(wall => ({ wall, end: null }))
   const added = printDates('EXDATE', members, start, tzidOf(start, context)).map(propertyOf)
-  if (added.length === 0 && kept.length === lines.length && kept.every((one, at) => one === lines[at])) return false
+  if (added.length === 0 && kept.length === lines.length && kept.every((one, at) => one === lines[at]))
+    return false
   replaceProperties(node, lines, [...kept, ...added], BEHIND)
   return true
 }

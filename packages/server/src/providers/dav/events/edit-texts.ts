@@ -4,7 +4,15 @@ import { escapeText } from '../../../kit/content-lines/text-value.ts'
 import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import type { RemoteEvent } from '../../calendars.ts'
 import type { WritableFields } from '../../changing-calendars.ts'
-import { type EventNode, newProperty, propertiesOf, replaceProperties, setValue, viewOf, without } from './event-tree.ts'
+import {
+  type EventNode,
+  newProperty,
+  propertiesOf,
+  replaceProperties,
+  setValue,
+  viewOf,
+  without,
+} from './event-tree.ts'
 import { MEETING_PROPERTIES } from './online-meeting.ts'
 import { wordOf } from './event-file.ts'
 import { UnheldChange } from './unwritable.ts'

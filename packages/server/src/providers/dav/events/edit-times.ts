@@ -3,11 +3,19 @@ import type { EventTime } from '../../calendars.ts'
 import type { EventTimes } from '../../new-times.ts'
 import { type EditContext, printTime } from './edit-context.ts'
 import { readTimes } from './event-times.ts'
-import { type EventNode, propertiesOf, propertyOf, replaceProperties, setValue, viewOf } from './event-tree.ts'
+import {
+  type EventNode,
+  propertiesOf,
+  propertyOf,
+  replaceProperties,
+  setValue,
+  viewOf,
+} from './event-tree.ts'
 
 /* Start, end and RECURRENCE-ID of a component, and the stamps of its revision. */
 
-const isEqual = (one: EventTime, other: EventTime): boolean => one.wall === other.wall && one.zone === other.zone
+const isEqual = (one: EventTime, other: EventTime): boolean =>
+  one.wall === other.wall && one.zone === other.zone
 
 /** Writes the times that differ. @returns whether any does */
 export function setTimes(node: EventNode, times: EventTimes, context: EditContext): boolean {

@@ -61,7 +61,12 @@ function followOf(
 }
 
 /** Changes times and recurrence. @returns whether anything of them differs */
-function changeMembers(open: OpenEvent, { node, event }: Master, change: EventChange, timesOf: string | null): boolean {
+function changeMembers(
+  open: OpenEvent,
+  { node, event }: Master,
+  change: EventChange,
+  timesOf: string | null,
+): boolean {
   const { context } = open
   const lines = linesOfRecurrence(node)
   const { recurrence } = change

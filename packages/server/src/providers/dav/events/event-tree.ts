@@ -1,4 +1,9 @@
-import { type Component, type ContentFile, FileRefused, splitFile } from '../../../kit/content-lines/content-file.ts'
+import {
+  type Component,
+  type ContentFile,
+  FileRefused,
+  splitFile,
+} from '../../../kit/content-lines/content-file.ts'
 import { type ContentLine, type Parameter, readLine } from '../../../kit/content-lines/content-line.ts'
 import { LineRefused, type WritableLine } from '../../../kit/content-lines/print-line.ts'
 import { type LineSource, printFile } from '../../../kit/content-lines/rewrite-file.ts'
@@ -115,11 +120,16 @@ function textOf({ rawName, parameters, value }: ContentLine): string {
 }
 
 export function componentsOf({ items }: Pick<EventNode, 'items'>, name?: string): EventNode[] {
-  return items.filter(item => item.type === 'component').filter(one => name === undefined || one.name === name)
+  return items
+    .filter(item => item.type === 'component')
+    .filter(one => name === undefined || one.name === name)
 }
 
 /** The properties of a name, in their order. */
-export function propertiesOf({ items }: EventNode, ...names: string[]): Array<Property & { content: ContentLine }> {
+export function propertiesOf(
+  { items }: EventNode,
+  ...names: string[]
+): Array<Property & { content: ContentLine }> {
   return items.flatMap(item =>
     item.type === 'property' && item.content && names.includes(item.content.name)
       ? [item as Property & { content: ContentLine }]
@@ -128,7 +138,11 @@ export function propertiesOf({ items }: EventNode, ...names: string[]): Array<Pr
 }
 
 export function newProperty(line: WritableLine): Property {
-  return { type: 'property', source: line, content: { ...line, group: null, name: line.rawName.toUpperCase() } }
+  return {
+    type: 'property',
+    source: line,
+    content: { ...line, group: null, name: line.rawName.toUpperCase() },
+  }
 }
 
 /** A property of a line as it is written, without folds. */
@@ -160,7 +174,8 @@ export function replaceProperties(
   const staying = isOrdered ? places.map(place => before[place]!) : []
   const at = node.items.indexOf(first)
   node.items = node.items.filter(
-    (item, index) => index === at || item.type === 'component' || !before.includes(item) || staying.includes(item),
+    (item, index) =>
+      index === at || item.type === 'component' || !before.includes(item) || staying.includes(item),
   )
   let next = at
   for (const property of kept) {
@@ -177,7 +192,9 @@ function isSame(one: Property, other: Property): boolean {
 
 /** Inner components come last in what others write, and an unclosed one would take what comes behind it. */
 function placeBehind({ items }: EventNode, names: readonly string[]): number {
-  const found = items.findLastIndex(item => item.type === 'property' && names.includes(item.content?.name ?? ''))
+  const found = items.findLastIndex(
+    item => item.type === 'property' && names.includes(item.content?.name ?? ''),
+  )
   if (found !== -1) return found + 1
   const inner = items.findIndex(item => item.type === 'component')
   return inner === -1 ? items.length : inner

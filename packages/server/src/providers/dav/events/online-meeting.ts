@@ -12,6 +12,8 @@ export const MEETING_PROPERTIES: readonly string[] = [
 
 /** The online meeting of an event: of a property for it, else the first known link in these texts. */
 export function readOnlineMeeting(event: EventComponent, texts: ReadonlyArray<string | null>): OnlineMeeting {
-  const named = MEETING_PROPERTIES.flatMap(name => linesOf(event, name)).map(({ value }) => unescapeText(value))
+  const named = MEETING_PROPERTIES.flatMap(name => linesOf(event, name)).map(({ value }) =>
+    unescapeText(value),
+  )
   return meetingAt(named) ?? findMeeting(texts)
 }

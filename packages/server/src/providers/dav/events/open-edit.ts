@@ -67,7 +67,12 @@ export function removeOverrides(open: OpenEvent, isGone: (override: Override) =>
 }
 
 /** Names a member by another original start. */
-export function renameOverride(override: Override, member: string, zone: string | null, context: EditContext): void {
+export function renameOverride(
+  override: Override,
+  member: string,
+  zone: string | null,
+  context: EditContext,
+): void {
   const time: EventTime = { wall: member, zone }
   setTime(override.node, 'RECURRENCE-ID', time, context)
   override.member = member

@@ -1,5 +1,6 @@
 import type { CalendarsProvider } from '../../calendars.ts'
 import type { AskOptions } from '../api.ts'
+import { findBusy } from './busy.ts'
 import { listCalendars } from './calendar-list.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
 import { findChanged, followCalendar } from './following.ts'
@@ -14,6 +15,7 @@ export function graphCalendars(connection: CalendarsConnection): CalendarsProvid
   return {
     writer: graphCalendarsWriter(connection),
     keepNotifying: signal => connection.subscribing.keep(signal),
+    findBusy: (...asked) => findBusy(connection, ...asked),
     listCalendars: signal => listCalendars(connection, late(signal)),
     findChanged: (calendars, signal) => findChanged(connection, calendars, late(signal)),
     follow: from => followCalendar(connection, from),

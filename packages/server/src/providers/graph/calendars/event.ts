@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AttendeeResponse, EventAddress, RemoteAttendee, RemoteEvent } from '../../calendars.ts'
-import { toName, toNotes } from '../../contact-text.ts'
+import { toName } from '../../contact-text.ts'
+import { toBody } from '../../event-text.ts'
 import { toEventAddress, uniqueAttendees } from '../../event-people.ts'
 import { findMeeting, meetingAt, type OnlineMeeting, webUrl } from '../../online-meeting.ts'
 import { type GraphItem, versionOf } from '../items.ts'
@@ -154,7 +155,7 @@ const TYPES: ReadonlyMap<string, RemoteAttendee['type']> = new Map([
 ])
 
 function bodyOf({ body }: GraphEvent): RemoteEvent['body'] {
-  const content = toNotes(body?.content ?? '')
+  const content = toBody(body?.content ?? '')
   return content === null ? null : { contentType: body?.contentType === 'text' ? 'text' : 'html', content }
 }
 
