@@ -318,3 +318,12 @@ test.each(['gcc-high', 'china'])('has no lists of exceptions in %s', async cloud
   expect((await graph.ask(hugo, 'GET', `events/${id}?$select=cancelledOccurrences`)).status).toBe(400)
   expect((await graph.ask(hugo, 'GET', `events/${id}?$expand=exceptionOccurrences`)).status).toBe(400)
 })
+
+test('a recurrence is changed together with other fields', async () => {
+  const eva = graph.addUser('eva@office.test')
+  const { id, recurrence } = await makeEvent(graph, eva, series('2026-12-01', { type: 'daily' }))
+  const range = { type: 'noEnd', startDate: '2026-12-01' }
+  const changes = { subject: 'Renamed', recurrence: { ...recurrence, range } }
+  const { data } = await graph.ask(eva, 'PATCH', `events/${id}`, changes, IMMUTABLE)
+  expect(data).toMatchObject({ subject: 'Renamed', recurrence: { range: { type: 'noEnd' } } })
+})

@@ -124,7 +124,10 @@ function atFirst(recurrence: Recurrence, times: Times): { times: Times; recurren
 function timesIn(json: Record<string, unknown>, before: Before): Times {
   const wasAllDay = before !== null && 'day' in before.start
   const isAllDay = json['isAllDay'] === undefined ? wasAllDay : boolean(json['isAllDay'], 'isAllDay')
-  if (before !== null && !hasTimes(json)) return before
+  if (before !== null && !hasTimes(json)) {
+    const { start, end, startZone, endZone } = before
+    return { start, end, startZone, endZone }
+  }
   const start = timeOf(json['start'], 'start', before && { moment: before.start, name: before.startZone })
   const end = timeOf(json['end'], 'end', before && { moment: before.end, name: before.endZone })
   if (isAllDay) requireMidnights(start, end)

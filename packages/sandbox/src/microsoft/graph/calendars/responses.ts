@@ -34,6 +34,11 @@ function respond(call: MethodCall, action: Action): GraphAnswer {
       'ErrorInvalidRequest',
     )
   const { comment, isSent } = readResponse(call, found)
+  if (isSent && !event.responseRequested)
+    throw badRequest(
+      "Your request can't be completed. The meeting organizer hasn't requested a response.",
+      'ErrorInvalidRequest',
+    )
   const { response, words } = ACTIONS[action]
   const status: ResponseStatus = { response, at: call.graph.clock.now() }
   record(found, status, action)

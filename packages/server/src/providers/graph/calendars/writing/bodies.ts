@@ -4,7 +4,7 @@ import type { RemoteEvent } from '../../../calendars.ts'
 type Body = NonNullable<RemoteEvent['body']>
 
 /** The line that Exchange puts before and after the block of a meeting. */
-const LINE = /_{20,}/
+const LINE = /_{20,}/g
 const INSIDE = /<body[^>]*>([\s\S]*)<\/body>/i
 
 /**
@@ -25,14 +25,13 @@ export function withMeeting(body: Body | null, there: Body | null, joinUrl: stri
 export function withoutMeeting(body: Body | null, joinUrl: string): Body | null {
   if (!body || !names(body.content, joinUrl)) return body
   if (body.contentType === 'text') {
-    const at = body.content.search(LINE)
-    return { contentType: 'text', content: at === -1 ? body.content : body.content.slice(0, at).trimEnd() }
+    const at = lineBefore(body.content, joinUrl)
+    return at === null ? body : { contentType: 'text', content: body.content.slice(0, at).trimEnd() }
   }
   const inside = insideOf(body.content)
-  const at = startOfBlock(inside)
-  return at === null
-    ? body
-    : { contentType: 'html', content: `<html><body>${inside.slice(0, at)}</body></html>` }
+  const at = startOfBlock(inside, joinUrl)
+  if (at === null) return body
+  return { contentType: 'html', content: `<html><body>${inside.slice(0, at)}</body></html>` }
 }
 
 const escaped = (text: string): string => String(html`${text}`)
@@ -44,23 +43,28 @@ const insideOf = (content: string): string => INSIDE.exec(content)?.[1] ?? conte
 
 const htmlOf = (text: string): string => `<p>${escaped(text).replaceAll(/\r?\n/g, '<br>')}</p>`
 
-function startOfBlock(inside: string): number | null {
-  const line = inside.search(LINE)
-  if (line === -1) return null
+/** The place of the last line before the link of the meeting; null if there is none. */
+function lineBefore(content: string, joinUrl: string): number | null {
+  const link = Math.max(content.indexOf(joinUrl), content.indexOf(escaped(joinUrl)), 0)
+  const lines = [...content.slice(0, link).matchAll(LINE)]
+  return lines.at(-1)?.index ?? null
+}
+
+function startOfBlock(inside: string, joinUrl: string): number | null {
+  const line = lineBefore(inside, joinUrl)
+  if (line === null) return null
   const tag = inside.lastIndexOf('<', line)
   return tag === -1 ? line : tag
 }
 
 function blockOf(there: Body | null, joinUrl: string): string {
   const inside = there?.contentType === 'html' ? insideOf(there.content) : ''
-  const at = startOfBlock(inside)
-  const block = at === null ? '' : inside.slice(at)
-  if (names(block, joinUrl)) return block
+  const at = startOfBlock(inside, joinUrl)
+  if (at !== null) return inside.slice(at)
   return String(html`${trustedText('<div>')}<a href="${joinUrl}">${joinUrl}</a>${trustedText('</div>')}`)
 }
 
 function blockOfText(content: string, joinUrl: string): string {
-  const at = content.search(LINE)
-  const block = at === -1 ? '' : content.slice(at)
-  return names(block, joinUrl) ? block : joinUrl
+  const at = lineBefore(content, joinUrl)
+  return at === null ? joinUrl : content.slice(at)
 }

@@ -3,6 +3,7 @@ import type { Creation, EventInput, WriteOptions, WrittenEvents } from '../../..
 import { quoted } from '../../changing/find.ts'
 import { type GraphItem, itemSchema, itemsSchema } from '../../items.ts'
 import { firstOf } from '../../resources.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { AskOptions } from '../../api.ts'
 import { pathOfCalendar } from '../calendar-list.ts'
@@ -10,8 +11,19 @@ import type { CalendarsConnection } from '../calendars-connection.ts'
 import { toPatch } from './fields.ts'
 import { isEmpty, type MembersPlan, planProperty, writeMembers } from './members.ts'
 import { requireCheckedPattern } from './patterns.ts'
-import { CREATION_PROPERTY, EVENT_BYTES_MAX, requireTold, type Writing, writing, written } from './there.ts'
+import {
+  CREATION_PROPERTY,
+  EVENT_BYTES_MAX,
+  requireThere,
+  requireTold,
+  type Writing,
+  writing,
+  written,
+} from './there.ts'
 import { requireZoneName, toTimes } from './times.ts'
+
+/** Times after which an event that was just made is asked for again. */
+const PAUSES_MS = [100, 300, 900]
 
 /** `CalendarsWriter.createEvent`. */
 export function createEvent(
@@ -56,8 +68,22 @@ export async function createOnce(
   const earlier = mayExist ? await find() : null
   const key = earlier ?? (await create(work, json, plan, creationId)) ?? (await find())
   if (key === null) throw new ProviderFailure('conflict', 'The event was created, and deleted since then.')
+  await waitUntilThere(work, key)
   await writeMembers(work, key, plan)
   return key
+}
+
+/** Not every server of Exchange need have an event that was just made. */
+async function waitUntilThere(work: Writing, key: string): Promise<void> {
+  for (const pauseMs of [...PAUSES_MS, null])
+    try {
+      await requireThere(work, key)
+      return
+    } catch (error) {
+      const isLate = error instanceof ProviderFailure && error.kind === 'not_found'
+      if (!isLate || pauseMs === null) throw error
+      await sleep(pauseMs)
+    }
 }
 
 /** Null if Graph has had an event of this creation already. */

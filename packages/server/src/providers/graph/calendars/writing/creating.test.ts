@@ -89,6 +89,18 @@ describe('creating', () => {
     ).toBeNull()
   })
 
+  test('waits for an event that not every server has', async () => {
+    const { create } = await open()
+    let misses = 2
+    server.intercept = ({ method, path }) =>
+      method === 'GET' && /\/events\/[^?]*\?/.test(path) && misses-- > 0
+        ? Response.json({ error: { code: 'ErrorItemNotFound' } }, { status: 404 })
+        : null
+    expect((await create()).event?.subject).toBe('Talk')
+    server.intercept = null
+    expect(misses).toBeLessThan(0)
+  })
+
   test.each([
     ['FREQ=DAILY', 'FREQ=DAILY;INTERVAL=1'],
     ['FREQ=DAILY;BYDAY=TU,WE', 'FREQ=WEEKLY;BYDAY=TU,WE;WKST=MO;INTERVAL=1'],

@@ -96,6 +96,14 @@ describe('an invitation', () => {
       })
   })
 
+  test('is answered where its organizer asked for no response', async () => {
+    const { respond, itemIn } = await invited({ responseRequested: false })
+    expect(itemIn(await respond('accepted')).event?.self?.response).toBe('accepted')
+    const { writer, options, place, there } = await invited({ responseRequested: false })
+    await writer.removeEvent({ place, part: { type: 'all' } }, options)
+    expect(there()).toEqual([])
+  })
+
   test('leaves the calendar once it is declined, or deleted', async () => {
     const { respond, place, there } = await invited()
     expect(await respond('declined')).toEqual({ items: [], gone: [place], place })

@@ -37,21 +37,21 @@ async function remove(work: Writing, there: EventThere): Promise<void> {
   const { effect, place, options } = work
   const { event, fields, item } = there
   if (event.isOrganizer !== false) requireTold(options, fields.attendees)
-  else if (options.notify && fields.status !== 'cancelled' && (await isDeclined(work, item.id))) return
+  else if (options.notify && fields.status !== 'cancelled' && (await isDeclined(work, there))) return
   const path = pathOfEvent(place.calendarKey, item.id)
   await effect.ask({ method: 'DELETE', path, schema: ignoredSchema, accepts: [204] })
 }
 
 /** Whether declining an event took it from the calendar. Not every organizer takes responses. */
-async function isDeclined(work: Writing, key: string): Promise<boolean> {
+async function isDeclined(work: Writing, there: EventThere): Promise<boolean> {
   try {
-    await askAction(work, key, 'decline', { comment: null, isTold: true })
+    await askAction(work, there, 'decline', { comment: null, isTold: true })
   } catch (error) {
     if (error instanceof ProviderFailure && error.kind === 'rejected') return false
     throw error
   }
   try {
-    await requireThere(work, key)
+    await requireThere(work, there.item.id)
     return false
   } catch (error) {
     if (error instanceof ProviderFailure && error.kind === 'not_found') return true

@@ -9,7 +9,7 @@ import { ignoredSchema } from '../../resources.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { pathOfEvent } from '../pages.ts'
 import { requireMember } from './members.ts'
-import { requireThere, type Writing, writing, written } from './there.ts'
+import { type EventThere, requireThere, type Writing, writing, written } from './there.ts'
 
 const ACTIONS = { accepted: 'accept', tentative: 'tentativelyAccept', declined: 'decline' } as const
 
@@ -29,25 +29,26 @@ export function respond(
     const there = await requireThere(work, key)
     const isWhole = part.type === 'all'
     const occurrence = isWhole ? there : await requireMember(work, there, part)
-    const answered = occurrence.item.id
-    await askAction(work, answered, ACTIONS[response], { comment, isTold: options.notify })
+    await askAction(work, occurrence, ACTIONS[response], { comment, isTold: options.notify })
     if (response !== 'declined') return written(work, [key])
     if (isWhole) return { items: [], gone: [place], place }
-    return written(work, [key], occurrence.event.type === 'exception' ? [answered] : [])
+    return written(work, [key], occurrence.event.type === 'exception' ? [occurrence.item.id] : [])
   })
 }
 
 /** learn.microsoft.com/graph/api/event-accept, event-tentativelyaccept and event-decline */
 export async function askAction(
   { effect, place }: Writing,
-  key: string,
+  { item }: EventThere,
   action: (typeof ACTIONS)[keyof typeof ACTIONS],
   { comment, isTold }: { comment: string | null; isTold: boolean },
 ): Promise<void> {
+  // Exchange refuses a response that the organizer has not asked for.
+  const sendResponse = isTold && item['responseRequested'] !== false
   await effect.ask({
     method: 'POST',
-    path: `${pathOfEvent(place.calendarKey, key)}/${action}`,
-    json: { ...(comment !== null && isTold && { comment }), sendResponse: isTold },
+    path: `${pathOfEvent(place.calendarKey, item.id)}/${action}`,
+    json: { ...(comment !== null && sendResponse && { comment }), sendResponse },
     schema: ignoredSchema,
     accepts: [200, 202],
   })

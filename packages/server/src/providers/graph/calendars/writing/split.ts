@@ -91,7 +91,12 @@ export async function endSeries(work: Writing, key: string, member: string): Pro
   return appliedAgain(async () => {
     const there = await requireThere(work, key)
     const item = await requireSeries(work, there)
-    if (there.event.isOrganizer !== false) requireTold(work.options, there.fields.attendees)
+    if (there.event.isOrganizer === false)
+      throw new ProviderFailure(
+        'unsupported',
+        'Only the organizer of a series can end it before one of its members.',
+      )
+    requireTold(work.options, there.fields.attendees)
     const { times, lines, taken, exceptions } = stateOf(item)
     const before = truncateSeries({ start: times.start, lines, taken }, member)
     if (!before) throw new ProviderFailure('not_found', 'The series has no such occurrence.')
