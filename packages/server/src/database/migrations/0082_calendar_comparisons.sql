@@ -1,4 +1,4 @@
--- Serves releases from 0078 on: they leave the new table alone, and an index changes no answer.
+-- Serves releases from 0078 on: they leave the new table alone.
 
 -- The last comparison of each calendar with its listing at the provider.
 create table calendar_comparison (
@@ -25,5 +25,3 @@ create trigger due_set before update of due_at on calendar_comparison for each r
 -- Outside a transaction:
 create index concurrently account_half_calendar_verified on account_half (verified_at)
   where kind = 'calendar' and owner_instance is not null and differs_since is null;
--- Finds the calendars of an account whose busy times are not all known.
-create index concurrently calendar_event_truncated on calendar_event (account_id, calendar_id) where is_truncated;
