@@ -268,6 +268,7 @@ const reasonData = {
   unknown_mailbox: unknownIds,
   invalid_template: templateField,
   template_render_failed: templateField,
+  invalid_recurrence: z.object({ issues: z.array(issue) }),
   sync_kinds_disabled: z.object({ kinds: z.array(z.string()) }),
 } satisfies Partial<Record<Reason, z.ZodType>>
 

@@ -15,6 +15,7 @@ import { pruneWindows } from '../src/features/calendars/events/prune.ts'
 import { recordEvents } from '../src/features/calendars/events/record.ts'
 import { rollWindows } from '../src/features/calendars/events/roll.ts'
 import { keptWindow } from '../src/features/calendars/events/window.ts'
+import { eventWriteOperations } from '../src/features/calendars/writing/operations.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
 import { inTransaction } from '../src/events/unit-of-work.ts'
 import { loadLockedCalendars } from '../src/features/calendars/calendars/record-account.ts'
@@ -44,7 +45,10 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
   const connections = opened.use(memoryConnections(memories))
   const operations = {
     calendars: calendarOperations,
-    calendarEvents: calendarEventOperations({ days: DAYS, clock }),
+    calendarEvents: {
+      ...calendarEventOperations({ days: DAYS, clock }),
+      ...eventWriteOperations({ days: DAYS, planner, clock, connections }),
+    },
     availability: availabilityOperations({ connections, days: DAYS, clock }),
   }
   const door = opened.use(await openTestDoor({ database, operations }))

@@ -12,6 +12,7 @@ import type {
   UnreadableItem,
 } from '../src/providers/calendars.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
+import { memoryWriter } from './memory-calendars-writer.ts'
 import { ChangeLog, type Held } from './memory-following.ts'
 
 /**
@@ -36,6 +37,8 @@ export interface HeldItem extends Held {
   members: Map<string, HeldMember>
   isUnreadable: boolean
 }
+
+type Made = Pick<HeldItem, 'event' | 'recurrence'>
 
 /** The day after the tests began, so that it is within the window. */
 const TOMORROW = printDay(Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS)
@@ -78,9 +81,17 @@ export class MemoryCalendars {
   readonly items = new Map<string, HeldItem>()
   /** When others are busy, by address. Null: the provider cannot be asked. */
   busy: Map<string, Array<{ start: Date; end: Date }>> | null = null
-  onAwait: () => void | Promise<void> = () => undefined
+  onAwait: (call?: string) => void | Promise<void> = () => undefined
   /** Calls by method, for tests of what is asked. */
   readonly calls: string[] = []
+  /** Whether people are told of invitations. */
+  tellsPeople = true
+  /** Whether a declined event leaves its calendar. */
+  removesDeclined = false
+  /** Writes that are made, and whose answers do not come any more. */
+  lostAnswers = 0
+  /** Keys of calendars and items by the creations that made them. */
+  readonly creations = new Map<string, string>()
   readonly #log = new ChangeLog()
 
   constructor(kind: CalendarsKind) {
@@ -191,6 +202,48 @@ export class MemoryCalendars {
     return moved
   }
 
+  /** Adds the item of a creation, under a key that is made of it. */
+  addCreated(calendarKey: string, creationId: string, made: Made): HeldItem {
+    const key = this.kind === 'files' ? `${calendarKey}/${creationId}.ics` : creationId.replaceAll('-', '')
+    const item = this.add(calendarKey, { ...made.event, iCalUid: creationId }, { key, uid: creationId })
+    this.creations.set(creationId, key)
+    return made.recurrence === null ? item : this.update(key, {}, made.recurrence)
+  }
+
+  /** Copies a file to another calendar. */
+  copyCreated(item: HeldItem, calendarKey: string, creationId: string): HeldItem {
+    const key = `${calendarKey}/${creationId}.ics`
+    const members = new Map([...item.members].map(([member, held]) => [member, { ...held }]))
+    const copy = { ...item, key, calendarKey, members }
+    this.items.set(key, copy)
+    this.creations.set(creationId, key)
+    this.#touch(copy)
+    return copy
+  }
+
+  findCreated(calendarKey: string, creationId: string): HeldItem | null {
+    const item = this.items.get(this.creations.get(creationId) ?? '')
+    return item?.calendarKey === calendarKey ? item : null
+  }
+
+  requireItem({ calendarKey, key }: { calendarKey: string; key: string }): HeldItem {
+    const item = this.#require(key)
+    if (item.calendarKey !== calendarKey) throw new ProviderFailure('not_found', 'There is no such event.')
+    return item
+  }
+
+  /** Objects of a calendar as they are read. */
+  objectsOf(calendarKey: string, keys: readonly string[]): RemoteObject[] {
+    return this.#present(keys.flatMap(key => this.#find(calendarKey, key) ?? [])).items
+  }
+
+  /** An answer, unless it is lost. */
+  answer<T>(answer: T): T {
+    if (this.lostAnswers === 0) return answer
+    this.lostAnswers--
+    throw new ProviderFailure('unavailable', 'The connection broke.')
+  }
+
   /** Makes every cursor invalid. */
   loseCursors(): void {
     this.#log.loseCursors()
@@ -200,10 +253,11 @@ export class MemoryCalendars {
   connect(): CalendarsProvider {
     const wait = async (call: string) => {
       this.calls.push(call)
-      await this.onAwait()
+      await this.onAwait(call)
     }
     const { busy } = this
     return {
+      writer: memoryWriter(this, wait),
       ...(busy && {
         findBusy: async (addresses: readonly string[]) => {
           await wait('findBusy')
@@ -225,8 +279,11 @@ export class MemoryCalendars {
       follow: from => this.#follow(from, wait),
       list: async function* (this: MemoryCalendars, calendar: RemoteCalendar, window: CalendarWindow) {
         await wait('list')
-        this.#requireCalendar(calendar.key)
-        yield this.#namedIn(calendar.key, window).map(({ key, version }) => ({ key, version }))
+        this.requireCalendar(calendar.key)
+        yield this.#namedIn(calendar.key, this.listsOld ? null : window).map(({ key, version }) => ({
+          key,
+          version,
+        }))
       }.bind(this),
       read: async ({ calendarKey, keys }) => {
         await wait('read')
@@ -240,7 +297,7 @@ export class MemoryCalendars {
     wait: (call: string) => Promise<void>,
   ): AsyncGenerator<EventsStep, void, void> {
     await wait('follow')
-    this.#requireCalendar(calendar.key)
+    this.requireCalendar(calendar.key)
     const collection = {
       name: calendar.key,
       wait,
@@ -277,7 +334,7 @@ export class MemoryCalendars {
     return item
   }
 
-  #requireCalendar(key: string): void {
+  requireCalendar(key: string): void {
     if (!this.calendars.has(key)) throw new ProviderFailure('not_found', 'There is no such calendar.')
   }
 

@@ -136,6 +136,13 @@ const TODAY = { start: new Date().toISOString(), end: new Date(Date.now() + 86_4
 
 /** Bodies without which a route refuses its input. */
 const NEEDED_BODIES: Record<string, object> = {
+  'POST /v1/accounts/{accountId}/calendar-events': {
+    calendarId: newId(),
+    start: { date: '2026-01-01' },
+    end: { date: '2026-01-02' },
+  },
+  'POST /v1/accounts/{accountId}/calendar-events/{eventId}/respond': { response: 'accepted' },
+  'POST /v1/accounts/{accountId}/calendars': { name: 'Work' },
   'POST /v1/accounts/{accountId}/availability/find': TODAY,
   'POST /v1/availability/find': { ...TODAY, accountIds: [newId()] },
   'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },

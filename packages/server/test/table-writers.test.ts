@@ -23,6 +23,8 @@ const WRITERS: Record<string, readonly string[]> = {
   calendar_event: ['features/calendars'],
   calendar_event_body: ['features/calendars'],
   calendar_home: ['features/calendars'],
+  calendar_intent: ['features/calendars'],
+  calendar_mark: ['features/calendars'],
   calendar_span: ['features/calendars'],
   calendar_taken: ['features/calendars'],
   changed_key: ['features/mail'],

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CHANGING_REASONS } from '../mail/changing-reasons.ts'
 import { operation } from '../operation.ts'
 import {
   accountPath,
@@ -7,11 +8,13 @@ import {
   pageLimit,
   pageOf,
   pathId,
+  queryBoolean,
   timestamp,
   timestampInput,
   uuid,
   uuidInput,
 } from '../shapes.ts'
+import { eventChange, eventResponse, newEvent, scope } from './calendar-event-input.ts'
 
 const eventTime = z
   .object({
@@ -85,6 +88,17 @@ export const announcedCalendarEvents = {
 
 const eventPath = accountPath.extend({ eventId: pathId.describe('The event’s `id`.') })
 const READING_REASONS = ['account_not_found', 'calendar_disabled'] as const
+const WRITING_REASONS = [...CHANGING_REASONS, 'calendar_disabled', 'calendar_read_only'] as const
+const FIELD_REASONS = [
+  'invalid_range',
+  'invalid_recurrence',
+  'invalid_time_zone',
+  'mixed_event_times',
+  'multiple_meeting_options',
+  'unknown_calendar',
+] as const
+/** A body of a million characters, each of which may take six bytes in JSON. */
+const EVENT_BYTES_MAX = 7 * 1024 * 1024
 
 export const calendarEvents = {
   list: operation({
@@ -123,6 +137,85 @@ export const calendarEvents = {
     description: 'A single, a series, an occurrence of it, or an exception.',
     refuses: [...READING_REASONS, 'calendar_event_not_found'],
     params: eventPath,
+    output: calendarEventWithBody,
+  }),
+
+  create: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/calendar-events',
+    scope: 'write',
+    module: 'calendar',
+    accountToken: true,
+    audit: 'calendar_event.create',
+    makes: 'eventId',
+    bodyBytesMax: EVENT_BYTES_MAX,
+    summary: 'Create a calendar event, or a series.',
+    description:
+      'Written to the provider, then to the index. The account organizes the event, and its own addresses are left out of ' +
+      '`attendees`. What the provider cannot hold is refused with `provider_unsupported`, and nothing is written then.',
+    refuses: [...WRITING_REASONS, ...FIELD_REASONS],
+    params: accountPath,
+    body: newEvent,
+    output: calendarEventWithBody,
+  }),
+
+  update: operation({
+    method: 'PATCH',
+    path: '/v1/accounts/{accountId}/calendar-events/{eventId}',
+    scope: 'write',
+    module: 'calendar',
+    accountToken: true,
+    audit: 'calendar_event.update',
+    bodyBytesMax: EVENT_BYTES_MAX,
+    summary: 'Change a calendar event.',
+    description:
+      'Fields that are present change; null clears. The id chooses the target: a single, a whole series, or one occurrence. ' +
+      'From an occurrence, `scope` widens it: `following` splits the series there and answers the new series, `series` ' +
+      'changes and answers the whole series. `start` and `end` of an occurrence are its own in each scope; the series moves ' +
+      'by the difference. Who is not the organizer may change `showAs`, `sensitivity`, `reminderMinutes` and `calendarId`.',
+    refuses: [...WRITING_REASONS, ...FIELD_REASONS, 'calendar_event_not_found', 'recurrence_on_instance'],
+    params: eventPath,
+    query: z.strictObject({ scope }),
+    body: eventChange,
+    output: calendarEventWithBody,
+  }),
+
+  delete: operation({
+    method: 'DELETE',
+    path: '/v1/accounts/{accountId}/calendar-events/{eventId}',
+    scope: 'write',
+    module: 'calendar',
+    accountToken: true,
+    audit: 'calendar_event.delete',
+    summary: 'Delete a calendar event.',
+    description:
+      'The target is chosen as in PATCH. `scope=following` ends the series before the occurrence. Who is not the organizer ' +
+      'deletes the account’s own copy and, with `notify`, declines.',
+    refuses: [...WRITING_REASONS, 'calendar_event_not_found'],
+    params: eventPath,
+    query: z.strictObject({
+      scope,
+      notify: queryBoolean
+        .default(true)
+        .describe('Whether the people whom this concerns are told, by the provider.'),
+    }),
+    output: z.null(),
+  }),
+
+  respond: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/calendar-events/{eventId}/respond',
+    scope: 'write',
+    module: 'calendar',
+    accountToken: true,
+    audit: 'calendar_event.respond',
+    summary: 'Answer an invitation.',
+    description:
+      'The id chooses the event, the whole series, or one occurrence. Where the provider removes a declined event from the ' +
+      'calendar, the answer is its last state, and `calendar_event.deleted` follows.',
+    refuses: [...WRITING_REASONS, 'calendar_event_not_found', 'organizer_cannot_respond'],
+    params: eventPath,
+    body: eventResponse,
     output: calendarEventWithBody,
   }),
 }

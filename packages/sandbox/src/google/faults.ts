@@ -36,6 +36,8 @@ export function googleFault(fault: Fault, host: string): Response {
 }
 
 function serverError(code: number) {
+  if (code === 412)
+    return { code, status: 'FAILED_PRECONDITION', message: 'Precondition Failed', reason: 'conditionNotMet' }
   return code === 503
     ? {
         code,

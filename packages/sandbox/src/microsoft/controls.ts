@@ -7,7 +7,9 @@ import { requireUser } from '../world/users.ts'
 import { cloudOf } from './clouds.ts'
 import type { GraphMail } from './graph/mail.ts'
 import { shareCalendar } from './mailbox/calendars.ts'
-import { SHARE_ROLES } from './mailbox/event.ts'
+import { type Calendar, type Calendars, SHARE_ROLES } from './mailbox/event.ts'
+import { moveEvent } from './mailbox/events.ts'
+import { findEvent } from './mailbox/occurrences.ts'
 import type { MicrosoftGround } from './ground.ts'
 import { SeedTenantSchema } from './seed.ts'
 import { CAUSED_CODES } from './sign-in/errors.ts'
@@ -34,7 +36,22 @@ const Share = z.strictObject({
   role: z.enum(SHARE_ROLES).nullable(),
 })
 
+const Move = z.strictObject({
+  /** Address of the owner of both calendars. */
+  user: z.string(),
+  /** Id of the event. */
+  event: z.string(),
+  /** Id or name of the calendar to which it moves. */
+  calendar: z.string(),
+})
+
 const Withdrawal = z.strictObject({ user: z.string(), clientId: z.string() })
+
+function requireCalendar({ own }: Calendars, idOrName: string): Calendar {
+  const found = [...own.values()].find(({ id, name }) => id === idOrName || name === idOrName)
+  if (!found) throw new InvalidInput(`There is no calendar ${idOrName}.`)
+  return found
+}
 
 /** The routes of the control API that are Microsoft's own. */
 export function microsoftControls(ground: MicrosoftGround, mail: GraphMail): ControlApp {
@@ -44,10 +61,17 @@ export function microsoftControls(ground: MicrosoftGround, mail: GraphMail): Con
   app.post('/graph/calendar-shares', async context => {
     const { owner, calendar, user, role } = parseInput(Share, await readJson(context))
     const { calendars } = mail.mailboxOf(requireUser(users, owner))
-    const found = [...calendars.own.values()].find(({ id, name }) => id === calendar || name === calendar)
-    const shared = calendar === undefined ? calendars.main : found
-    if (!shared) throw new InvalidInput(`${owner} has no calendar ${calendar}.`)
+    const shared = calendar === undefined ? calendars.main : requireCalendar(calendars, calendar)
     shareCalendar(mail.mailboxOf(requireUser(users, user)), shared, role)
+    return context.body(null, 204)
+  })
+  app.post('/graph/calendar-moves', async context => {
+    const { user, event, calendar } = parseInput(Move, await readJson(context))
+    const mailbox = mail.mailboxOf(requireUser(users, user))
+    const moved = findEvent(mailbox, event)?.of
+    const from = moved && mailbox.calendars.byEvent.get(moved.number)
+    if (!from) throw new InvalidInput(`${user} has no event ${event}.`)
+    moveEvent(mailbox, from, requireCalendar(mailbox.calendars, calendar), moved)
     return context.body(null, 204)
   })
   app.patch('/tenants', async context =>

@@ -21,6 +21,7 @@ export function delegatedTokens(tokens: AccessTokens, recordLost: () => Promise<
   return {
     get: signal => orLost(tokens.get(signal)),
     renew: (refused, signal) => orLost(tokens.renew(refused, signal)),
+    findNewer: (held, signal) => orLost(Promise.resolve(tokens.findNewer?.(held, signal) ?? null)),
   }
 }
 

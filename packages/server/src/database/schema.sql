@@ -267,6 +267,7 @@ create table calendar (
   cursor jsonb,
   is_complete boolean default false not null,
   basis text not null,
+  is_ending boolean default false not null,
   constraint calendar_pkey PRIMARY KEY (id),
   constraint calendar_access_check CHECK ((access = ANY (ARRAY['owner'::text, 'writer'::text, 'reader'::text, 'freebusy'::text]))),
   constraint calendar_account_id_provider_key_key UNIQUE (account_id, provider_key),
@@ -355,6 +356,27 @@ create table calendar_home (
   constraint calendar_home_pkey PRIMARY KEY (account_id),
   constraint calendar_home_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
+
+create table calendar_intent (
+  id uuid not null,
+  account_id uuid not null,
+  intent jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint calendar_intent_pkey PRIMARY KEY (id),
+  constraint calendar_intent_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX calendar_intent_account ON public.calendar_intent USING btree (account_id, created_at);
+
+create table calendar_mark (
+  account_id uuid not null,
+  calendar_id uuid not null,
+  provider_key text collate "C" not null,
+  mark uuid default gen_random_uuid() not null,
+  constraint calendar_mark_pkey PRIMARY KEY (calendar_id, provider_key),
+  constraint calendar_mark_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_mark_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_mark_account ON public.calendar_mark USING btree (account_id);
 
 create table calendar_span (
   id uuid not null,

@@ -185,6 +185,7 @@ export interface CalendarTable {
   cursor: Json | null
   is_complete: Generated<boolean>
   basis: string
+  is_ending: Generated<boolean>
 }
 
 export interface CalendarComparisonTable {
@@ -238,6 +239,20 @@ export interface CalendarEventBodyTable {
 export interface CalendarHomeTable {
   account_id: string
   home: string
+}
+
+export interface CalendarIntentTable {
+  id: string
+  account_id: string
+  intent: Json
+  created_at: Generated<Timestamp>
+}
+
+export interface CalendarMarkTable {
+  account_id: string
+  calendar_id: string
+  provider_key: string
+  mark: Generated<string>
 }
 
 export interface CalendarSpanTable {
@@ -1164,6 +1179,8 @@ export interface Tables {
   calendar_event: CalendarEventTable
   calendar_event_body: CalendarEventBodyTable
   calendar_home: CalendarHomeTable
+  calendar_intent: CalendarIntentTable
+  calendar_mark: CalendarMarkTable
   calendar_span: CalendarSpanTable
   calendar_taken: CalendarTakenTable
   changed_key: ChangedKeyTable
@@ -1254,11 +1271,13 @@ export const COLUMNS = {
   blob_sweep: ['blob_sweep.is_only', 'blob_sweep.reached'],
   blob_upload: ['blob_upload.upload_id', 'blob_upload.key', 'blob_upload.created_at'],
   bounce: ['bounce.outbox_id', 'bounce.address', 'bounce.account_id', 'bounce.type', 'bounce.created_at'],
-  calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.can_edit', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete', 'calendar.basis'],
+  calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.can_edit', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete', 'calendar.basis', 'calendar.is_ending'],
   calendar_comparison: ['calendar_comparison.calendar_id', 'calendar_comparison.account_id', 'calendar_comparison.due_at', 'calendar_comparison.due_set_at', 'calendar_comparison.compared_at', 'calendar_comparison.listed', 'calendar_comparison.indexed', 'calendar_comparison.missing', 'calendar_comparison.extra', 'calendar_comparison.changed', 'calendar_comparison.repaired', 'calendar_comparison.stuck_hours'],
   calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.start_at', 'calendar_event.end_at', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.is_expanded', 'calendar_event.is_truncated', 'calendar_event.ends_at', 'calendar_event.spanned_until', 'calendar_event.zone_release', 'calendar_event.missing_look', 'calendar_event.updated_at'],
   calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
   calendar_home: ['calendar_home.account_id', 'calendar_home.home'],
+  calendar_intent: ['calendar_intent.id', 'calendar_intent.account_id', 'calendar_intent.intent', 'calendar_intent.created_at'],
+  calendar_mark: ['calendar_mark.account_id', 'calendar_mark.calendar_id', 'calendar_mark.provider_key', 'calendar_mark.mark'],
   calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.member', 'calendar_span.provider_key', 'calendar_span.is_busy', 'calendar_span.is_long'],
   calendar_taken: ['calendar_taken.series_id', 'calendar_taken.account_id', 'calendar_taken.member', 'calendar_taken.provider_key', 'calendar_taken.version'],
   changed_key: ['changed_key.account_id', 'changed_key.source', 'changed_key.uid', 'changed_key.remote_id', 'changed_key.is_added', 'changed_key.is_removed', 'changed_key.mark'],

@@ -24,6 +24,8 @@ export interface Abilities {
   followed: readonly FollowedData[]
   /** Whether its user can open mailboxes of others, so that they can be added here. */
   hasSharedMailboxes: boolean
+  /** Whether organizers may let their guests change an event, so that the provider decides who may. */
+  guestsMayChange: boolean
 }
 
 const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
@@ -36,6 +38,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     hasCalendars: true,
     followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: false,
+    guestsMayChange: true,
   },
   graph: {
     signInAt: 'microsoft',
@@ -45,6 +48,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     hasCalendars: true,
     followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: true,
+    guestsMayChange: false,
   },
   imap: {
     signInAt: null,
@@ -54,6 +58,7 @@ const ABILITIES: Readonly<Record<AccountKind, Abilities>> = {
     hasCalendars: false,
     followed: ['mail', 'calendar', 'contacts'],
     hasSharedMailboxes: false,
+    guestsMayChange: false,
   },
 }
 

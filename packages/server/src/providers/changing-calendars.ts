@@ -21,7 +21,7 @@ import type {
   RemoteCalendar,
   RemoteEvent,
   RemoteObject,
-} from './calendars.ts'
+} from './remote-calendars.ts'
 
 /** By which a write that makes something is found again. */
 export interface Creation {

@@ -11,9 +11,9 @@ export function toName(text: string): string | null {
 }
 
 /** A text on several lines, each of which ends with `\n`. Null if it is blank. */
-export function toNotes(text: string): string | null {
+export function toNotes(text: string, lengthMax: number = NOTES_LENGTH_MAX): string | null {
   const lines = text.replaceAll(/\r\n|[\r\u0085\u2028\u2029]/g, '\n').replaceAll(/(?![\n\t])\p{Cc}/gu, '')
-  return lines.trim() === '' ? null : cut(lines, NOTES_LENGTH_MAX)
+  return lines.trim() === '' ? null : cut(lines, lengthMax)
 }
 
 /** Cuts between characters, and replaces halves of pairs. */

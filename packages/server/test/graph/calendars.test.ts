@@ -174,6 +174,29 @@ test('a change of an event is pushed', async () => {
   await waitForSubjects(app, id, [])
 })
 
+test('an event that another client moves to another calendar keeps its id', async () => {
+  const { app, sandbox } = opened()
+  const { id, email, client, look } = await connectCalendars(async other => {
+    await other.ask('POST', 'calendars', { name: 'Travel' })
+    await other.ask('POST', 'events', hourOn(1, 10, 'Flight'))
+  })
+  const [before] = await waitForSubjects(app, id, ['Flight'])
+  const [event] = await client.all('events')
+  await sandbox.control('POST', '/graph/calendar-moves', {
+    user: email,
+    event: event?.id,
+    calendar: 'Travel',
+  })
+  await look()
+  const [after] = await waitUntil('the move', async () => {
+    const events = await readTakingPlace(app, id)
+    return events[0]?.calendarId === before?.calendarId ? null : events
+  })
+  expect(after).toMatchObject({ id: before?.id, subject: 'Flight' })
+  const news = (await calendarFeedOf(app, id)).map(inShort)
+  expect(news).toEqual(['calendar.initialized', 'calendar_event.updated single Flight calendarId webLink'])
+})
+
 test('links that expired change nothing and announce nothing', async () => {
   const { app, sandbox } = opened()
   const { id, email, client, look } = await connectCalendars(other =>

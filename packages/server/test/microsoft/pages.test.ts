@@ -53,6 +53,7 @@ describe('a person who signs in with Microsoft', () => {
     expect(await eva.page.getByRole('listitem').allTextContents()).toEqual([
       'read, change and send your email',
       'see and change your calendars',
+      'see your mailbox settings, such as your time zone',
       'see your name and email address',
     ])
     await eva.page.getByRole('button', { name: 'Continue to Microsoft' }).click()

@@ -18,7 +18,7 @@ import {
 } from './followed-account.ts'
 
 /** Servers without mod-sequences are asked for flags once a minute. */
-const CLOCK_SPEED = 60
+const CLOCK_SPEED = 15
 
 function letter(name: string, ...fields: string[]) {
   const head = [

@@ -3,10 +3,9 @@ import { categoryId } from '../mailbox/fill.ts'
 import { nextNumber } from '../mailbox/mailbox.ts'
 import { badRequest, GraphRefusal, itemNotFound } from './errors.ts'
 import { created, type GraphAnswer, type GraphMethod, type MethodCall, noContent, ok } from './method.ts'
+import { READ_SETTINGS as READ, WRITE_SETTINGS as WRITE } from './mailbox-settings.ts'
 import { contextOf } from './odata/paging.ts'
 
-const READ = ['MailboxSettings.Read', 'MailboxSettings.ReadWrite'] as const
-const WRITE = ['MailboxSettings.ReadWrite'] as const
 const NAME_CHARACTERS_MAX = 255
 const CATEGORIES_MAX = 500
 const PATH = 'outlook/masterCategories'

@@ -8,6 +8,7 @@ import { deltaMethods } from './delta.ts'
 import { folderDeltaMethods } from './folder-delta.ts'
 import { folderChangeMethods } from './folder-changes.ts'
 import { folderMethods } from './folders.ts'
+import { settingsMethods } from './mailbox-settings.ts'
 import { messageMethods } from './messages.ts'
 import type { GraphMethod } from './method.ts'
 import { writeMethods } from './write-methods.ts'
@@ -20,6 +21,7 @@ export const METHODS: readonly GraphMethod[] = [
   ...messageMethods,
   ...deltaMethods,
   ...categoryMethods,
+  ...settingsMethods,
   ...writeMethods,
   ...contactMethods,
   ...calendarMethods,

@@ -107,6 +107,15 @@ export function removeEvent(mailbox: Mailbox, calendar: Calendar, before: Stored
   announce(mailbox, calendar, { before, after: null, day: null })
 }
 
+/** Moves an event to another calendar as clients do: it has other ids there, and the same UID. */
+export function moveEvent(mailbox: Mailbox, from: Calendar, to: Calendar, event: StoredEvent): StoredEvent {
+  const { recurrence, uid, organizer, isOrganizer, exceptions, deleted } = event
+  const moved = { fields: fieldsOf(event), recurrence, uid, organizer, isOrganizer, exceptions, deleted }
+  const made = addEvent(mailbox, to, moved)
+  removeEvent(mailbox, from, event)
+  return made
+}
+
 function put(
   mailbox: Mailbox,
   calendar: Calendar,

@@ -36,6 +36,8 @@ export interface Mailbox {
   /** The last change of each folder, oldest first. */
   readonly hierarchyLog: Map<Folder, HierarchyChange>
   readonly categories: Map<string, Category>
+  /** The zone that its user has set, by the name that they wrote. */
+  timeZone: string
   readonly contacts: Contacts
   readonly calendars: Calendars
   /** Messages that the latest searches found, by what was searched for. They hold as long as nothing changes. */

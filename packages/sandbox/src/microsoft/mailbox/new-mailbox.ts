@@ -20,6 +20,7 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     wellKnown: new Map(),
     hierarchyLog: new Map(),
     categories: new Map(),
+    timeZone: 'UTC',
     listeners: new Set(),
     expiredLinks: { next: 0, delta: 0 },
     generations: new Map(),

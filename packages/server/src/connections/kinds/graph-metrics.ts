@@ -41,12 +41,20 @@ export function graphMetrics(): GraphMetrics {
     labelNames: ['outcome'],
     registers: [],
   })
+  const customZones = new Counter({
+    name: 'waxwing_graph_custom_zones_total',
+    help:
+      'Events that were read from Microsoft Graph whose time zone has no known name, so that they are shown in that of ' +
+      'the mailbox',
+    registers: [],
+  })
   return {
-    all: [calls, waits, slots, notifications],
+    all: [calls, waits, slots, notifications, customZones],
     observer: {
       ended: (outcome, urgency) => calls.inc({ outcome, urgency }),
       waited: (cause, seconds) => waits.inc({ cause }, seconds),
       slot: change => slots.inc(change),
+      customZone: () => customZones.inc(),
     },
     countNotification: outcome => notifications.inc({ outcome }),
   }

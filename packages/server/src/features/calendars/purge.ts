@@ -5,6 +5,8 @@ import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 const TABLES = [
   'calendar_home',
   'calendar_comparison',
+  'calendar_intent',
+  'calendar_mark',
   'quarantined_calendar_event',
   'calendar_span',
   'calendar_taken',

@@ -10,14 +10,18 @@ import { rollWindows } from './events/roll.ts'
 import { openCalendarsFollower } from './following/follower.ts'
 import { purgeCalendars } from './purge.ts'
 import { CALENDAR_TIMES } from './stored-times.ts'
+import { eventWriteOperations } from './writing/operations.ts'
 
-export function openCalendars({ db, config, clock, log, connections, opened }: Resources) {
+export function openCalendars({ db, config, clock, connections, log, opened }: Resources) {
   const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
   const planner = opened.use(openSpanPlanner(log))
   return {
     operations: {
       calendars: calendarOperations,
-      calendarEvents: calendarEventOperations({ days, clock }),
+      calendarEvents: {
+        ...calendarEventOperations({ days, clock }),
+        ...eventWriteOperations({ days, clock, planner, connections }),
+      },
       availability: availabilityOperations({ connections, days, clock }),
     },
     recurringTasks: () => [

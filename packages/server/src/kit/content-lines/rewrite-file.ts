@@ -12,18 +12,23 @@ export interface LineEdits {
   inserting: ReadonlyMap<number, readonly LineSource[]>
 }
 
-/**
- * Replaces, adds and removes whole lines; every other byte stays. The result is read again, and must have the lines that
- * it was made of, and no others.
- * @throws LineRefused if a new line cannot be written
- * @throws FileRefused if the result exceeds a bound
- */
+/** Replaces, adds and removes whole lines; every other byte stays. Checks and throws as `printFile` does. */
 export function rewriteFile(file: ContentFile, edits: LineEdits): Buffer {
   const sources: LineSource[] = []
   for (let index = 0; index <= file.lines.length; index++) {
     sources.push(...(edits.inserting.get(index) ?? []))
     if (index < file.lines.length) sources.push(...(edits.replacing.get(index) ?? [index]))
   }
+  return printFile(file, sources)
+}
+
+/**
+ * Prints lines of a file and new ones. The result is read again, and must have these lines, and no others.
+ * @param sources a line of the file may stand in several places
+ * @throws LineRefused if a new line cannot be written
+ * @throws FileRefused if the result exceeds a bound
+ */
+export function printFile(file: ContentFile, sources: readonly LineSource[]): Buffer {
   const ending = endingOf(file)
   const first = file.lines[0]?.start ?? file.bytes.length
   const pieces = [file.bytes.subarray(0, first)]

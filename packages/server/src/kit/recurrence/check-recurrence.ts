@@ -3,9 +3,10 @@ import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '
 import { readDuration, readTime } from '../written-time.ts'
 import { findNamedZone } from '../zones/named-zone.ts'
 import { isZone, toInstant, toWall } from '../zones/zones.ts'
-import { expand, type Member } from './expand.ts'
+import type { Expansion, Member } from './expand.ts'
 import { type SeriesStart, toMember } from './member.ts'
 import { type Frequency, readParts, readRule, type Rule } from './rule.ts'
+import type { SeriesMembers } from './series.ts'
 import { isWithin, readUntil } from './until.ts'
 import { MEMBERS_MAX, PERIODS_MAX, walkRule } from './walk-rule.ts'
 
@@ -59,12 +60,24 @@ const VALUES_MAX = 10_000
  * start, as is an UNTIL that is a day or a local time.
  * @param start of a series: a day, or a time in an IANA zone
  * @param window the instants up to which the series may have 10,000 members
+ * @param expand expands a series, which may take long
  */
-export function checkRecurrence(
+export async function checkRecurrence(
   given: readonly string[],
   start: SeriesStart,
   window: { start: Date; end: Date },
-): CheckedRecurrence | RecurrenceProblem {
+  expand: ExpandSeries,
+): Promise<CheckedRecurrence | RecurrenceProblem> {
+  const read = readRecurrence(given, start)
+  if ('reason' in read) return read
+  const reason = await findFault(read, start, { window, expand })
+  return reason === null ? read : { line: null, reason }
+}
+
+/** Expands a series, beside the event loop if it takes long. */
+export type ExpandSeries = (expansion: Expansion) => Promise<SeriesMembers>
+
+function readRecurrence(given: readonly string[], start: SeriesStart): CheckedRecurrence | RecurrenceProblem {
   let line: number | null = null
   try {
     const lines: ContentLine[] = []
@@ -89,10 +102,7 @@ export function checkRecurrence(
       if (dates.length > VALUES_MAX || taken.length > VALUES_MAX)
         throw new Refused(`There are more than ${VALUES_MAX} values.`)
     }
-    line = null
-    const checked = { rule, dates, taken }
-    checkMembers(checked, start, window)
-    return checked
+    return { rule, dates, taken }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     return { line, reason: error.message }
@@ -238,23 +248,23 @@ function endOf(
   return end
 }
 
-/** Checks that a member is left, and that the window has no more than may be kept. */
-function checkMembers(
+/** The reason for which a series is refused: no member is left, or the window has more than may be kept. Null: there is none. */
+async function findFault(
   { rule, dates, taken }: CheckedRecurrence,
   start: SeriesStart,
-  window: { start: Date; end: Date },
-): void {
+  { window, expand }: { window: { start: Date; end: Date }; expand: ExpandSeries },
+): Promise<string | null> {
   const lines = [`RRULE:${rule}`]
   const zone = start.zone ?? 'UTC'
   const [from, to] = [window.start, window.end].map(time => toWall(time.getTime(), zone))
-  const within = expand({ lines, start, from: from!, to: to! })
+  const within = await expand({ lines, start, from: from!, to: to! })
   if (within.isTruncated || within.members.length + dates.length > MEMBERS_MAX)
-    throw new Refused(`The series has more than ${MEMBERS_MAX} occurrences in the time that is kept.`)
-  if (taken.length === 0) return
+    return `The series has more than ${MEMBERS_MAX} occurrences in the time that is kept.`
+  if (taken.length === 0) return null
   const isTaken = new Set(taken)
-  if (dates.some(({ wall }) => !isTaken.has(wall))) return
+  if (dates.some(({ wall }) => !isTaken.has(wall))) return null
   const print = isDay(start.wall) ? printDay : printWall
-  const all = expand({ lines, start, from: start.wall, to: print(WALL_TIME_END - DAY_MS) })
-  if (!all.isTruncated && all.members.every(({ wall }) => isTaken.has(wall)))
-    throw new Refused('No occurrence is left.')
+  const all = await expand({ lines, start, from: start.wall, to: print(WALL_TIME_END - DAY_MS) })
+  const isLeft = all.isTruncated || all.members.some(({ wall }) => !isTaken.has(wall))
+  return isLeft ? null : 'No occurrence is left.'
 }

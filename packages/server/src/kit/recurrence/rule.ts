@@ -30,7 +30,7 @@ export interface Rule {
 
 /** Longer rules are not read. The longest list of positions has 3,400 characters. */
 const RULE_LENGTH_MAX = 20_000
-const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']
+export const WEEKDAYS: readonly string[] = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']
 const WEEKDAY = /^([+-]?\d{1,2})?(SU|MO|TU|WE|TH|FR|SA)$/
 const NUMBER = /^[+-]?\d{1,10}$/
 const UNTIL = /^\d{8}(?:T\d{6}Z?)?$/

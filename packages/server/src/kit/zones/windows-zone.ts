@@ -18,3 +18,30 @@ export const WORLD_ZONES: readonly string[] = [...zones.values()]
 export function findWindowsZone(name: string): string | null {
   return zones.get(name.toLowerCase()) ?? null
 }
+
+/** Windows names of all IANA names that CLDR has, and of the names that are their aliases. */
+let names: ReadonlyMap<string, string> | null = null
+
+/** The Windows name of an IANA name; null if there is none. */
+export function findWindowsName(zone: string): string | null {
+  names ??= new Map(
+    cldr.supplemental.windowsZones.mapTimezones.flatMap(({ mapZone }) =>
+      mapZone._type.split(' ').flatMap(name => {
+        const written = canonicalOf(name)
+        return written === null ? [] : [[written, mapZone._other] as const]
+      }),
+    ),
+  )
+  const written = canonicalOf(zone)
+  return written === null ? null : (names.get(written) ?? null)
+}
+
+/** The name that stands for all aliases of a zone. */
+function canonicalOf(zone: string): string | null {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}

@@ -20,7 +20,7 @@ export interface Asked extends AsyncIterable<readonly Told[]> {
 }
 
 export type Question = Omit<DavRequest, 'method'> & {
-  method: 'PROPFIND' | 'REPORT'
+  method: 'PROPFIND' | 'REPORT' | 'PROPPATCH'
   depth: '0' | '1'
   /** The most responses that are read; 1,000 by default. */
   responsesMax?: number

@@ -11,7 +11,11 @@ import { startXandikos } from '../../../test/servers/xandikos.ts'
 import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { egressGuard } from '../../kit/egress/guard.ts'
 import { never } from '../conformance/arrangement.ts'
-import { type CalendarsArrangement, describeCalendars, type WrittenEvent } from '../conformance/calendars.ts'
+import { describeCalendars, type WrittenEvent } from '../conformance/calendars.ts'
+import {
+  type ChangingCalendarsArrangement,
+  describeChangingCalendars,
+} from '../conformance/changing-calendars.ts'
 import { openEventIndex } from '../conformance/event-index.ts'
 import { calDavAccount } from './caldav.ts'
 import { pathOf } from './hrefs.ts'
@@ -47,8 +51,10 @@ async function openUser(server: DavTestServer) {
   return { client: davTestClient(server, user), home, connect }
 }
 
+type Lacks = Partial<Record<'description' | 'timeZone' | 'color', null>>
+
 /** A user of the server with a calendar. */
-async function arrange(server: DavTestServer): Promise<CalendarsArrangement> {
+async function arrange(server: DavTestServer, lacks: Lacks): Promise<ChangingCalendarsArrangement> {
   const { client, home, connect } = await openUser(server)
   const calendar = await client.makeCalendar('work')
   const change = async (key: string, edit: (file: string) => string) =>
@@ -90,6 +96,15 @@ async function arrange(server: DavTestServer): Promise<CalendarsArrangement> {
     spoil: cursor => ({ ...cursor, syncToken: 'urn:of-another-server', ctag: 'another' }),
     unknownKey: `${calendar}unknown.ics`,
     eventsOfSteps: 101,
+    self: { name: 'Me', address: 'me@example.org' },
+    holds: {
+      showAs: ['free', 'tentative', 'oof', 'working_elsewhere', 'busy'],
+      sensitivity: ['private', 'confidential', 'normal'],
+      html: true,
+      description: !('description' in lacks),
+      color: !('color' in lacks),
+      silence: true,
+    },
     async [Symbol.asyncDispose]() {},
   }
 }
@@ -104,7 +119,7 @@ function fileOf({ subject, start, end, rule }: WrittenEvent): string {
 }
 
 const KINDS = [
-  { name: 'CalDAV on Radicale', start: startRadicale, lacks: {} },
+  { name: 'CalDAV on Radicale', start: startRadicale, lacks: {} as Lacks },
   // It does not store these properties, nor the components of a calendar, which then takes events as well.
   { name: 'CalDAV on Xandikos', start: startXandikos, lacks: { description: null, timeZone: null } },
   { name: 'CalDAV on sabre/dav', start: startSabre, lacks: {} },
@@ -113,7 +128,8 @@ const KINDS = [
 
 describe.concurrent.each(KINDS)('$name', ({ name, start, lacks }) => {
   const server = useServer(start)
-  describeCalendars(name, () => arrange(server()))
+  describeCalendars(name, () => arrange(server(), lacks))
+  describeChangingCalendars(name, () => arrange(server(), lacks))
 
   test('shows a calendar as it was made, and none that takes only tasks', async () => {
     const { client, home, connect } = await openUser(server())

@@ -8,10 +8,12 @@ import type {
   RemoteItem,
   UnreadableItem,
 } from '../calendars.ts'
+import type { CalendarsWriter } from '../changing-calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import type { Cursor } from '../mail.ts'
 import { findBusy } from './busy.ts'
 import { findCalendar, findCalendars, findCalendarToRead } from './calendar-collections.ts'
+import { DavCalendarsWriter } from './calendar-writing.ts'
 import { chooseEvents } from './calendar-selection.ts'
 import type { CardDavOptions } from './carddav.ts'
 import { DavClient } from './client.ts'
@@ -53,11 +55,13 @@ class CalDav implements CalendarsProvider, FileSource {
   readonly client: DavClient
   readonly home: URL
   readonly files: FileThread
+  readonly writer: CalendarsWriter
 
   constructor({ client, home, files }: FileSource) {
     this.client = client
     this.home = home
     this.files = files
+    this.writer = new DavCalendarsWriter({ client, home, files })
   }
 
   async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {

@@ -28,8 +28,12 @@ export interface DavAccess {
   schemes: LoginSchemes
 }
 
+/** Requests that change something. They are not sent again after a broken connection. */
+const CHANGING = ['PUT', 'DELETE', 'MOVE', 'MKCALENDAR', 'PROPPATCH'] as const
+type ChangingMethod = (typeof CHANGING)[number]
+
 export interface DavRequest {
-  method: 'GET' | 'PROPFIND' | 'REPORT' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'OPTIONS' | 'PROPFIND' | 'REPORT' | 'POST' | ChangingMethod
   url: URL
   headers?: Readonly<Record<string, string>>
   /** Sent as XML, unless the headers have another type. */
@@ -216,7 +220,7 @@ export class DavClient implements AsyncDisposable {
 }
 
 function isChange({ method }: DavRequest): boolean {
-  return method === 'PUT' || method === 'DELETE'
+  return CHANGING.some(changing => changing === method)
 }
 
 function refuseServer({ protocol, host }: URL, access: DavAccess | null): never {

@@ -7,7 +7,9 @@ import { UnwritableCard } from './cards/check-change.ts'
 import { editCard } from './cards/edit-card.ts'
 import { readCard, type ReadCard } from './cards/read-card.ts'
 import { UnreadableEvents } from './events/event-file.ts'
-import { type EventsOfFile, readEvents } from './events/read-events.ts'
+import { editEvents, type EditOptions, type EventEdit } from './events/edit-events.ts'
+import { type EventsOfFile, readEvents, type ResolveZone } from './events/read-events.ts'
+import { MissingMember, UnheldChange, UnwritableEvents } from './events/unwritable.ts'
 
 /* The work on files that can take long, in one place, so that a thread can do it as well as the event loop. */
 
@@ -15,12 +17,22 @@ export type FileTask =
   | { type: 'readCard'; bytes: Uint8Array }
   | { type: 'editCard'; bytes: Uint8Array; change: ContactChange }
   | { type: 'readEvents'; bytes: Uint8Array; timeZone: string | null; window: CalendarWindow }
+  | {
+      type: 'editEvents'
+      bytes: Uint8Array
+      edit: EventEdit
+      options: EditOptions
+      timeZone: string | null
+      window: CalendarWindow
+    }
 
 export interface FileResults {
   readCard: ReadCard
   editCard: Uint8Array
   /** Null: the file has components of other kinds only. */
   readEvents: EventsOfFile | null
+  /** Null: nothing of the event is left. */
+  editEvents: Uint8Array | null
 }
 
 /** The outcome of a task, in a form that a thread can send. */
@@ -28,11 +40,24 @@ export type FileOutcome =
   | { type: 'done'; result: FileResults[FileTask['type']] }
   | { type: 'refused'; refusal: RefusalName; reason: string }
 
-const REFUSALS = { UnreadableCard, UnwritableCard, UnreadableEvents } as const
+const REFUSALS = {
+  UnreadableCard,
+  UnwritableCard,
+  UnreadableEvents,
+  UnwritableEvents,
+  UnheldChange,
+  MissingMember,
+} as const
 type RefusalName = keyof typeof REFUSALS
+const REFUSAL_NAMES = Object.keys(REFUSALS) as RefusalName[]
 
 /** A larger file may take milliseconds: some hundred lines, or values outside of the table of their zone. */
-const BYTES_MAX = { readCard: 32 * 1024, editCard: 32 * 1024, readEvents: 8 * 1024 } as const
+const BYTES_MAX = {
+  readCard: 32 * 1024,
+  editCard: 32 * 1024,
+  readEvents: 8 * 1024,
+  editEvents: 8 * 1024,
+} as const
 /** More zones of one file may take milliseconds, since the table of a zone is made when it is first used. */
 const ZONES_MAX = 3
 
@@ -56,11 +81,11 @@ export function doTask(task: FileTask, beforeZone: (tzid: string) => void = () =
   try {
     return { type: 'done', result: resultOf(task, beforeZone) }
   } catch (error) {
-    if (error instanceof UnreadableCard) return refused('UnreadableCard', error)
-    if (error instanceof UnwritableCard) return refused('UnwritableCard', error)
+    const name = REFUSAL_NAMES.find(each => error instanceof REFUSALS[each])
+    if (name) return refused(name, error as Error)
     // A time that no zone has costs the file, and not the calendar.
-    if (error instanceof UnreadableEvents || (task.type === 'readEvents' && error instanceof RangeError))
-      return refused('UnreadableEvents', error)
+    if (error instanceof RangeError && task.type === 'readEvents') return refused('UnreadableEvents', error)
+    if (error instanceof RangeError && task.type === 'editEvents') return refused('UnwritableEvents', error)
     throw error
   }
 }
@@ -75,10 +100,12 @@ function resultOf(task: FileTask, beforeZone: (tzid: string) => void): FileResul
   if (task.type === 'readCard') return readCard(bytes)
   if (task.type === 'editCard') return editCard(bytes, task.change)
   const { timeZone: preferred, window } = task
-  return readEvents(bytes, (tzid, definition) => {
+  const resolveZone: ResolveZone = (tzid, definition) => {
     beforeZone(tzid)
     return zoneOfTzid({ tzid, definition, preferred, window }).zone
-  })
+  }
+  if (task.type === 'editEvents') return editEvents(bytes, task.edit, task.options, resolveZone)
+  return readEvents(bytes, resolveZone)
 }
 
 /** The error of an outcome, as it was thrown where the work was done. */

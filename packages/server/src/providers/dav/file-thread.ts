@@ -5,6 +5,7 @@ import type { CalendarWindow } from '../calendars.ts'
 import type { ContactChange } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ReadCard } from './cards/read-card.ts'
+import type { EditOptions, EventEdit } from './events/edit-events.ts'
 import type { EventsOfFile } from './events/read-events.ts'
 import {
   doShortTask,
@@ -27,6 +28,15 @@ export interface FileThread extends AsyncDisposable {
    * @throws UnreadableEvents if the file has no event with a start, exceeds a bound, or takes too long
    */
   readEvents(party: string, bytes: Buffer, zones: EventZones): Promise<EventsOfFile | null>
+  /**
+   * As `editEvents`. @returns null if nothing of the event is left
+   * @throws UnreadableEvents, UnwritableEvents, UnheldChange, MissingMember
+   */
+  editEvents(
+    party: string,
+    bytes: Buffer,
+    asked: { edit: EventEdit; options: EditOptions; zones: EventZones },
+  ): Promise<Buffer | null>
 }
 
 export interface EventZones {
@@ -88,7 +98,7 @@ export function openFileThread({ workMsMax = WORK_MS_MAX }: FileThreadOptions = 
   function tooLong({ type }: FileTask): FileOutcome {
     return {
       type: 'refused',
-      refusal: type === 'readEvents' ? 'UnreadableEvents' : 'UnreadableCard',
+      refusal: type === 'readEvents' || type === 'editEvents' ? 'UnreadableEvents' : 'UnreadableCard',
       reason: TOO_LONG,
     }
   }
@@ -100,6 +110,10 @@ export function openFileThread({ workMsMax = WORK_MS_MAX }: FileThreadOptions = 
       return Buffer.from(written.buffer, written.byteOffset, written.length)
     },
     readEvents: (party, bytes, zones) => resultOf(party, { type: 'readEvents', bytes, ...zones }),
+    async editEvents(party, bytes, { edit, options, zones }) {
+      const written = await resultOf(party, { type: 'editEvents', bytes, edit, options, ...zones })
+      return written && Buffer.from(written.buffer, written.byteOffset, written.length)
+    },
     async [Symbol.asyncDispose]() {
       isClosed = true
       await thread?.[Symbol.asyncDispose]()

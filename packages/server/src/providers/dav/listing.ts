@@ -2,7 +2,7 @@ import { ask, type Question } from './ask.ts'
 import type { DavClient } from './client.ts'
 import { versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
-import { isMember } from './hrefs.ts'
+import { isMember, urlOf } from './hrefs.ts'
 import { hasElement, propText } from './multistatus.ts'
 import { calendarQueryBody, D, propfindBody, syncBody } from './names.ts'
 import { XmlRefused } from './xml-stream.ts'
@@ -108,6 +108,19 @@ export async function askEvents(
     throw error
   }
   return found
+}
+
+/** The path of the event with a UID, which is a UUID; null if there is none, or the server cannot be asked for it. */
+export async function findByUid(
+  client: DavClient,
+  home: URL,
+  path: string,
+  uid: string,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const match = `<prop-filter name="UID"><text-match collation="i;octet">${uid}</text-match></prop-filter>`
+  const found = await askEvents(client, { path, url: urlOf(path, home, true) }, match, signal)
+  return found && ([...found][0] ?? null)
 }
 
 /**

@@ -50,6 +50,7 @@ export const CAL = {
   inbox: `${CALDAV} schedule-inbox`,
   outbox: `${CALDAV} schedule-outbox`,
   defaultCalendar: `${CALDAV} schedule-default-calendar-URL`,
+  outboxUrl: `${CALDAV} schedule-outbox-URL`,
 } as const
 
 /** The colour of a calendar, as Apple wrote it first: `#rrggbb` or `#rrggbbaa`. */
@@ -92,6 +93,33 @@ export function multigetBody(report: string, data: string, paths: readonly strin
 export function calendarQueryBody(filter: string): string {
   const events = `<comp-filter name="VCALENDAR"><comp-filter name="VEVENT">${filter}</comp-filter></comp-filter>`
   return `${XML}<calendar-query xmlns="${CALDAV}">${propOf([D.getetag])}<filter>${events}</filter></calendar-query>`
+}
+
+/** Values of properties by their names; null removes one. Names are those of this module. */
+export type PropValues = Readonly<Record<string, string | null>>
+
+/** The body of a PROPPATCH (RFC 4918 section 9.2). */
+export function proppatchBody(values: PropValues): string {
+  const elements = Object.entries(values).map(([name, value]) =>
+    value === null
+      ? `<remove>${propOf([name])}</remove>`
+      : `<set><prop>${elementOf(name, value)}</prop></set>`,
+  )
+  return `${XML}<propertyupdate xmlns="DAV:">${elements.join('')}</propertyupdate>`
+}
+
+/** The body of a MKCALENDAR (RFC 4791 section 5.3.1) for a calendar of events. */
+export function mkcalendarBody(values: PropValues): string {
+  const elements = Object.entries(values).flatMap(([name, value]) =>
+    value === null ? [] : [elementOf(name, value)],
+  )
+  const components = `<supported-calendar-component-set xmlns="${CALDAV}"><comp name="VEVENT"/></supported-calendar-component-set>`
+  return `${XML}<C:mkcalendar xmlns:C="${CALDAV}" xmlns="DAV:"><set><prop>${elements.join('')}${components}</prop></set></C:mkcalendar>`
+}
+
+function elementOf(name: string, value: string): string {
+  const [namespace = '', local = ''] = name.split(' ')
+  return `<${local} xmlns="${namespace}">${escapeXml(value)}</${local}>`
 }
 
 function propOf(names: readonly string[]): string {

@@ -6,14 +6,19 @@ import { HOSTS } from '../google/hosts.ts'
 import { type Query, writeQuery } from '../google/query.ts'
 import { readAnswer } from '../http/answers.ts'
 
-interface CalendarRequest<T> {
+export interface CalendarRequest<T> {
+  /** GET by default. */
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Below `/calendar/v3/`. */
   path: string
   query?: Query
+  json?: object
+  /** The entity tag that the object must have, or else the answer is 412. */
+  ifMatch?: string | null
   schema: z.ZodType<T>
   /** `background` by default. */
   urgency?: Urgency | undefined
-  signal: AbortSignal | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** Calendars of one page of the list, at most. */
@@ -30,7 +35,7 @@ const entries = z.object({
   nextPageToken: z.string().optional(),
 })
 
-const events = z.object({
+export const eventsPageSchema = z.object({
   items: z.array(z.unknown()).max(PAGE_VERSIONS).default([]),
   nextPageToken: z.string().optional(),
   nextSyncToken: z.string().optional(),
@@ -41,7 +46,7 @@ const events = z.object({
 /** A page of calendars, each still to be read. */
 export type EntriesPage = z.infer<typeof entries>
 /** A page of events, each still to be read. Only the last page has a token for the next sync. */
-export type EventsPage = z.infer<typeof events>
+export type EventsPage = z.infer<typeof eventsPageSchema>
 
 /** The place of a page in a sync of one calendar. */
 export interface SyncPlace {
@@ -59,7 +64,7 @@ export class CalendarApi extends GoogleApi {
 
   /** A page of the calendars in the user's list, hidden ones too. */
   listEntries(pageToken: string | null, signal: AbortSignal): Promise<EntriesPage> {
-    return this.#ask({
+    return this.ask({
       path: 'users/me/calendarList',
       query: {
         maxResults: PAGE_CALENDARS,
@@ -74,7 +79,7 @@ export class CalendarApi extends GoogleApi {
 
   /** One calendar of the user's list. */
   getEntry(calendarKey: string, signal?: AbortSignal): Promise<unknown> {
-    return this.#ask({
+    return this.ask({
       path: `users/me/calendarList/${segment(calendarKey)}`,
       schema: z.unknown(),
       urgency: 'prompt',
@@ -110,7 +115,7 @@ export class CalendarApi extends GoogleApi {
     { timeMin, pageToken }: Pick<SyncPlace, 'timeMin' | 'pageToken'>,
     signal: AbortSignal,
   ): Promise<EventsPage> {
-    return this.#ask({
+    return this.ask({
       path: eventsPath(calendarKey),
       query: {
         maxResults: PAGE_VERSIONS,
@@ -118,7 +123,7 @@ export class CalendarApi extends GoogleApi {
         ...(timeMin !== null && { timeMin: new Date(timeMin).toISOString() }),
         ...(pageToken !== null && { pageToken }),
       },
-      schema: events,
+      schema: eventsPageSchema,
       signal,
     })
   }
@@ -128,7 +133,7 @@ export class CalendarApi extends GoogleApi {
     eventKey: string,
     asking: Partial<Pick<CalendarRequest<unknown>, 'urgency' | 'signal'>> = {},
   ): Promise<unknown> {
-    return this.#ask({
+    return this.ask({
       path: `${eventsPath(calendarKey)}/${segment(eventKey)}`,
       schema: z.unknown(),
       urgency: asking.urgency,
@@ -143,7 +148,7 @@ export class CalendarApi extends GoogleApi {
     signal: AbortSignal,
     more: Query = {},
   ): Promise<EventsPage> {
-    return this.#ask({
+    return this.ask({
       path: eventsPath(calendarKey),
       query: {
         singleEvents: false,
@@ -153,30 +158,43 @@ export class CalendarApi extends GoogleApi {
         ...(timeMin !== null && { timeMin: new Date(timeMin).toISOString() }),
         ...more,
       },
-      schema: events,
+      schema: eventsPageSchema,
       urgency,
       signal,
     })
   }
 
-  async #ask<T>({ path, query = {}, schema, urgency, signal }: CalendarRequest<T>): Promise<T> {
+  /** Calls a method of the API. */
+  async ask<T>({
+    method = 'GET',
+    path,
+    query = {},
+    json,
+    ifMatch,
+    ...asking
+  }: CalendarRequest<T>): Promise<T> {
     const parameters = writeQuery(query)
     const call = {
       host: HOSTS.calendar,
-      method: 'GET',
+      method,
       path: `/calendar/v3/${path}${parameters && `?${parameters}`}`,
-      signal,
+      signal: asking.signal,
       answerBytesMax: ANSWER_BYTES_MAX,
+      headers: {
+        ...(json && { 'content-type': 'application/json; charset=utf-8' }),
+        ...(ifMatch && { 'if-match': ifMatch }),
+      },
+      ...(json && { body: JSON.stringify(json) }),
     } as const
-    const { content } = await this.call(call, 1, urgency ?? 'background')
-    return readAnswer(this.api, schema, content)
+    const { content } = await this.call(call, 1, asking.urgency ?? 'background')
+    return readAnswer(this.api, asking.schema, content)
   }
 }
 
-const eventsPath = (calendarKey: string): string => `calendars/${segment(calendarKey)}/events`
+export const eventsPath = (calendarKey: string): string => `calendars/${segment(calendarKey)}/events`
 
 /** A key as a segment of a path. An empty one, or one of dots alone, would name another path. */
-function segment(key: string): string {
+export function segment(key: string): string {
   if (!/^\.{0,2}$/.test(key)) return encodeURIComponent(key)
   throw new ProviderFailure('not_found', 'Google Calendar has nothing under this key.')
 }

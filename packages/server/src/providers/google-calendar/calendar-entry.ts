@@ -12,7 +12,6 @@ const flag = z.boolean().nullish().catch(null)
 const schema = z.object({
   id: z.string().min(1),
   summary: text,
-  summaryOverride: text,
   description: text,
   timeZone: text,
   backgroundColor: text,
@@ -22,6 +21,12 @@ const schema = z.object({
   hidden: flag,
   deleted: flag,
   defaultReminders: z.array(z.unknown()).catch([]),
+  conferenceProperties: z
+    .object({ allowedConferenceSolutionTypes: z.array(z.unknown()) })
+    .nullish()
+    .catch(null),
+  location: text,
+  summaryOverride: text,
 })
 
 /** A calendar, and what its events leave to it. */
@@ -29,6 +34,11 @@ export interface CalendarEntry {
   calendar: RemoteCalendar
   /** Reminders of events that have none of their own, as the list has them. */
   defaultReminders: readonly unknown[]
+  /** Whether its events can have meetings of Google Meet. */
+  allowsMeet: boolean
+  /** The name that the user gave the calendar in their list alone. */
+  ownName: string | null
+  location: string | null
 }
 
 const ACCESS: ReadonlyMap<string, RemoteCalendar['access']> = new Map([
@@ -38,6 +48,8 @@ const ACCESS: ReadonlyMap<string, RemoteCalendar['access']> = new Map([
   ['freeBusyReader', 'freebusy'],
 ])
 const NO_ACCESS = 'none'
+/** The solution of Google Meet among those of conferences. */
+export const MEET = 'hangoutsMeet'
 /** Domains of the ids of calendars that are no users. */
 const NO_USERS = /(?:^|\.)calendar\.google\.com$/i
 
@@ -62,7 +74,14 @@ export function readEntry(answered: unknown): CalendarEntry | null {
     timeZone: findNamedZone(data.timeZone ?? ''),
     isHidden: hidden === true,
   }
-  return { calendar, defaultReminders }
+  const solutions = data.conferenceProperties?.allowedConferenceSolutionTypes ?? []
+  return {
+    calendar,
+    defaultReminders,
+    allowsMeet: solutions.includes(MEET),
+    ownName: summaryOverride || null,
+    location: data.location ?? null,
+  }
 }
 
 /** Only secondary calendars name their owner. A primary one has the address of its user as its id. */

@@ -7,10 +7,18 @@ import type {
   RemoteCalendar,
   RemoteEvent,
 } from '../calendars.ts'
-import { toName, toNotes } from '../contact-text.ts'
+import { toName } from '../contact-text.ts'
 import { toEventAddress, uniqueAttendees } from '../event-people.ts'
+import { toBody } from '../event-text.ts'
 import { findMeeting, meetingAt, NO_MEETING, type OnlineMeeting, webUrl } from '../online-meeting.ts'
-import { attendeeSchema, type GoogleEvent, personSchema, reminderSchema } from './event-schema.ts'
+import { MEET } from './calendar-entry.ts'
+import {
+  attendeeSchema,
+  type GoogleEvent,
+  MEETING_PROPERTY,
+  personSchema,
+  reminderSchema,
+} from './event-schema.ts'
 import { readEventTimes } from './event-times.ts'
 import { z } from 'zod'
 
@@ -66,9 +74,9 @@ export function fieldsOf(event: GoogleEvent, around: EventSurroundings): RemoteE
 }
 
 /** A description is HTML if it has a tag. Text has character references nevertheless. */
-function bodyOf(description: string): RemoteEvent['body'] {
+export function bodyOf(description: string): RemoteEvent['body'] {
   const isHtml = /<\/?[a-z][^<>]*>/i.test(description)
-  const content = toNotes(isHtml ? description : decodeEntities(description))
+  const content = toBody(isHtml ? description : decodeEntities(description))
   return content === null ? null : { contentType: isHtml ? 'html' : 'text', content }
 }
 
@@ -115,18 +123,22 @@ function showAsOf({
 }
 
 const entryPointSchema = z.object({ entryPointType: z.string(), uri: z.string() })
-const MEET = 'hangoutsMeet'
 
-/** A conference that is still being made has no link yet. Once it has, the event is changed. */
+/**
+ * The link that the service has remembered, else that of a conference, else a link in the texts. A conference that is still
+ * being made has no link yet. Once it has, the event is changed.
+ */
 function meetingOf(
-  { conferenceData, hangoutLink }: GoogleEvent,
+  { conferenceData, hangoutLink, extendedProperties }: GoogleEvent,
   texts: ReadonlyArray<string | null>,
 ): OnlineMeeting {
   const points = (conferenceData?.entryPoints ?? []).flatMap(
     point => entryPointSchema.safeParse(point).data ?? [],
   )
   const uris = (type: string) => points.filter(point => point.entryPointType === type).map(({ uri }) => uri)
-  const found = meetingAt([...uris('video'), hangoutLink ?? '', ...uris('more')]) ?? findMeeting(texts)
+  const remembered = z.string().safeParse(extendedProperties?.private[MEETING_PROPERTY]).data ?? ''
+  const found =
+    meetingAt([remembered, ...uris('video'), hangoutLink ?? '', ...uris('more')]) ?? findMeeting(texts)
   if (found !== NO_MEETING) return found
   const { status, conferenceSolutionKey } = conferenceData?.createRequest ?? {}
   const isMade = status?.statusCode === 'pending' && conferenceSolutionKey?.type === MEET

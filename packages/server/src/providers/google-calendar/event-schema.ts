@@ -29,6 +29,9 @@ export const attendeeSchema = personSchema.extend({ optional: flag, resource: fl
 
 export const reminderSchema = z.object({ method: z.string(), minutes: z.int().min(0) })
 
+/** The private property of an event that holds the link to a meeting at another service. */
+export const MEETING_PROPERTY = 'waxwing.meeting'
+
 export const eventSchema = z.object({
   status: text,
   start: time,
@@ -58,6 +61,10 @@ export const eventSchema = z.object({
     .nullish()
     .catch(null),
   hangoutLink: text,
+  extendedProperties: z
+    .object({ private: z.record(z.string(), z.unknown()).catch({}) })
+    .nullish()
+    .catch(null),
   iCalUID: text,
   attachments: list,
   reminders: z.object({ useDefault: flag, overrides: list }).nullish().catch(null),

@@ -1,4 +1,5 @@
 import type { CalendarsProvider, CalendarWindow, RemoteCalendar } from '../calendars.ts'
+import type { CalendarsWriter } from '../changing-calendars.ts'
 import type { Offering } from '../connected-account.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { GoogleApiOptions } from '../google/google-api.ts'
@@ -10,6 +11,7 @@ import { readCursor } from './cursor.ts'
 import { findEvent, followEvents, listVersions, pagesOf } from './following.ts'
 import { Pace } from './pace.ts'
 import { EventReader } from './reading.ts'
+import { GoogleCalendarWriter } from './writing/writer.ts'
 
 /** The calendars of a user of Google. It holds no connection of its own. */
 export function googleCalendarAccount(options: GoogleApiOptions): Offering<'calendars'> {
@@ -19,10 +21,12 @@ export function googleCalendarAccount(options: GoogleApiOptions): Offering<'cale
 /** A class, since thousands of idle accounts keep one each, and share its methods. */
 class GoogleCalendars implements CalendarsProvider {
   readonly api: CalendarApi
+  readonly writer: CalendarsWriter
   readonly #pace = new Pace()
 
   constructor(api: CalendarApi) {
     this.api = api
+    this.writer = new GoogleCalendarWriter(api)
   }
 
   async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {

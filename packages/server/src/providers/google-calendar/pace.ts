@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { RemoteCalendar } from '../calendars.ts'
 
 const MINUTE_MS = 60_000
@@ -15,17 +16,25 @@ interface Looked {
 /**
  * Chooses the calendars of an account that are asked about. Google answers only for one calendar at a time whether
  * anything has changed, and the calls of all users count against the quota of the project: so the primary calendar, and
- * those that changed in the last day, are asked about at each look, and others every 5 minutes, or less often where the
- * quota leaves no room.
+ * calendars that changed in the last day, are asked about at each look, and others every 5 minutes, or less often where the
+ * quota leaves no room. After a start, when nothing is known of any calendar, the first questions are spread over that time.
  */
 export class Pace {
   readonly #looked = new Map<string, Looked>()
 
   isDue({ key, isPrimary }: RemoteCalendar, now: number): boolean {
-    const looked = this.#looked.get(key)
-    if (!looked || isPrimary || now < looked.askedAt) return true
+    if (isPrimary) return true
+    const looked = this.#looked.get(key) ?? this.#begin(key, now)
+    if (now < looked.askedAt) return true
     const isLively = looked.changedAt !== null && now - looked.changedAt <= LIVELY_MS
     return isLively || now - looked.askedAt >= RARELY_MS
+  }
+
+  /** Takes a calendar for one that was asked about within the last 5 minutes. */
+  #begin(key: string, now: number): Looked {
+    const begun = { askedAt: now - (readPhase(key) % RARELY_MS), changedAt: null }
+    this.#looked.set(key, begun)
+    return begun
   }
 
   asked(key: string, now: number, hasChanged: boolean): void {
@@ -38,3 +47,5 @@ export class Pace {
     for (const key of this.#looked.keys()) if (!keys.has(key)) this.#looked.delete(key)
   }
 }
+
+const readPhase = (key: string): number => Buffer.from(hash('sha256', key, 'hex'), 'hex').readUInt32BE()

@@ -123,6 +123,11 @@ describe('the fields of an event', () => {
       { description: 'Plans &amp; budget\r\n1 &lt; 2 < 3 > 2' },
       { body: { contentType: 'text', content: 'Plans & budget\n1 < 2 < 3 > 2' } },
     ],
+    [
+      'a description of a million characters whole',
+      { description: 'x'.repeat(1_000_001) },
+      { body: { contentType: 'text', content: 'x'.repeat(1_000_000) } },
+    ],
     ['a blank description as none', { description: ' \n' }, { body: null }],
     [
       'attendees of each kind, each address once',

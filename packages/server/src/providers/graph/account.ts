@@ -109,6 +109,7 @@ export function graphAccount(
     api,
     signal: connection.signal,
     subscribing: subscribingTo('events', options.calendarsPlan),
+    onCustomZone: () => options.observer?.customZone?.(),
   })
   return {
     mail: graphMail(connection, options.pollSeconds ?? POLL_SECONDS),

@@ -7,6 +7,7 @@ import { type GraphCalls, headersOf, isWrite, ROOT_PATH } from './graph-calls.ts
 
 const BATCH_PATH = `${ROOT_PATH}$batch`
 const BATCH_BYTES_MAX = 32 * 1024 * 1024
+const FORBIDDEN = 403
 /** Once this many parts of a batch found no server, the others are not asked for again. */
 const UNAVAILABLE_PARTS_MAX = 2
 
@@ -21,13 +22,21 @@ export async function askBatch<T>(
   const outcomes = new Map<number, PartOutcome<T>>()
   let left = requests.map((_, index) => index)
   let unavailable = 0
+  let isRenewed = false
   while (left.length > 0) {
     const asked = left
+    const token = await calls.token(options.signal)
     const answers = await sendBatch(
       calls,
       asked.map(index => requests[index]!),
       options,
     )
+    if (!isRenewed && [...answers.values()].some(({ status }) => status === FORBIDDEN)) {
+      isRenewed = (await calls.findNewer(token, options.signal)) !== null
+      // Parts that were refused for want of a permission are asked for again.
+      if (isRenewed) for (const [part, { status }] of answers) if (status === FORBIDDEN) answers.delete(part)
+      if (isRenewed && answers.size === 0) continue
+    }
     for (const [part, answer] of answers) {
       const outcome = outcomeOf(calls, requests[asked[part]!]!, answer)
       if (outcome.failure?.kind === 'unavailable') unavailable += 1

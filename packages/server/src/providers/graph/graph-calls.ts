@@ -56,7 +56,10 @@ export class GraphCalls {
     return answer
   }
 
-  /** Sends a call with a token, and once more with another one if Graph refuses the first. */
+  /**
+   * Sends a call with a token, and once more with another one if Graph refuses the first, or if the user has granted more
+   * since it was issued: another process may have stored that a moment ago.
+   */
   async #authorized<A extends Opened>(
     call: ProviderCall,
     { signal, beforeEffect }: AskOptions,
@@ -67,16 +70,34 @@ export class GraphCalls {
       ...call,
       headers: { ...call.headers, authorization: `Bearer ${secret.reveal()}` },
     })
-    const token = await beforeAcceptance(() => tokens.get(signal))
+    let token = await beforeAcceptance(() => tokens.get(signal))
     await beforeEffect?.()
     let sent = await send(authorized(token))
-    if (sent.status !== 401) return sent
+    if (sent.status === 401) {
+      await sent.refusal()
+      const refused = token
+      token = await beforeAcceptance(() => tokens.renew(refused, signal))
+      sent = await send(authorized(token))
+    }
+    if (sent.status === 401) {
+      await sent.refusal()
+      throw new ProviderFailure('access_refused', 'Microsoft Graph refuses the access token.')
+    }
+    const newer = sent.status === 403 ? await this.findNewer(token, signal) : null
+    if (!newer) return sent
     await sent.refusal()
-    const renewed = await beforeAcceptance(() => tokens.renew(token, signal))
-    sent = await send(authorized(renewed))
-    if (sent.status !== 401) return sent
-    await sent.refusal()
-    throw new ProviderFailure('access_refused', 'Microsoft Graph refuses the access token.')
+    return send(authorized(newer))
+  }
+
+  /** The token that calls have now. */
+  token(signal: AbortSignal | undefined): Promise<Secret> {
+    return beforeAcceptance(() => this.options.tokens.get(signal))
+  }
+
+  /** The token of a grant that the user has given since this one was read from it; null if there is none. */
+  async findNewer(held: Secret, signal: AbortSignal | undefined): Promise<Secret | null> {
+    const { tokens } = this.options
+    return (await beforeAcceptance(async () => tokens.findNewer?.(held, signal))) ?? null
   }
 
   /**

@@ -16,6 +16,8 @@ export interface GraphObserver {
   waited(cause: 'quota' | 'slot', seconds: number): void
   /** Called when a slot is taken (1) and given back (-1). */
   slot(change: 1 | -1): void
+  /** Called for each event that is read whose zone has no known name. */
+  customZone?(): void
 }
 
 export function observedApi(api: GraphApi, observer: GraphObserver): GraphApi {

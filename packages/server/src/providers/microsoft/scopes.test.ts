@@ -16,6 +16,7 @@ import { isPersonal, mailboxIdOf, subjectOf } from './subject.ts'
 const { global, china } = CLOUDS
 const GRAPH = 'https://graph.microsoft.com/'
 const MAIL_ALONE = { calendar: false, contacts: false, shared: false }
+const SETTINGS = `${GRAPH}MailboxSettings.Read`
 const MAIL = [`${GRAPH}Mail.ReadWrite`, `${GRAPH}Mail.Send`]
 
 describe('the requested scopes', () => {
@@ -30,6 +31,7 @@ describe('the requested scopes', () => {
       ...MAIL,
       `${GRAPH}Calendars.ReadWrite`,
       `${GRAPH}Contacts.ReadWrite`,
+      SETTINGS,
     ])
     expect(scopesFor(china, null, MAIL_ALONE)).toContain(
       'https://microsoftgraph.chinacloudapi.cn/Mail.ReadWrite',
@@ -50,6 +52,7 @@ describe('the requested scopes', () => {
       `${GRAPH}Calendars.ReadWrite.Shared`,
       `${GRAPH}Contacts.ReadWrite`,
       `${GRAPH}Contacts.ReadWrite.Shared`,
+      SETTINGS,
     ])
   })
 
@@ -61,10 +64,16 @@ describe('the requested scopes', () => {
       `${GRAPH}Contacts.ReadWrite`,
       [`${GRAPH}Mail.ReadWrite.Shared`, `${GRAPH}Mail.Send.Shared`],
     ]
+    const all = [...MAIL, ...sharedMail, calendars, `${calendars}.Shared`, contacts, `${contacts}.Shared`]
     expect(ofData).toEqual([
-      [...MAIL, ...sharedMail, calendars, `${calendars}.Shared`, contacts, `${contacts}.Shared`],
+      [...all, SETTINGS],
+      // Grants from before it was asked for lack the zone of the mailbox.
+      all,
+      [...MAIL, calendars, contacts, SETTINGS],
       [...MAIL, calendars, contacts],
+      [...MAIL, ...sharedMail, calendars, `${calendars}.Shared`, SETTINGS],
       [...MAIL, ...sharedMail, calendars, `${calendars}.Shared`],
+      [...MAIL, calendars, SETTINGS],
       [...MAIL, calendars],
       [...MAIL, ...sharedMail, contacts, `${contacts}.Shared`],
       [...MAIL, contacts],

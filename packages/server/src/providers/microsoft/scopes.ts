@@ -9,6 +9,8 @@ const MAIL = ['Mail.ReadWrite', 'Mail.Send']
 const SHARED_MAIL = ['Mail.ReadWrite.Shared', 'Mail.Send.Shared']
 const CALENDARS = 'Calendars.ReadWrite'
 const CONTACTS = 'Contacts.ReadWrite'
+/** Lets the time zone of the mailbox be read, in which whole days of its calendars lie. */
+const SETTINGS = 'MailboxSettings.Read'
 /** By it, calendars and contacts of mailboxes that others share with the user are reached. */
 const shared = (scope: string) => `${scope}.Shared`
 const READING = ['Calendars.Read', 'Contacts.Read']
@@ -21,6 +23,7 @@ const WITHIN: Readonly<Record<string, readonly string[]>> = {
   'mail.read': ['mail.readbasic'],
   ...withinKind('calendars'),
   ...withinKind('contacts'),
+  'mailboxsettings.readwrite': ['mailboxsettings.read'],
 }
 
 /** Lists the scopes that a scope of calendars or contacts includes. A shared scope includes the user's own data. */
@@ -41,6 +44,7 @@ const KNOWN = new Map(
     ...MAIL,
     ...SHARED_MAIL,
     ...READING,
+    SETTINGS,
     ...[CALENDARS, CONTACTS].flatMap(scope => [scope, shared(scope)]),
   ].map(name => [name.toLowerCase(), name]),
 )
@@ -75,6 +79,7 @@ export function scopesFor(
     ...[...(calendar ? [CALENDARS] : []), ...(contacts ? [CONTACTS] : [])].flatMap(scope =>
       isShared ? [scope, shared(scope)] : scope,
     ),
+    ...(calendar ? [SETTINGS] : []),
   ]
   return [...new Set([...OF_SIGN_IN, USER, ...ofData].map(scope => fullName(scope, row)))]
 }
@@ -91,6 +96,8 @@ export function scopesToTry(row: CloudRow, scopesOfApp: readonly string[] | null
       { ...asked, ...without, shared: false },
     ])
     .map(each => scopesFor(row, scopesOfApp, each))
+    // Calendars can be read without the zone of their mailbox.
+    .flatMap(list => [list, scopesOfApp ? list : list.filter(scope => scope !== fullName(SETTINGS, row))])
   return [...new Map(lists.map(list => [list.join(' '), list])).values()]
 }
 
@@ -127,9 +134,9 @@ export function halvesOf(row: CloudRow, scopes: readonly string[], isShared = fa
   return { calendar: accessTo('calendars'), contacts: accessTo('contacts') }
 }
 
-/** The requested scopes without those of calendars and contacts. */
+/** The requested scopes without those of calendars, contacts and settings. */
 export function scopesOfMail(row: CloudRow, asked: readonly string[]): string[] {
-  return asked.filter(scope => !/^(?:calendars|contacts)\./.test(nameOf(scope, row) ?? ''))
+  return asked.filter(scope => !/^(?:calendars|contacts|mailboxsettings)\./.test(nameOf(scope, row) ?? ''))
 }
 
 /** Whether all requested scopes were granted. Scopes of the sign-in are not looked at. */

@@ -17,10 +17,17 @@ export interface ComparedSource {
   /** Brings the changes that the provider reports. */
   follow(): Promise<void>
   /**
-   * Reads items that the index has, and that were listed with another version or not at all, and records them.
+   * Reads items that seem to differ, and may record those that the index has.
    * @returns the keys of those that are no differences after all
    */
-  findEqual(lasting: { changed: readonly string[]; extra: readonly string[] }): Promise<ReadonlySet<string>>
+  findEqual(lasting: LastingKeys): Promise<ReadonlySet<string>>
+}
+
+/** Keys in which the index and the provider differ by their versions. */
+export interface LastingKeys {
+  missing: readonly string[]
+  changed: readonly string[]
+  extra: readonly string[]
 }
 
 /** Numbers of items, and of those in which the index and the provider differ. */
@@ -57,10 +64,12 @@ export async function compareListing(source: ComparedSource): Promise<ListingCou
     const before = first.differences.get(key)
     return before?.here === here && before?.there === there
   })
-  const indexed = lasting.filter(([, { here }]) => here !== null)
+  const keysWhere = (isWanted: (difference: Difference) => boolean) =>
+    lasting.flatMap(([key, difference]) => (isWanted(difference) ? [key] : []))
   const equal = await source.findEqual({
-    changed: indexed.filter(([, { there }]) => there !== null).map(([key]) => key),
-    extra: indexed.filter(([, { there }]) => there === null).map(([key]) => key),
+    missing: keysWhere(({ here }) => here === null),
+    changed: keysWhere(({ here, there }) => here !== null && there !== null),
+    extra: keysWhere(({ there }) => there === null),
   })
   return countsOf(
     second,

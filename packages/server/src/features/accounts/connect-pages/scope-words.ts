@@ -33,6 +33,11 @@ const PERMISSIONS: readonly Permission[] = [
     words: 'see and change your calendars',
     allows: ['calendar'],
   },
+  {
+    scopes: ['MailboxSettings.Read'],
+    words: 'see your mailbox settings, such as your time zone',
+    allows: ['mailbox'],
+  },
   { scopes: [`${GOOGLE}calendar.readonly`], words: 'see your calendars', allows: ['calendar'] },
   {
     scopes: [`${GOOGLE}contacts`, 'Contacts.ReadWrite'],

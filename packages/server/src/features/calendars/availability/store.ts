@@ -62,7 +62,7 @@ export async function findCalendars(db: Db, accountIds: readonly string[]): Prom
       time_zone, is_hidden, position,
       id in (select calendar_id from calendar_event where account_id = any(${[...accountIds]}::uuid[]) and is_truncated)
         as "isTruncated"
-    from calendar where account_id = any(${[...accountIds]}::uuid[])
+    from calendar where account_id = any(${[...accountIds]}::uuid[]) and not is_ending
     order by account_id, is_primary desc, position, id
   `.execute(db)
   return rows

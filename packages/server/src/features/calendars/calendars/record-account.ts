@@ -1,10 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
+import { lockingHalf } from '../../../accounts/halves/lock.ts'
 import type { AccountRow } from '../../../accounts/row.ts'
 import { grantedHalves } from '../../../accounts/settings.ts'
 import { grantedScopes } from '../../../accounts/store.ts'
+import { refuse } from '../../../calls/refuse.ts'
 import { inOneFlight } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { EventAddress } from '../../../providers/calendars.ts'
 import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../../mail/identities/store.ts'
 import type { CalendarAccount } from './rules.ts'
 
@@ -40,14 +43,29 @@ export async function loadLockedCalendars(
   return { account, own: ownAddressesOf(row) }
 }
 
-/** The same facts of an account that is not locked. */
+/**
+ * Takes the calendars of an account for one change by the interface. Until the commit neither the sync nor another change
+ * records anything of them, so the transaction must be short: call the provider before it. Refuses an account that was
+ * deleted in the meantime.
+ */
+export async function lockCalendars(
+  unit: UnitOfWork,
+  accountId: string,
+): Promise<{ account: CalendarAccount; own: ReadonlySet<string> }> {
+  const loaded = await loadLockedCalendars(unit, accountId, lockingHalf(unit, accountId, 'calendar'))
+  return loaded ?? refuse('account_not_found')
+}
+
+/** The same facts of an account that is not locked, and the account as the organizer of events. */
 export async function findCalendarFacts(
   db: Db,
   accountId: string,
-): Promise<{ grantsWrites: boolean; own: ReadonlySet<string> }> {
-  const { rows } = await sql<FactsRow>`select ${FACTS} from account where id = ${accountId}`.execute(db)
+): Promise<{ grantsWrites: boolean; own: ReadonlySet<string>; self: EventAddress }> {
+  const { rows } = await sql<FactsRow & { display_name: string | null }>`
+    select ${FACTS}, account.display_name from account where id = ${accountId}
+  `.execute(db)
   const [row] = rows
-  return row
-    ? { grantsWrites: grantsWrites(row), own: ownAddressesOf(row) }
-    : { grantsWrites: false, own: new Set() }
+  if (!row) return { grantsWrites: false, own: new Set(), self: { name: null, address: '' } }
+  const self = { name: row.display_name, address: row.email }
+  return { grantsWrites: grantsWrites(row), own: ownAddressesOf(row), self }
 }

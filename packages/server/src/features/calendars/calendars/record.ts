@@ -18,7 +18,7 @@ const COLUMNS =
 
 /**
  * Brings the calendars of the index to those that the provider lists, and announces what differs. Calendars that the list
- * lacks stay until they are certainly gone (`recordDeletedCalendars`). The calendars of the account must be locked.
+ * lacks stay until they are certainly gone (`recordEndedCalendars`). The calendars of the account must be locked.
  * @param own the account's own addresses, as `comparedAddress` has them
  * @returns `isOutdated` if events must be made again, since the zone of their calendar or the addresses changed
  */
@@ -104,37 +104,52 @@ async function updateCalendars(unit: UnitOfWork, updated: readonly CalendarColum
   `.execute(unit.sql)
 }
 
-/** Deletes calendars with their events, and announces the calendars. The calendars of the account must be locked. */
-export async function recordDeletedCalendars(
+/**
+ * Records the end of calendars, and announces it. From this commit on they and their events are not shown; `deleteSomeEnded`
+ * deletes the events in silence. A calendar with the same key may come back as another one. The calendars of the account must
+ * be locked.
+ */
+export async function recordEndedCalendars(
   unit: UnitOfWork,
   account: CalendarAccount,
   calendars: readonly CalendarColumns[],
 ): Promise<void> {
   const ids = calendars.map(({ id }) => id)
-  if (ids.length === 0) return
-  await sql`delete from calendar_event where calendar_id = any(${ids}::uuid[])`.execute(unit.sql)
-  await sql`delete from calendar where account_id = ${account.id} and id = any(${ids}::uuid[])`.execute(
-    unit.sql,
-  )
+  const { rows } = await sql<{ id: string }>`
+    update calendar set is_ending = true, is_primary = false, provider_key = id::text
+    where account_id = ${account.id} and id = any(${ids}::uuid[]) and not is_ending
+    returning id
+  `.execute(unit.sql)
+  const ended = new Set(rows.map(({ id }) => id))
+  // They go with their calendar, and are not looked for in others.
+  await sql`
+    update calendar_event set missing_look = null
+    where account_id = ${account.id} and missing_look is not null and calendar_id = any(${[...ended]}::uuid[])
+  `.execute(unit.sql)
   if (!account.isInitialized) return
   for (const calendar of calendars)
-    unit.announce({
-      type: 'calendar.deleted',
-      accountId: account.id,
-      data: { calendar: presentCalendar(calendar) },
-    })
+    if (ended.has(calendar.id))
+      unit.announce({
+        type: 'calendar.deleted',
+        accountId: account.id,
+        data: { calendar: presentCalendar(calendar) },
+      })
 }
 
 /**
- * Deletes some events of a calendar that is gone, in silence: the end of the calendar is announced. Should it come back
- * before that, all of it is compared.
+ * Deletes some events of a calendar that has ended, or the calendar once it has none.
  * @returns whether there may be more
  */
-export async function deleteSomeEvents(unit: UnitOfWork, calendarId: string): Promise<boolean> {
-  await recordCursor(unit, calendarId, { cursor: null, isComplete: false })
-  const ids = await listDeletable(unit, sql`calendar_id = ${calendarId} and kind <> 'exception'`)
+export async function deleteSomeEnded(unit: UnitOfWork, accountId: string): Promise<boolean> {
+  const { rows } = await sql<{ id: string }>`
+    select id from calendar where account_id = ${accountId} and is_ending limit 1
+  `.execute(unit.sql)
+  const [ended] = rows
+  if (!ended) return false
+  const ids = await listDeletable(unit, sql`calendar_id = ${ended.id} and kind <> 'exception'`)
   await deleteItems(unit, ids)
-  return ids.length > 0
+  if (ids.length === 0) await sql`delete from calendar where id = ${ended.id}`.execute(unit.sql)
+  return true
 }
 
 /** Stores how far a calendar is recorded, in the transaction of the step. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Cursor } from '../../../providers/mail.ts'
@@ -13,12 +13,12 @@ export interface IndexedCalendar extends CalendarColumns {
   basis: string
 }
 
-/** The calendars of an account, the primary one first, then in the order of the provider. */
+/** The calendars of an account that have not ended, the primary one first, then in the order of the provider. */
 export async function listCalendars(db: Db, accountId: string): Promise<IndexedCalendar[]> {
   const { rows } = await sql<IndexedCalendar>`
     select id, provider_key, name, description, owner, is_primary, access, can_edit, color, time_zone, is_hidden, position,
       cursor, is_complete as "isComplete", basis
-    from calendar where account_id = ${accountId} order by is_primary desc, position, id
+    from calendar where account_id = ${accountId} and not is_ending order by is_primary desc, position, id
   `.execute(db)
   return rows
 }
@@ -30,15 +30,33 @@ export async function requireCalendar(db: Db, accountId: string, id: string): Pr
     .select('id')
     .where('account_id', '=', accountId)
     .where('id', '=', id)
+    .where('is_ending', '=', false)
     .executeTakeFirst()
   if (!row) refuse('unknown_calendar')
 }
 
 /** The provider's key of a calendar of the index; null if there is none with this id. */
 export async function findCalendarKey(db: Db, id: string): Promise<string | null> {
-  const row = await db.selectFrom('calendar').select('provider_key').where('id', '=', id).executeTakeFirst()
+  const row = await db
+    .selectFrom('calendar')
+    .select('provider_key')
+    .where('id', '=', id)
+    .where('is_ending', '=', false)
+    .executeTakeFirst()
   return row?.provider_key ?? null
 }
+
+/** Whether a calendar has ended that still has rows. */
+export async function hasEnded(db: Db, accountId: string): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
+    select exists (select from calendar where account_id = ${accountId} and is_ending) as has
+  `.execute(db)
+  return rows[0]?.has ?? false
+}
+
+/** The calendars of an account that have ended. Nothing of them is shown. */
+export const endedCalendars = (accountId: string): RawBuilder<string[]> =>
+  sql`array(select id from calendar where account_id = ${accountId} and is_ending)`
 
 /** Counts what the first sync has brought. */
 export async function countContents(
@@ -46,9 +64,9 @@ export async function countContents(
   accountId: string,
 ): Promise<{ calendars: number; events: number }> {
   const { rows } = await sql<{ calendars: number; events: number }>`
-    select (select count(*)::int from calendar where account_id = ${accountId}) as calendars,
+    select (select count(*)::int from calendar where account_id = ${accountId} and not is_ending) as calendars,
       (select count(*)::int from calendar join calendar_event on calendar_id = calendar.id
-        where calendar.account_id = ${accountId} and shown is not null) as events
+        where calendar.account_id = ${accountId} and not is_ending and shown is not null) as events
   `.execute(db)
   return rows[0] ?? { calendars: 0, events: 0 }
 }

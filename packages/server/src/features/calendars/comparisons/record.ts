@@ -18,7 +18,7 @@ export async function scheduleCalendars(unit: UnitOfWork, accountId: string): Pr
     insert into calendar_comparison (calendar_id, account_id, due_at)
     select id, account_id, clock_timestamp() + make_interval(
       secs => ${FIRST_SECONDS.min}::float8 + random() * ${FIRST_SECONDS.max - FIRST_SECONDS.min}::float8)
-    from calendar where account_id = ${accountId} and is_complete
+    from calendar where account_id = ${accountId} and is_complete and not is_ending
     on conflict (calendar_id) do nothing
   `.execute(unit.sql)
 }
@@ -27,7 +27,7 @@ export async function scheduleCalendars(unit: UnitOfWork, accountId: string): Pr
 export async function requestCalendarComparisons(unit: UnitOfWork, accountId: string): Promise<void> {
   await sql`
     insert into calendar_comparison as planned (calendar_id, account_id, due_at)
-    select id, account_id, clock_timestamp() from calendar where account_id = ${accountId}
+    select id, account_id, clock_timestamp() from calendar where account_id = ${accountId} and not is_ending
     on conflict (calendar_id) do update set due_at = least(planned.due_at, excluded.due_at)
   `.execute(unit.sql)
 }

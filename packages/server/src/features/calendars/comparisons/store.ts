@@ -15,7 +15,7 @@ export async function findCalendarComparisons(db: Db, accountId: string): Promis
       coalesce(extra, 0) as extra, coalesce(changed, 0) as changed, coalesce(repaired, 0) as repaired,
       coalesce(stuck_hours, 0) as "stuckHours", false as "isDoubtful"
     from calendar left join calendar_comparison on calendar_id = calendar.id
-    where calendar.account_id = ${accountId} order by is_primary desc, position, calendar.id
+    where calendar.account_id = ${accountId} and not is_ending order by is_primary desc, position, calendar.id
   `.execute(db)
   return rows
 }
@@ -36,7 +36,7 @@ export async function findSchedule(db: Db, accountId: string): Promise<Compariso
       due_at <= greatest(clock_timestamp(), due_set_at) as "isDue",
       coalesce(missing + extra + changed, 0) as open, half.differs_since is not null as differs
     from account_half as half
-    left join calendar on calendar.account_id = half.account_id and is_complete
+    left join calendar on calendar.account_id = half.account_id and is_complete and not is_ending
     left join calendar_comparison on calendar_id = calendar.id
     where half.account_id = ${accountId} and half.kind = 'calendar'
   `.execute(db)

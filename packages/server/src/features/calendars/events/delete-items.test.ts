@@ -4,7 +4,9 @@ import { openCalendarDoor } from '../../../../test/calendar-door.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { DAY_MS, printWall } from '../../../kit/wall-clock.ts'
-import { deleteSomeEvents } from '../calendars/record.ts'
+import { lockingHalf } from '../../../accounts/halves/lock.ts'
+import { deleteSomeEnded, recordEndedCalendars } from '../calendars/record.ts'
+import { loadLockedCalendars } from '../calendars/record-account.ts'
 import { listCalendars } from '../calendars/store.ts'
 import { TAKEN_ALONG_MAX } from './delete-items.ts'
 
@@ -47,12 +49,16 @@ async function openLargeSeries() {
 
 test('events of a calendar that is gone are deleted as many at a time as their spans allow', async () => {
   const { account, count } = await openLargeSeries()
-  const [calendar] = await listCalendars(door.db, account.id)
+  const calendars = await listCalendars(door.db, account.id)
+  await inTransaction(door.db, door.door.tenantId, async unit => {
+    const loaded = await loadLockedCalendars(unit, account.id, lockingHalf(unit, account.id, 'calendar'))
+    await recordEndedCalendars(unit, loaded!.account, calendars)
+  })
   const deleteSome = () =>
-    inTransaction(door.db, door.door.tenantId, unit => deleteSomeEvents(unit, calendar!.id))
+    inTransaction(door.db, door.door.tenantId, unit => deleteSomeEnded(unit, account.id))
   expect([await deleteSome(), await count()]).toEqual([true, 1])
   expect([await deleteSome(), await count()]).toEqual([true, 0])
-  expect(await deleteSome()).toBe(false)
+  expect([await deleteSome(), await deleteSome()]).toEqual([true, false])
 })
 
 test('series that are found nowhere any more are all deleted, and all announced', async () => {

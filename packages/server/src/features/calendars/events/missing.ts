@@ -4,6 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isStorableKey } from '../../../kit/storable.ts'
 import type { CalendarWindow, RemoteObject } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
+import { endedCalendars } from '../calendars/store.ts'
 import { announceDeleted } from './announce.ts'
 import { deleteItems, listDeletable } from './delete-items.ts'
 import { type HeldItem, loadItemsById } from './load-items.ts'
@@ -48,7 +49,8 @@ export async function listSameUid(
     cross join lateral (
       select id, calendar_id, provider_key, missing_look, count(*) over () as sharing from (
         select id, calendar_id, provider_key, missing_look from calendar_event
-        where account_id = ${accountId} and calendar_event.uid = arrived.uid limit ${SAME_UID_MAX + 1}) as few
+        where account_id = ${accountId} and calendar_event.uid = arrived.uid
+          and calendar_id <> all(${endedCalendars(accountId)}) limit ${SAME_UID_MAX + 1}) as few
     ) as held
     where held.sharing <= ${SAME_UID_MAX} and held.missing_look is null
       and not exists (
@@ -136,7 +138,8 @@ export async function hasMissing(db: Db, accountId: string): Promise<boolean> {
 }
 
 /**
- * Deletes up to `limit` items that were missing before this look, and that it has found nowhere, and announces that.
+ * Deletes up to `limit` items that were missing before this look, and that it has found nowhere, and announces that. Items
+ * that the interface changed meanwhile are asked about first.
  * @returns how many; 0: there are none
  */
 export async function recordLost(
@@ -144,7 +147,10 @@ export async function recordLost(
   account: CalendarAccount,
   { beforeLook, limit, window }: { beforeLook: number; limit: number; window: CalendarWindow },
 ): Promise<number> {
-  const isLost = sql<boolean>`account_id = ${account.id} and missing_look < ${beforeLook}`
+  const isLost = sql<boolean>`account_id = ${account.id} and missing_look < ${beforeLook}
+    and not exists (
+      select from calendar_mark as marked
+      where marked.calendar_id = calendar_event.calendar_id and marked.provider_key = calendar_event.provider_key)`
   const ids = await listDeletable(unit, isLost, limit)
   if (ids.length === 0) return 0
   const lost = account.isInitialized ? await loadItemsById(unit, account.id, ids) : []

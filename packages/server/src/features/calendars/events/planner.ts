@@ -15,6 +15,8 @@ export interface SpanPlanner extends AsyncDisposable {
    * @param accountId whose items they are; accounts take turns
    */
   run<T>(accountId: string, transact: (planner: ItemPlanner) => Promise<T>): Promise<T>
+  /** Expands a series outside of a transaction. @throws RangeError if a wall clock or the zone is none */
+  expand(accountId: string, expansion: Expansion): Promise<SeriesMembers>
 }
 
 /** Finds the spans of items within one transaction. */
@@ -81,6 +83,8 @@ export function openSpanPlanner(log: Logger, expander: Expander = openExpander()
         }
       }
     },
+    expand: async (accountId, expansion) =>
+      expandQuickly(expansion) ?? (await expander.expand(accountId, expansion))(),
     [Symbol.asyncDispose]: () => expander[Symbol.asyncDispose](),
   }
 }

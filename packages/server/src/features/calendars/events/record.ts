@@ -15,7 +15,7 @@ import {
   NOTHING_KNOWN,
   withinWindow,
 } from './item.ts'
-import { type HeldItem, loadItems, type WrittenItem } from './load-items.ts'
+import { type HeldItem, loadItems, loadItemsById, type WrittenItem } from './load-items.ts'
 import { clearMissing, loadMoved, markMissing, movable } from './missing.ts'
 import type { RecordingEvents } from './recording.ts'
 import { shownOf, storableValue } from './shown.ts'
@@ -40,7 +40,8 @@ export async function recordEvents(
     goneIds: options.goneIds ?? new Set(),
     known: [...known.values()],
   })
-  const held = new Map([...known, ...moved])
+  const named = await takeNamed(unit, account, options, known)
+  const held = new Map([...known, ...moved, ...named])
   const next = new Map<string, ItemState>()
   const shownEvents = await options.planner.inSlices(showSteps(storableOnes, options.own))
   const show = (event: RemoteEvent) => shownEvents.get(event) ?? showEvent(event, options.own)
@@ -53,6 +54,28 @@ export async function recordEvents(
     )
   }
   await recordItems(unit, account, { held, next, options })
+}
+
+/** Items that have moved to these keys. What the sync has found there meanwhile gives way to them. */
+async function takeNamed(
+  unit: UnitOfWork,
+  account: CalendarAccount,
+  { formerIds = new Map(), window }: RecordingEvents,
+  known: ReadonlyMap<string, HeldItem>,
+): Promise<Map<string, HeldItem>> {
+  const keyOf = new Map(
+    [...formerIds].flatMap(([key, id]) => (known.get(key)?.root.id === id ? [] : [[id, key] as const])),
+  )
+  if (keyOf.size === 0) return new Map()
+  const items = await loadItemsById(unit, account.id, [...keyOf.keys()])
+  const named = new Map(items.map(item => [keyOf.get(item.root.id) ?? '', item]))
+  const found = [...named.keys()].flatMap(key => known.get(key) ?? [])
+  await deleteItems(
+    unit,
+    found.map(({ root }) => root.id),
+  )
+  if (account.isInitialized) for (const item of found) announceDeleted(unit, account, item, window)
+  return named
 }
 
 /** Shows events, each as the index stores it, by the events that were read. */
@@ -80,15 +103,17 @@ const showEvent = (event: RemoteEvent, own: ReadonlySet<string>) => ({
 /**
  * Records that the provider no longer has these keys: deletes items, or exceptions that are none any more. Items that are
  * known again by their UIDs may have moved, and are only missing.
+ * @param isCertain whether no item has moved
  */
 export async function recordGone(
   unit: UnitOfWork,
   account: CalendarAccount,
   keys: readonly string[],
   options: RecordingEvents,
+  isCertain = false,
 ): Promise<void> {
   if (keys.length === 0) return
-  const missing = await markMissing(unit, account, options.calendarId, keys)
+  const missing = isCertain ? new Set<string>() : await markMissing(unit, account, options.calendarId, keys)
   const gone = new Set(keys.filter(key => !missing.has(key)))
   const held = await loadItems(unit, options.calendarId, [...gone])
   const next = new Map<string, ItemState>()

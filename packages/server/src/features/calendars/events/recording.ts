@@ -9,4 +9,8 @@ export interface RecordingEvents extends SpansOptions {
   planner: ItemPlanner
   /** Items that the provider was asked about, and no longer has under their keys. Default: none. */
   goneIds?: ReadonlySet<string>
+  /** The ids of items that have moved to these keys. Default: none. */
+  formerIds?: ReadonlyMap<string, string>
+  /** Whether items that end before the window are recorded as well. */
+  keepsEnded?: boolean
 }

@@ -19,10 +19,11 @@ const ITEMS_AT_ONCE = 100
 
 /**
  * Whether an item is to be made again: it was marked or made with older zone data, or its series is to be expanded further.
- * A series that is expanded further than the window was expanded while a clock was ahead.
+ * A series that is expanded further than the window was expanded while a clock was ahead. Nothing is, if its calendar has ended.
  */
 export const isDue = (window: CalendarWindow) => sql<boolean>`
-  (calendar_event.zone_release < ${ZONE_DATA_RELEASE} or calendar_event.spanned_until < ${rolledUpTo(window)}
+  not exists (select from calendar where calendar.id = calendar_event.calendar_id and calendar.is_ending)
+  and (calendar_event.zone_release < ${ZONE_DATA_RELEASE} or calendar_event.spanned_until < ${rolledUpTo(window)}
     or calendar_event.spanned_until > ${clockLimit(window)})`
 
 /**

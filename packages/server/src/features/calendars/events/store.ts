@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { CalendarWindow } from '../../../providers/calendars.ts'
+import { endedCalendars } from '../calendars/store.ts'
 import { type EventRow, eventColumns } from './event-row.ts'
 import type { EventBody } from './item.ts'
 import { presentEvent, presentOccurrence } from './present.ts'
@@ -55,7 +56,11 @@ export async function listSpans(
   { range, position, limit }: { range: EventsRange; position: ByStart | null; limit: number },
 ): Promise<SpansPage> {
   const { start, end, calendarId } = range
-  const conditions: RawBuilder<unknown>[] = [sql`span.account_id = ${accountId}`, sql`span.start_at < ${end}`]
+  const conditions: RawBuilder<unknown>[] = [
+    sql`span.account_id = ${accountId}`,
+    sql`span.start_at < ${end}`,
+    sql`span.calendar_id <> all(${endedCalendars(accountId)})`,
+  ]
   if (calendarId !== undefined) conditions.push(sql`span.calendar_id = ${calendarId}`)
   if (position)
     conditions.push(sql`(span.start_at, span.id) > (${position.startAt}::timestamptz, ${position.id}::uuid)`)
@@ -101,6 +106,7 @@ export async function findEvent(
   const { rows } = await sql<EventRow>`
     select ${eventColumns} from calendar_event
     where calendar_event.account_id = ${accountId} and calendar_event.id = ${id} and calendar_event.ends_at >= ${from}
+      and calendar_event.calendar_id <> all(${endedCalendars(accountId)})
   `.execute(db)
   const event = rows[0] ? presentEvent(rows[0]) : null
   if (event) return { event, rowId: id }
@@ -108,6 +114,7 @@ export async function findEvent(
     select ${SPAN_COLUMNS}, ${eventColumns}
     from calendar_span as span join calendar_event on calendar_event.id = span.event_id
     where span.account_id = ${accountId} and span.id = ${id} and span.end_at >= ${from}
+      and span.calendar_id <> all(${endedCalendars(accountId)})
   `.execute(db)
   const [span] = spans
   const occurrence = span && presentSpan({ span, event: span })

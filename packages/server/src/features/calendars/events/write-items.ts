@@ -75,7 +75,7 @@ const comparedException = ({ key, version, shown }: ItemEvent) => ({ key, versio
 const storedUid = (uid: string) => (Buffer.byteLength(uid) <= KEY_BYTES_MAX ? storable(uid) : null)
 
 /**
- * Writes items with their spans. New items that ended before the window are left out.
+ * Writes items with their spans. New items that ended before the window are left out, unless they are to be kept.
  * @returns those that were written
  */
 export async function writeItems(
@@ -95,7 +95,8 @@ export async function writeItems(
   }
   for (const item of items) {
     const spans = await options.planner.plan(item.id, item.state, options)
-    if (item.before === null && spans.endsAt !== null && spans.endsAt < options.window.start) continue
+    const hasEnded = spans.endsAt !== null && spans.endsAt < options.window.start
+    if (item.before === null && hasEnded && !options.keepsEnded) continue
     written.push(item)
     group.push({ item, spans })
     if (spans.isTruncated && !item.before?.root.is_truncated) truncated.push(item.id)

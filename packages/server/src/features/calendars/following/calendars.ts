@@ -1,8 +1,8 @@
 import type { CalendarWindow, RemoteCalendar } from '../../../providers/calendars.ts'
-import { deleteSomeEvents, recordCalendars, recordDeletedCalendars } from '../calendars/record.ts'
+import { deleteSomeEnded, recordCalendars, recordEndedCalendars } from '../calendars/record.ts'
 import { findCalendarFacts } from '../calendars/record-account.ts'
 import { outdatedBases, planCalendars, unzonedOf } from '../calendars/rules.ts'
-import { type IndexedCalendar, listCalendars } from '../calendars/store.ts'
+import { hasEnded, type IndexedCalendar, listCalendars } from '../calendars/store.ts'
 import { remakeDue } from '../events/remake.ts'
 import { type Session, underFence } from './session.ts'
 
@@ -27,7 +27,9 @@ export async function lookAtCalendars(session: Session, window: CalendarWindow):
   doubts.forgetUnlisted(new Set([...vanished, ...calendars].map(({ id }) => id)))
   for (const { id } of calendars) doubts.forget(claimOf(id))
   for (const calendar of vanished)
-    if (doubts.believesInTime(claimOf(calendar.id))) await deleteCalendar(session, calendar)
+    if (doubts.believesInTime(claimOf(calendar.id)))
+      await underFence(session, (unit, account) => recordEndedCalendars(unit, account, [calendar]))
+  await deleteEnded(session)
   const byKey = new Map(remotes.map(remote => [remote.key, remote]))
   // The zone of a calendar in doubt counts. If it is gone, the next look makes the events again.
   const indexed = [...calendars, ...vanished]
@@ -66,7 +68,8 @@ async function remakeOutdated(session: Session, window: CalendarWindow): Promise
   }
 }
 
-async function deleteCalendar(session: Session, calendar: IndexedCalendar): Promise<void> {
-  while (await underFence(session, unit => deleteSomeEvents(unit, calendar.id))) session.progressed()
-  await underFence(session, (unit, account) => recordDeletedCalendars(unit, account, [calendar]))
+/** Deletes the events of calendars that have ended. */
+async function deleteEnded(session: Session): Promise<void> {
+  if (!(await hasEnded(session.db, session.owned.id))) return
+  while (await underFence(session, unit => deleteSomeEnded(unit, session.owned.id))) session.progressed()
 }

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { HomeStore } from '../../../sync/looks/former-home.ts'
 import { findHome, storeHome } from '../calendars/home.ts'
-import { deleteSomeEvents, recordDeletedCalendars } from '../calendars/record.ts'
+import { deleteSomeEnded, recordEndedCalendars } from '../calendars/record.ts'
 import { listCalendars } from '../calendars/store.ts'
 import type { Loaded } from './session.ts'
 
@@ -13,11 +13,10 @@ export const CALENDAR_HOMES: HomeStore<Loaded> = {
   forget: async () => {},
 }
 
-/** Deletes the events of one calendar after the other, and each calendar once it has none. */
+/** Announces the end of all calendars, and then deletes their events. */
 async function deleteSome(unit: UnitOfWork, { account }: Loaded): Promise<boolean> {
-  const [calendar, ...others] = await listCalendars(unit.sql, account.id)
-  if (!calendar) return false
-  if (await deleteSomeEvents(unit, calendar.id)) return true
-  await recordDeletedCalendars(unit, account, [calendar])
-  return others.length > 0
+  const calendars = await listCalendars(unit.sql, account.id)
+  if (calendars.length === 0) return deleteSomeEnded(unit, account.id)
+  await recordEndedCalendars(unit, account, calendars)
+  return true
 }

@@ -1,7 +1,7 @@
-import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openCalendarDoor, readCalendarFeed } from '../../../../test/calendar-door.ts'
+import { expectEqualIndex, readIndex, readShown } from '../../../../test/calendars/equal-index.ts'
 import { type HeldItem, type MemoryCalendars, PLAIN_EVENT } from '../../../../test/memory-calendars.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { type Random, seeded } from '../../../../test/seeded.ts'
@@ -90,61 +90,6 @@ class History {
   }
 }
 
-/** The spans that the index should have, made from its items without the code that is tested. */
-function expected({ items }: MemoryCalendars): string[] {
-  const lines = [...items.values()].flatMap(({ event, recurrence, members }) => {
-    if (!event) return []
-    const start = requireWall(event.start.wall)
-    const count = recurrence ? Number(/COUNT=(\d+)/.exec(recurrence[0] ?? '')?.[1]) : 1
-    const left = new Map(members)
-    const given = Array.from({ length: count }, (_, nth) => wallOf(start + nth * DAY_MS))
-    const own = given.flatMap(member => {
-      const held = left.get(member)
-      left.delete(member)
-      if (!held) return [`${member} ${event.subject}`]
-      return held.event ? [`${held.event.start.wall} ${held.event.subject}`] : []
-    })
-    const others = [...left.values()].flatMap(held =>
-      held.event ? [`${held.event.start.wall} ${held.event.subject}`] : [],
-    )
-    return [...own, ...others]
-  })
-  return lines.toSorted()
-}
-
-async function readIndex(db: Db, accountId: string) {
-  const { rows: spans } = await sql<{ id: string; start_wall: string; subject: string; kind: string }>`
-    select span.id, start_wall, shown ->> 'subject' as subject, kind
-    from calendar_span as span join calendar_event on calendar_event.id = event_id
-    where span.account_id = ${accountId}
-  `.execute(db)
-  const { rows: events } = await sql<EventRow>`
-    select ${eventColumns} from calendar_event where account_id = ${accountId}
-  `.execute(db)
-  return { spans, events }
-}
-
-/** The events that a consumer has who follows the feed. It drops the exceptions of a series with it. */
-function fold(feed: Awaited<ReturnType<typeof readCalendarFeed>>, initial: readonly CalendarEvent[]) {
-  const events = new Map(initial.map(event => [event.id, event]))
-  for (const { type, data } of feed) {
-    const { event } = data
-    if (!event) continue
-    if (type === 'calendar_event.created') expect(events.has(event.id)).toBe(false)
-    if (type === 'calendar_event.updated') expect(data.changes).not.toEqual([])
-    if (type !== 'calendar_event.deleted') events.set(event.id, event)
-    else {
-      expect(events.delete(event.id)).toBe(true)
-      for (const { id, seriesId } of events.values()) if (seriesId === event.id) events.delete(id)
-    }
-  }
-  return events
-}
-
-const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
-/** A change of these alone is no event. */
-const withoutTime = (event: CalendarEvent) => ({ ...event, updatedAt: null })
-
 test.each(SEEDS.flatMap(seed => (['files', 'members'] as const).map(kind => ({ seed, kind }))))(
   'after the random history $seed of calendars told as $kind, the index holds what the provider holds',
   async ({ seed, kind }) => {
@@ -155,7 +100,7 @@ test.each(SEEDS.flatMap(seed => (['files', 'members'] as const).map(kind => ({ s
     memory.createCalendar('second')
     const history = new History(memory, seeded(seed))
     await account.pass()
-    const initial = (await readIndex(door.db, account.id)).events.flatMap(row => presentEvent(row) ?? [])
+    const initial = await readShown(door.db, account.id)
     memory.onAwait = () => history.disturb()
     for (let nth = 0; nth < PASSES; nth++)
       await account.pass().catch((error: unknown) => {
@@ -166,15 +111,7 @@ test.each(SEEDS.flatMap(seed => (['files', 'members'] as const).map(kind => ({ s
       if (isUnreadable) memory.setUnreadable(key, false)
     for (let nth = 0; nth < 2; nth++) await account.pass()
 
-    const { spans, events } = await readIndex(door.db, account.id)
-    expect(spans.map(({ start_wall, subject }) => `${start_wall} ${subject}`).toSorted()).toEqual(
-      expected(memory),
-    )
-    for (const { id, series_id: series, member } of events)
-      if (series !== null) expect(id).toBe(derivedId(series, member ?? ''))
-    const folded = [...fold(await readCalendarFeed(door.db, account.id), initial).values()]
-    const shown = events.flatMap(row => presentEvent(row) ?? [])
-    expect(folded.map(withoutTime).toSorted(byId)).toEqual(shown.map(withoutTime).toSorted(byId))
+    await expectEqualIndex(door.db, account, initial)
   },
 )
 

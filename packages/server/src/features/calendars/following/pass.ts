@@ -14,7 +14,8 @@ import { hasMissing, recordLost } from '../events/missing.ts'
 import { countItems, loadKnownVersions } from '../events/store.ts'
 import { keptWindow } from '../events/window.ts'
 import { type ListedCalendar, lookAtCalendars } from './calendars.ts'
-import { retryQuarantined } from './look-again.ts'
+import { finishIntents } from './finish-intents.ts'
+import { listMarked, lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { NOTHING_READ, recordStep } from './record-step.ts'
 import { fenceOf, type Session, underFence } from './session.ts'
@@ -26,18 +27,21 @@ const LISTING_SECONDS_MAX = 600
 const GONE_AT_ONCE = 500
 
 /**
- * Makes one pass over the calendars of an account: records the calendars themselves, follows those that changed, reads
- * events again that could not be read, deletes those that are in no calendar any more, and compares calendars that are due
- * with their provider.
+ * Makes one pass over the calendars of an account: finishes writes that were left, records the calendars themselves, follows
+ * those that changed, asks about events that the interface changed, reads events again that could not be read, deletes those
+ * that are in no calendar any more, and compares calendars that are due with their provider.
  * @returns whether events are still to come
  */
 export async function runPass(session: Session, options: PassOptions): Promise<{ hasMore: boolean }> {
   const failures = new Failures()
   const window = keptWindow(session.days, Date.now())
+  await finishIntents(session, window)
+  const marked = await listMarked(session)
   const listed = await lookAtCalendars(session, window)
   const following = { window, failures, options, mayDefer: !session.isAsked }
   const followed = await followListed(session, listed, following)
   if (followed === 'more') return { hasMore: true }
+  await lookAtMarked(session, listed, { marked, window, failures })
   await retryQuarantined(session, listed, { window, failures })
   // An event may have moved to a calendar that was listed and that could not be found.
   const isSettled = failures.hasLost || (await deleteMissing(session, listed, following))
@@ -80,10 +84,13 @@ async function deleteMissing(
     kind: 'calendar',
     hasMissing: () => hasMissing(db, owned.id),
     async lookAgain() {
+      const marked = await listMarked(session)
       const listed = await lookAtCalendars(session, window)
       // The event may have moved to a calendar that seldom changes.
       const followed = await followListed(session, listed, { ...following, mayDefer: false })
-      return followed === 'more' ? null : { look: listed, isQuiet: followed === 'quiet' }
+      if (followed === 'more') return null
+      await lookAtMarked(session, listed, { marked, window, failures: following.failures })
+      return { look: listed, isQuiet: followed === 'quiet' }
     },
     deleteLost: lost =>
       underFence(session, (unit, account) => recordLost(unit, account, { ...lost, window })),

@@ -1,12 +1,16 @@
 import { isRefusedValue } from '../../../database/refused-value.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { isStorableKey } from '../../../kit/storable.ts'
 import type { CalendarWindow, RemoteObject, UnreadableItem } from '../../../providers/calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { Cursor } from '../../../providers/mail.ts'
+import { settledAnswer, withoutMarked } from '../../../sync/looks/marked.ts'
 import { recordCursor } from '../calendars/record.ts'
 import { findCalendarKey } from '../calendars/store.ts'
 import { listSameUid, movable } from '../events/missing.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
 import { sortStorable } from '../events/storable-object.ts'
+import { findMarked, type MarkedKey, settleMarks } from '../marks/record-marks.ts'
 import type { ListedCalendar } from './calendars.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type Session, underFence } from './session.ts'
@@ -22,14 +26,17 @@ export interface RecordedStep {
   cursor?: Cursor | null | undefined
   /** Whether the calendar was read to its end. */
   isComplete: boolean
+  /** Marks that the provider was asked about: of marked items, the step has only these. Absent: it has none. */
+  settling?: readonly MarkedKey[]
 }
 
 /** A step that brings nothing. */
 export const NOTHING_READ = { items: [], unreadable: [], gone: [], isComplete: false }
 
 /**
- * Records one step of following a calendar, with its cursor, in one transaction. Items with values that the database cannot
- * store are quarantined.
+ * Records one step of following a calendar, with its cursor, in one transaction. Items that the interface changed and of
+ * which the provider was not asked since are left alone: the step may be older. Items with values that the database
+ * cannot store are quarantined.
  */
 export async function recordStep(
   session: Session,
@@ -43,7 +50,7 @@ export async function recordStep(
     await recordAll(session, listed, window, sorted)
   } catch (error) {
     if (!isRefusedValue(error) || items.length === 0) throw error
-    const refused = await recordEach(session, listed, window, items)
+    const refused = await recordEach(session, listed, window, { items, settling: step.settling })
     await recordAll(session, listed, window, {
       ...sorted,
       items: [],
@@ -57,12 +64,13 @@ async function recordEach(
   session: Session,
   listed: ListedCalendar,
   window: CalendarWindow,
-  items: readonly RemoteObject[],
+  { items, settling }: { items: readonly RemoteObject[]; settling: readonly MarkedKey[] | undefined },
 ): Promise<UnreadableItem[]> {
   const refused: UnreadableItem[] = []
   for (const item of items)
     try {
-      await recordAll(session, listed, window, { ...NOTHING_READ, items: [item] })
+      const own = settling && { settling: settling.filter(({ key }) => key === item.key) }
+      await recordAll(session, listed, window, { ...NOTHING_READ, items: [item], ...own })
     } catch (error) {
       if (!isRefusedValue(error)) throw error
       refused.push({ key: item.key, version: item.version, reason: 'It has a value that cannot be stored' })
@@ -74,13 +82,17 @@ async function recordAll(
   session: Session,
   listed: ListedCalendar,
   window: CalendarWindow,
-  { items, unreadable, gone, cursor, isComplete }: RecordedStep,
+  step: RecordedStep,
 ): Promise<void> {
   const { calendar, unzoned } = listed
-  const goneIds = await findMovedFrom(session, listed, { items, window })
+  const { cursor, isComplete } = step
+  const goneIds = await findMovedFrom(session, listed, { items: step.items, window })
   await session.planner.run(session.owned.id, planner =>
     underFence(session, async (unit, account, own) => {
+      // The interface deleted it meanwhile.
+      if ((await findCalendarKey(unit.sql, calendar.id)) === null) return
       const recording = { calendarId: calendar.id, unzoned, window, own, planner, goneIds }
+      const { items, unreadable, gone } = await recordable(unit, calendar.id, step)
       await recordEvents(unit, account, items, recording)
       await recordGone(unit, account, gone, recording)
       await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
@@ -88,6 +100,27 @@ async function recordAll(
       if (cursor !== undefined) await recordCursor(unit, calendar.id, { cursor, isComplete })
     }),
   )
+}
+
+/** The part of a step that may be recorded by now. */
+async function recordable(
+  unit: UnitOfWork,
+  calendarId: string,
+  { items, unreadable, gone, settling }: RecordedStep,
+): Promise<Pick<RecordedStep, 'items' | 'unreadable' | 'gone'>> {
+  if (settling) {
+    const settled = await settleMarks(unit, calendarId, settling)
+    return settledAnswer({ items, unreadable }, settled, ({ key }) => [key])
+  }
+  const keys = [...items, ...unreadable].map(({ key }) => key)
+  const marked = await findMarked(unit, calendarId, [...keys, ...gone].filter(isStorableKey))
+  if (marked.size === 0) return { items, unreadable, gone }
+  const isFree = ({ key }: { key: string }) => !marked.has(key)
+  return {
+    items: items.filter(isFree),
+    unreadable: unreadable.filter(isFree),
+    gone: withoutMarked(gone, marked),
+  }
 }
 
 /**

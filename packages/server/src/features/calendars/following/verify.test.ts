@@ -180,6 +180,23 @@ describe.each(KINDS)('calendars that are told as %s', kind => {
   })
 })
 
+test('old events that a server lists are no difference', async () => {
+  await using account = await openRead('files')
+  const { db, memory, calendar, pass, counts } = account
+  memory.add(calendar, { ...times(-200), subject: 'Old' })
+  memory.add(
+    calendar,
+    { ...times(-220), subject: 'Old series' },
+    { recurrence: ['RRULE:FREQ=DAILY;COUNT=4'] },
+  )
+  memory.listsOld = true
+  await pass()
+  await makeDue(db)
+  expect(await pass()).toEqual({ hasMore: false })
+  expect(await counts()).toEqual({ listed: 6, indexed: 4, ...EQUAL, repaired: 0 })
+  expect(await account.feed()).toEqual(['calendar.initialized'])
+})
+
 test('events that cannot be read are no difference', async () => {
   await using account = await openRead('files')
   const { db, memory, keys, pass, counts } = account

@@ -1,5 +1,5 @@
-import type { CalendarWindow } from '../../../providers/calendars.ts'
 import { DAY_MS } from '../../../kit/wall-clock.ts'
+import type { CalendarWindow } from '../../../providers/calendars.ts'
 import type { ComparedSource } from '../../../sync/looks/compare-listing.ts'
 import type { ComparisonStore } from '../../../sync/looks/verify-due.ts'
 import {
@@ -10,8 +10,10 @@ import {
 } from '../comparisons/record.ts'
 import { digestEvents, findSchedule, loadVersions } from '../comparisons/store.ts'
 import type { ListedCalendar } from './calendars.ts'
+import { MARKS_MAX } from '../../../sync/looks/marked.ts'
+import { listMarks } from '../marks/record-marks.ts'
 import { listQuarantinedKeys } from './quarantine.ts'
-import { READ_AT_ONCE, recordStep } from './record-step.ts'
+import { NOTHING_READ, READ_AT_ONCE, recordStep } from './record-step.ts'
 import { type Session, underFence } from './session.ts'
 
 /** Items of which one comparison looks at more than the version. */
@@ -50,7 +52,7 @@ export function comparedCalendar(
   listed: ListedCalendar,
   { window, follow }: { window: CalendarWindow; follow: () => Promise<void> },
 ): ComparedSource {
-  const { db, provider, signal, progressed } = session
+  const { db, owned, provider, signal, progressed } = session
   const { calendar, remote } = listed
   return {
     async *list() {
@@ -61,13 +63,21 @@ export function comparedCalendar(
       }
     },
     loadVersions: () => loadVersions(db, calendar.id),
-    findExcused: async () => new Set(await listQuarantinedKeys(db, calendar.id)),
+    async findExcused() {
+      const marked = (await listMarks(db, owned.id, MARKS_MAX)).filter(
+        mark => mark.calendarId === calendar.id,
+      )
+      return new Set([...(await listQuarantinedKeys(db, calendar.id)), ...marked.map(({ key }) => key)])
+    },
     follow,
-    findEqual: ({ changed, extra }) =>
-      findEqual(session, listed, window, {
-        changed: changed.slice(0, READ_MAX),
-        extra: extra.slice(0, READ_MAX),
-      }),
+    async findEqual({ missing, changed, extra }) {
+      const held = [...changed.slice(0, READ_MAX), ...extra.slice(0, READ_MAX)]
+      const [equal, over] = [
+        await findEqual(session, listed, window, held),
+        await findOver(session, listed, window, missing),
+      ]
+      return new Set([...equal, ...over])
+    },
   }
 }
 
@@ -85,11 +95,10 @@ async function findEqual(
   session: Session,
   listed: ListedCalendar,
   window: CalendarWindow,
-  { changed, extra }: { changed: readonly string[]; extra: readonly string[] },
+  keys: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const { db, provider, signal } = session
   const { calendar, remote } = listed
-  const keys = [...changed, ...extra]
   const equal = new Set<string>()
   for (let at = 0; at < keys.length; at += READ_AT_ONCE) {
     const some = keys.slice(at, at + READ_AT_ONCE)
@@ -97,9 +106,35 @@ async function findEqual(
     const asked = { calendarKey: remote.key, keys: some, window }
     const { items, unreadable } = await provider.read(asked, signal)
     session.progressed()
-    await recordStep(session, listed, window, { items, unreadable, gone: [], isComplete: false })
+    await recordStep(session, listed, window, { ...NOTHING_READ, items, unreadable })
     const after = await digestEvents(db, calendar.id, some)
     for (const { key } of items) if (before.get(key) === after.get(key)) equal.add(key)
   }
   return equal
+}
+
+/**
+ * Reads items that were listed and that the index lacks, and records them. Some servers list old events as well, which the
+ * index does not take.
+ * @returns the keys of these; all keys if nothing else was among those that were read
+ */
+async function findOver(
+  session: Session,
+  listed: ListedCalendar,
+  window: CalendarWindow,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { db, provider, signal } = session
+  const { calendar, remote } = listed
+  const over = new Set<string>()
+  const sample = keys.slice(0, READ_MAX)
+  for (let at = 0; at < sample.length; at += READ_AT_ONCE) {
+    const some = sample.slice(at, at + READ_AT_ONCE)
+    const { items, unreadable } = await provider.read({ calendarKey: remote.key, keys: some, window }, signal)
+    session.progressed()
+    await recordStep(session, listed, window, { ...NOTHING_READ, items, unreadable })
+    const taken = await digestEvents(db, calendar.id, some)
+    for (const { type, key } of items) if (type === 'item' && !taken.has(key)) over.add(key)
+  }
+  return over.size === sample.length ? new Set(keys) : over
 }

@@ -1,4 +1,5 @@
 import type { RemoteContact } from '../../../providers/contacts.ts'
+import { MARKS_MAX, settledAnswer } from '../../../sync/looks/marked.ts'
 import { recordContacts } from '../contacts/record.ts'
 import { listingMarked, listMarks, type MarkedKey, settleMarks } from '../contacts/record-marks.ts'
 import { markGone } from '../contacts/record-missing.ts'
@@ -7,9 +8,6 @@ import type { IndexedFolder } from '../folders/store.ts'
 import { listDue, quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { findMovedFrom, READ_AT_ONCE } from './record-step.ts'
 import { type Session, underFence } from './session.ts'
-
-/** Contacts that one pass asks the provider about; others that the interface changed are left to a later pass. */
-const MARKS_MAX = 1_000
 
 /**
  * Lists contacts that the interface changed, before their folders are followed. If a mark were made and settled within one
@@ -47,16 +45,13 @@ async function lookAt(
   const goneKeys = await findMovedFrom(session, contacts)
   await underFence(session, [], async (unit, account) => {
     const settled = await settleMarks(unit, owned.id, marked)
-    const there = contacts.filter(contact => keysOf(contact).some(key => settled.has(key)))
-    await recordContacts(unit, account, there, { folders: placedFolders(folders), goneKeys })
+    const answer = settledAnswer({ items: contacts, unreadable }, settled, keysOf)
+    await recordContacts(unit, account, answer.items, { folders: placedFolders(folders), goneKeys })
     await releaseFromQuarantine(unit, owned.id, [...settled])
     // In a folder that the index has; that of the contact is not known.
     const [folder] = folders
-    const unread = unreadable.filter(({ key }) => settled.has(key))
-    if (folder) await quarantine(unit, owned.id, folder.id, unread)
-    const answered = new Set([...contacts.flatMap(keysOf), ...unreadable.map(({ key }) => key)])
-    const gone = [...settled].filter(key => !answered.has(key))
-    await markGone(unit, owned.id, gone)
+    if (folder) await quarantine(unit, owned.id, folder.id, answer.unreadable)
+    await markGone(unit, owned.id, answer.gone)
   })
 }
 

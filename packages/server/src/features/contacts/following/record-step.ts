@@ -1,4 +1,5 @@
 import type { ContactsStep, RemoteContact } from '../../../providers/contacts.ts'
+import { withoutMarked } from '../../../sync/looks/marked.ts'
 import { recordContacts } from '../contacts/record.ts'
 import { listingMarked } from '../contacts/record-marks.ts'
 import { markMissing } from '../contacts/record-missing.ts'
@@ -30,7 +31,7 @@ export async function recordStep(
   const cursor = step.cursor && { cursor: step.cursor, isComplete: false }
   if (step.type === 'gone')
     return underFence(session, [listingMarked(owned.id, step.keys)], async (unit, account, [marked]) => {
-      const keys = withoutMarked(step.keys, marked)
+      const keys = withoutMarked(step.keys, keySet(marked))
       await markMissing(unit, account.id, folder.id, keys)
       await releaseFromQuarantine(unit, account.id, keys)
       if (cursor) await recordCursor(unit, folder.id, cursor)
@@ -39,7 +40,7 @@ export async function recordStep(
   const goneKeys = await findMovedFrom(session, contacts)
   const read = [...contacts, ...unreadable].map(({ key }) => key)
   await underFence(session, [listingMarked(owned.id, read)], async (unit, account, [marked]) => {
-    const free = new Set(withoutMarked(read, marked))
+    const free = new Set(withoutMarked(read, keySet(marked)))
     const recorded = contacts.filter(({ key }) => free.has(key))
     await recordContacts(unit, account, recorded, { folders: placedFolders(folders), goneKeys })
     await releaseFromQuarantine(
@@ -57,10 +58,7 @@ export async function recordStep(
   })
 }
 
-function withoutMarked(keys: readonly string[], marked: ReadonlyArray<{ key: string }>): string[] {
-  const held = new Set(marked.map(({ key }) => key))
-  return keys.filter(key => !held.has(key))
-}
+const keySet = (marked: ReadonlyArray<{ key: string }>) => new Set(marked.map(({ key }) => key))
 
 /**
  * Keys that arrived contacts have left: their uids are known under other keys, which the provider no longer has. Contacts

@@ -5,7 +5,8 @@ import type { AccountView } from '../../../accounts/row.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { FairSemaphore } from '../../../kit/fair-semaphore.ts'
-import { askForLook, refuseContactFailure, requireReached } from '../at-provider.ts'
+import { refuseHalfFailure } from '../../accounts/accounts/reach-half.ts'
+import { askForLook, requireReached } from '../at-provider.ts'
 import { requireContact } from '../contacts/access.ts'
 import type { ContactRow } from '../contacts/contact-row.ts'
 import { fetchPhoto } from './fetch.ts'
@@ -51,7 +52,7 @@ async function fetchAndKeep(
   const owner = { tenantId: account.tenant_id, accountId: account.id, contactId: contact.id }
   const { provider_key: key } = contact
   const photo = await fetchPhoto(services.connections, reached, key, context.gone()).catch((error: unknown) =>
-    refuseContactFailure(error, 'read'),
+    refuseHalfFailure(error, 'read'),
   )
   if (photo === null) {
     if (contact.photo_state === 'unknown')

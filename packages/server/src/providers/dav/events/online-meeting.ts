@@ -3,7 +3,7 @@ import { findMeeting, meetingAt, type OnlineMeeting } from '../../online-meeting
 import { type EventComponent, linesOf } from './event-file.ts'
 
 /** Properties that hold the address of a meeting, the surest first. CONFERENCE is of RFC 7986 section 5.11. */
-const PROPERTIES = [
+export const MEETING_PROPERTIES: readonly string[] = [
   'X-GOOGLE-CONFERENCE',
   'X-MICROSOFT-SKYPETEAMSMEETINGURL',
   'X-MICROSOFT-ONLINEMEETINGEXTERNALLINK',
@@ -12,6 +12,8 @@ const PROPERTIES = [
 
 /** The online meeting of an event: of a property for it, else the first known link in these texts. */
 export function readOnlineMeeting(event: EventComponent, texts: ReadonlyArray<string | null>): OnlineMeeting {
-  const named = PROPERTIES.flatMap(name => linesOf(event, name)).map(({ value }) => unescapeText(value))
+  const named = MEETING_PROPERTIES.flatMap(name => linesOf(event, name)).map(({ value }) =>
+    unescapeText(value),
+  )
   return meetingAt(named) ?? findMeeting(texts)
 }

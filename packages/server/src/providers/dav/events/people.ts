@@ -42,7 +42,7 @@ function decode(text: string): string {
 }
 
 /** CUTYPE and ROLE (RFC 5545 sections 3.2.3 and 3.2.16). */
-function typeOf(line: ContentLine): RemoteAttendee['type'] {
+export function typeOf(line: ContentLine): RemoteAttendee['type'] {
   const kind = parameterOf(line, 'CUTYPE')?.toUpperCase()
   if (kind === 'RESOURCE' || kind === 'ROOM') return 'resource'
   const role = parameterOf(line, 'ROLE')?.toUpperCase()

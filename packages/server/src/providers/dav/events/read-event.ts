@@ -1,7 +1,8 @@
 import { parameterOf } from '../../../kit/content-lines/content-line.ts'
 import { splitValue, unescapeText } from '../../../kit/content-lines/text-value.ts'
 import type { RemoteEvent } from '../../calendars.ts'
-import { toName, toNotes } from '../../contact-text.ts'
+import { toName } from '../../contact-text.ts'
+import { toBody } from '../../event-text.ts'
 import { webUrl } from '../../online-meeting.ts'
 import { readTime as readRevision } from '../cards/revision-time.ts'
 import { type EventComponent, lineOf, linesOf, wordOf } from './event-file.ts'
@@ -70,11 +71,11 @@ function readBody(event: EventComponent): RemoteEvent['body'] {
   // STYLED-DESCRIPTION is of RFC 9073 section 6.5, X-ALT-DESC of Outlook.
   const styled = [...linesOf(event, 'X-ALT-DESC'), ...linesOf(event, 'STYLED-DESCRIPTION')].find(isHtml)
   const description = lineOf(event, 'DESCRIPTION')
-  const html = toNotes(
+  const html = toBody(
     styled ? unescapeText(styled.value) : dataIn(description && parameterOf(description, 'ALTREP')),
   )
   if (html !== null) return { contentType: 'html', content: html }
-  const content = toNotes(unescapeText(description?.value ?? ''))
+  const content = toBody(unescapeText(description?.value ?? ''))
   return content === null ? null : { contentType: 'text', content }
 }
 

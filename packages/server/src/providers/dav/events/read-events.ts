@@ -63,7 +63,7 @@ export function readEvents(bytes: Buffer, resolveZone: ResolveZone): EventsOfFil
 }
 
 /** Each TZID is resolved once. */
-function keepZones(resolve: (tzid: string) => string | null): ZoneOf {
+export function keepZones(resolve: (tzid: string) => string | null): ZoneOf {
   const zones = new Map<string, string | null>()
   return tzid => {
     const name = tzid.trim()
@@ -77,7 +77,7 @@ function keepZones(resolve: (tzid: string) => string | null): ZoneOf {
 }
 
 /** The lines of its recurrence; null if it is a single. */
-function recurrenceOf(master: EventComponent): string[] | null {
+export function recurrenceOf(master: EventComponent): string[] | null {
   const lines = master.lines.filter(({ name, value }) => RECURRENCE.has(name) && value.trim() !== '')
   if (lines.length === 0) return null
   if (lines.length > RECURRENCE_LINES_MAX)
@@ -118,7 +118,7 @@ function readOverrides(
 }
 
 /** The member that an override is of. A day names the member of that day at the time of the start. */
-function memberOf(line: FileContentLine, start: EventTime, zoneOf: ZoneOf): string | null {
+export function memberOf(line: FileContentLine, start: EventTime, zoneOf: ZoneOf): string | null {
   const member = toMember(line.value, line.parameters, start, zoneOf)
   return member !== null && isDay(member) && !isDay(start.wall) ? `${member}${start.wall.slice(8)}` : member
 }
@@ -145,7 +145,7 @@ function membersOf({ master, event, overrides }: Series, zoneOf: ZoneOf): Events
 }
 
 /** The latest revision of a component (RFC 5546 section 2.1.5); of equal ones the last. */
-function latestOf(components: readonly EventComponent[]): EventComponent | null {
+export function latestOf(components: readonly EventComponent[]): EventComponent | null {
   return components.reduce<EventComponent | null>((best, one) => {
     if (!best) return one
     const [before, now] = [revisionOf(best), revisionOf(one)]

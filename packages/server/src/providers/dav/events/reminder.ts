@@ -19,11 +19,20 @@ export function readReminder(
   times: { start: EventTime; end: EventTime },
 ): number | null {
   for (const alarm of event.components) {
-    if (alarm.name !== 'VALARM' || !ACTIONS.has(wordOf(alarm, 'ACTION'))) continue
-    const minutes = minutesBefore(alarm, times)
-    if (minutes !== null && minutes >= 0 && minutes <= MINUTES_MAX) return minutes
+    const minutes = minutesOfAlarm(alarm, times)
+    if (minutes !== null) return minutes
   }
   return null
+}
+
+/** Minutes from an alarm to the start of its event; null for any other component, and for an alarm that is not shown. */
+export function minutesOfAlarm(
+  alarm: EventComponent,
+  times: { start: EventTime; end: EventTime },
+): number | null {
+  if (alarm.name !== 'VALARM' || !ACTIONS.has(wordOf(alarm, 'ACTION'))) return null
+  const minutes = minutesBefore(alarm, times)
+  return minutes !== null && minutes >= 0 && minutes <= MINUTES_MAX ? minutes : null
 }
 
 function minutesBefore(

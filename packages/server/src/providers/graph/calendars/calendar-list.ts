@@ -5,6 +5,7 @@ import { toEventAddress } from '../../event-people.ts'
 import { type AskOptions, type GraphRequest, segment } from '../api.ts'
 import { id, pageSchema, text } from '../resources.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
+import { findMailboxZone } from './mailbox-zone.ts'
 
 const PER_PAGE = 100
 const PAGES_MAX = 10
@@ -52,8 +53,9 @@ export async function listCalendars(
     given.push(...page.value)
     link = page['@odata.nextLink']
   }
+  const timeZone = await findMailboxZone(connection, options)
   const own = given.find(({ isDefaultCalendar }) => isDefaultCalendar === true)?.owner?.address ?? null
-  const calendars = new Map(given.map(each => [each.id, toRemote(each, own)]))
+  const calendars = new Map(given.map(each => [each.id, toRemote(each, { own, timeZone })]))
   connection.calendars = calendars
   return [...calendars.values()]
 }
@@ -68,8 +70,14 @@ export async function isOwnCalendar(
   return connection.calendars?.get(key)?.access === 'owner'
 }
 
-/** @param own the address of the owner of the default calendar */
-function toRemote(given: GivenCalendar, own: string | null): RemoteCalendar {
+/**
+ * @param own the address of the owner of the default calendar
+ * @param timeZone the zone of the mailbox: no calendar has one of its own
+ */
+function toRemote(
+  given: GivenCalendar,
+  { own, timeZone }: { own: string | null; timeZone: string | null },
+): RemoteCalendar {
   const owner = ownerOf(given)
   const isOwn = own === null || owner === null || owner.address.toLowerCase() === own.toLowerCase()
   return {
@@ -80,8 +88,7 @@ function toRemote(given: GivenCalendar, own: string | null): RemoteCalendar {
     isPrimary: given.isDefaultCalendar === true,
     access: given.canEdit === false ? 'reader' : isOwn ? 'owner' : 'writer',
     color: colorOf(given),
-    // Only the mailbox has a zone, and reading it needs another scope.
-    timeZone: null,
+    timeZone,
     isHidden: false,
   }
 }
@@ -89,20 +96,22 @@ function toRemote(given: GivenCalendar, own: string | null): RemoteCalendar {
 const ownerOf = ({ owner }: GivenCalendar): EventAddress | null =>
   toEventAddress(owner?.address ?? '', owner?.name ?? '')
 
-/** Colors of the names, for a calendar without a color of its own. */
-const COLORS: ReadonlyMap<string, string> = new Map([
-  ['lightblue', '#a6d1f5'],
-  ['lightgreen', '#87d28e'],
-  ['lightorange', '#fcab73'],
-  ['lightgray', '#c0c0c0'],
-  ['lightyellow', '#fde300'],
-  ['lightteal', '#4fd8cd'],
-  ['lightpink', '#f08cc0'],
-  ['lightbrown', '#b69b7a'],
-  ['lightred', '#f88c9b'],
-])
+/** Colors by their names in lower case, for a calendar without a color of its own. */
+export const COLORS: ReadonlyMap<string, { name: string; hex: string }> = new Map(
+  [
+    ['lightBlue', '#a6d1f5'],
+    ['lightGreen', '#87d28e'],
+    ['lightOrange', '#fcab73'],
+    ['lightGray', '#c0c0c0'],
+    ['lightYellow', '#fde300'],
+    ['lightTeal', '#4fd8cd'],
+    ['lightPink', '#f08cc0'],
+    ['lightBrown', '#b69b7a'],
+    ['lightRed', '#f88c9b'],
+  ].map(([name = '', hex = '']) => [name.toLowerCase(), { name, hex }]),
+)
 
 function colorOf({ color, hexColor }: GivenCalendar): string | null {
   if (/^#[0-9a-f]{6}$/i.test(hexColor ?? '')) return hexColor!.toLowerCase()
-  return COLORS.get(color?.toLowerCase() ?? '') ?? null
+  return COLORS.get(color?.toLowerCase() ?? '')?.hex ?? null
 }

@@ -7,11 +7,13 @@ import { findChanged, followCalendar } from './following.ts'
 import { listVersions } from './pages.ts'
 import { openPlace } from './place.ts'
 import { readByKeys } from './reading.ts'
+import { graphCalendarsWriter } from './writing/writer.ts'
 
 /** The calendars of a mailbox of Microsoft Graph. Following them lets every call of its mail go first. */
 export function graphCalendars(connection: CalendarsConnection): CalendarsProvider {
   const late = (signal: AbortSignal): AskOptions => ({ urgency: 'late', signal })
   return {
+    writer: graphCalendarsWriter(connection),
     keepNotifying: signal => connection.subscribing.keep(signal),
     findBusy: (...asked) => findBusy(connection, ...asked),
     listCalendars: signal => listCalendars(connection, late(signal)),

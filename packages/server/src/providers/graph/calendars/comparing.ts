@@ -77,13 +77,13 @@ async function* walkCalendar(
     const next: CalendarCursor = page.isLast
       ? { ...cursor, walk: null, link: page.link }
       : { ...cursor, walk: page.link }
-    for (const key of yield* bringPage(pass, page, { held, cursor: page.isLast ? undefined : next }))
-      seen.add(key)
+    const brought = yield* bringPage(pass, page, { held, cursor: next, isStored: !page.isLast })
+    for (const key of brought.named) seen.add(key)
+    cursor = brought.cursor
     if (page.isLast) {
       if (!isFromStart) for (const key of (await versionsIn(pass)).keys()) seen.add(key)
-      return { seen, doubted, cursor: next }
+      return { seen, doubted, cursor }
     }
-    cursor = next
   }
   throw new LinkExpired('conflict', 'Microsoft Graph gives the events of the calendar no end.')
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { CalendarWindow } from '../../calendars.ts'
 import type { Cursor } from '../../mail.ts'
+import { LATE_FIELDS, NONE_LATE } from '../late-items.ts'
 import { DAY_MS } from '../../../kit/wall-clock.ts'
 
 const schema = z.object({
@@ -16,6 +17,7 @@ const schema = z.object({
   walk: z.string().nullable(),
   /** Without a delta: stands for the number of events and the last changes when the calendar was last compared. */
   mark: z.string().nullable(),
+  ...LATE_FIELDS,
 })
 
 /** The state of following a calendar. */
@@ -49,4 +51,5 @@ export const freshCursor = ({ start, end }: CalendarWindow, now: number): Calend
   link: null,
   walk: null,
   mark: null,
+  ...NONE_LATE,
 })

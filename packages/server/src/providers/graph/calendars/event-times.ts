@@ -13,12 +13,20 @@ const MIDNIGHT = 'T000000'
 export const timeSchema = z.object({ dateTime: z.string().max(100), timeZone: z.string().max(255).nullish() })
 export type GivenTime = z.infer<typeof timeSchema>
 
+/** A zone as Exchange writes it for events that came from elsewhere. */
+const EXCHANGE_UTC = 'tzone://microsoft/utc'
+
 /**
- * The zone of a name as Exchange keeps it. Names of its own, such as `tzone://Microsoft/Utc`, and custom zones stand for UTC:
- * their instants are right, and Graph does not describe their rules.
+ * The zone of the first of these names that is one; null if none is. Graph does not describe the rules of custom zones,
+ * such as `tzone://Microsoft/Custom`, but the instants of their events.
  */
-export const zoneOf = (...names: ReadonlyArray<string | null | undefined>): string =>
-  names.map(name => findNamedZone(name ?? '')).find(zone => zone !== null) ?? UTC
+export function findZone(...names: ReadonlyArray<string | null | undefined>): string | null {
+  for (const name of names) {
+    const zone = name?.toLowerCase() === EXCHANGE_UTC ? UTC : findNamedZone(name ?? '')
+    if (zone !== null) return zone
+  }
+  return null
+}
 
 /**
  * A time of an event in its own zone; null if it is none. An event of whole days has days. They are shown at midnight, or

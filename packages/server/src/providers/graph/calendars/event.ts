@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { AttendeeResponse, EventAddress, RemoteAttendee, RemoteEvent } from '../../calendars.ts'
-import { toName, toNotes } from '../../contact-text.ts'
+import { toName } from '../../contact-text.ts'
+import { toBody } from '../../event-text.ts'
 import { toEventAddress, uniqueAttendees } from '../../event-people.ts'
 import { findMeeting, meetingAt, type OnlineMeeting, webUrl } from '../../online-meeting.ts'
 import { type GraphItem, versionOf } from '../items.ts'
 import { firstOf, id, text, time } from '../resources.ts'
-import { timeSchema, toEventTimes, zoneOf } from './event-times.ts'
+import { findZone, timeSchema, toEventTimes } from './event-times.ts'
 import { recurrenceSchema } from './recurrence.ts'
 
 /** Values of a list that are read. */
@@ -30,7 +31,7 @@ const eventSchema = z.object({
   recurrence: recurrenceSchema.nullish(),
   subject: text,
   body: z.object({ contentType: word, content: text }).nullish(),
-  location: z.object({ displayName: text }).nullish(),
+  location: z.object({ displayName: text, locationUri: text.catch(null) }).nullish(),
   organizer: person,
   attendees: firstOf(
     z.object({
@@ -83,17 +84,28 @@ export function readGraphEvent(item: GraphItem): GraphEvent | string {
   return data ?? error.issues[0]?.path.join('.') ?? 'id'
 }
 
-/** The zone of an event. A custom zone of a series may be named by its recurrence. */
-export const zoneOfEvent = ({ originalStartTimeZone, recurrence }: GraphEvent): string =>
-  zoneOf(originalStartTimeZone, recurrence?.range.recurrenceTimeZone)
+/** The surroundings in which an event is read. */
+export interface EventSurroundings {
+  /** Whether the calendar is the account's, so that the event names its part in it. */
+  isOwn: boolean
+  /** The zone of the mailbox, for events whose own zone has no known name; null if it is not known. */
+  mailboxZone: string | null
+}
 
-/**
- * The shown fields of an event; null without a start that can be read.
- * @param isOwn whether the calendar is the account's, so that the event names its part in it
- */
-export function fieldsOf(event: GraphEvent, isOwn: boolean): RemoteEvent | null {
-  const zone = zoneOfEvent(event)
-  const endZone = event.originalEndTimeZone ? zoneOf(event.originalEndTimeZone, zone) : zone
+/** The zone that an event names; null for a custom one. That of a series may be named by its recurrence. */
+export const namedZoneOf = ({ originalStartTimeZone, recurrence }: GraphEvent): string | null =>
+  findZone(originalStartTimeZone, recurrence?.range.recurrenceTimeZone)
+
+/** The zone of an event. Events of custom zones are taken in that of the mailbox: only their instants are certain. */
+export const zoneOfEvent = (
+  event: GraphEvent,
+  { mailboxZone }: Pick<EventSurroundings, 'mailboxZone'>,
+): string => namedZoneOf(event) ?? mailboxZone ?? 'UTC'
+
+/** The shown fields of an event; null without a start that can be read. */
+export function fieldsOf(event: GraphEvent, around: EventSurroundings): RemoteEvent | null {
+  const zone = zoneOfEvent(event, around)
+  const endZone = findZone(event.originalEndTimeZone) ?? zone
   const times = toEventTimes(event, { isAllDay: event.isAllDay === true, zone, endZone })
   if (!times) return null
   const [location, body] = [toName(event.location?.displayName ?? ''), bodyOf(event)]
@@ -105,7 +117,7 @@ export function fieldsOf(event: GraphEvent, isOwn: boolean): RemoteEvent | null 
     body,
     organizer: addressOf(event.organizer),
     attendees: attendeesOf(event),
-    self: isOwn ? selfOf(event) : null,
+    self: around.isOwn ? selfOf(event) : null,
     status: event.isCancelled ? 'cancelled' : 'confirmed',
     showAs: SHOW_AS.get(event.showAs) ?? 'unknown',
     sensitivity: SENSITIVITIES.get(event.sensitivity) ?? 'normal',
@@ -143,7 +155,7 @@ const TYPES: ReadonlyMap<string, RemoteAttendee['type']> = new Map([
 ])
 
 function bodyOf({ body }: GraphEvent): RemoteEvent['body'] {
-  const content = toNotes(body?.content ?? '')
+  const content = toBody(body?.content ?? '')
   return content === null ? null : { contentType: body?.contentType === 'text' ? 'text' : 'html', content }
 }
 
@@ -172,9 +184,18 @@ const PROVIDERS: ReadonlyMap<string, NonNullable<RemoteEvent['onlineMeetingProvi
   ['skypeforconsumer', 'skype'],
 ])
 
+/** Outlook gives a place that it has found the link to a map. */
+const MAP = /(?:^|\.)(?:bing|bingapis|google|apple|openstreetmap)\.\w+$/
+
 /** The meeting that Graph names, else that of a link in these texts. */
 function meetingOf(event: GraphEvent, texts: ReadonlyArray<string | null>): OnlineMeeting {
-  const named = meetingAt([event.onlineMeeting?.joinUrl ?? '', event.onlineMeetingUrl ?? ''])
+  const { onlineMeeting, onlineMeetingUrl, location } = event
+  const link = location?.locationUri ?? ''
+  const named = meetingAt([
+    onlineMeeting?.joinUrl ?? '',
+    onlineMeetingUrl ?? '',
+    MAP.test(webUrl(link)?.hostname ?? '') ? '' : link,
+  ])
   if (!named) return findMeeting(texts)
   const provider = PROVIDERS.get(event.onlineMeetingProvider)
   return provider ? { ...named, onlineMeetingProvider: provider } : named

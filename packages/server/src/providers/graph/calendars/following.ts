@@ -26,7 +26,8 @@ export async function findChanged(
   const changed = new Set<string>()
   for (const { calendar, cursor } of calendars) {
     const from = readCursor(cursor, connection.api.now())
-    if (from === null || (await hasNews(connection, calendar.key, from, options))) changed.add(calendar.key)
+    if (from === null || from.unfound.length > 0 || (await hasNews(connection, calendar.key, from, options)))
+      changed.add(calendar.key)
   }
   return changed
 }
@@ -77,9 +78,10 @@ async function* followLink(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = await connection.pages.read(link, asked => continueEvents(connection, asked, options))
     if (page === null) return 'expired'
+    const { isDoubtful, late } = yield* bringChanges(pass, page, cursor)
     // An occurrence that was deleted does not name its series. The version of the series shows which it is.
-    if ((yield* bringChanges(pass, page)) === 'doubtful') yield* compareListed(pass)
-    cursor = { ...cursor, link: page.link }
+    if (isDoubtful) yield* compareListed(pass)
+    cursor = { ...cursor, link: page.link, ...late }
     if (page.isLast) return cursor
     yield { type: 'gone', keys: [], cursor }
     link = page.link

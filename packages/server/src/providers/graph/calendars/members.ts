@@ -1,16 +1,18 @@
 import { expand } from '../../../kit/recurrence/expand.ts'
 import { toMember } from '../../../kit/recurrence/member.ts'
-import { DAY_MS, printWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
+import { DAY_MS, isDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import type { EventTime, RemoteException, RemoteOccurrence } from '../../calendars.ts'
+import { ProviderFailure } from '../../failure.ts'
 import { isOfPart } from '../../http/ask-twice.ts'
 import { BATCH_PARTS_MAX, type GraphRequest } from '../api.ts'
 import { askTwice } from '../ask-twice.ts'
 import { type GraphItem, itemsSchema } from '../items.ts'
 import { PROBE } from './calendar-list.ts'
-import { fieldsOf, type GraphEvent, readGraphEvent, zoneOfEvent } from './event.ts'
+import { fieldsOf, type GraphEvent, namedZoneOf, readGraphEvent, zoneOfEvent } from './event.ts'
 import { type GivenTime, instantOf, timeSchema, toEventTime, toEventTimes } from './event-times.ts'
 import { PAGE_BYTES_MAX, pathOfEvent, viewQuery } from './pages.ts'
 import { type ReadingPlace, requestOfEvent } from './place.ts'
+import { ruleOf } from './recurrence.ts'
 
 const INSTANCE_FIELDS = 'id,type,originalStart,start,end,isAllDay'
 const INSTANCES_PER_PAGE = 500
@@ -74,9 +76,10 @@ export async function readMembers(
 }
 
 async function readInstances(
-  { connection, calendarKey, window, options }: ReadingPlace,
+  place: ReadingPlace,
   series: readonly GraphEvent[],
 ): Promise<Map<string, Instance[] | FailedMembers>> {
+  const { connection, calendarKey, window, options } = place
   const { api } = connection
   const requests = series.map(({ id }): GraphRequest<typeof itemsSchema._output> => ({
     path: `${pathOfEvent(calendarKey, id)}/instances`,
@@ -102,17 +105,70 @@ async function readInstances(
       items.push(...page.value)
       link = page['@odata.nextLink']
     }
-    found.set(
-      master.id,
-      items.flatMap(item => toInstance(item, master) ?? []),
-    )
+    found.set(master.id, toInstances(place, items, master))
   }
   return found
 }
 
+/** Where one instance cannot be read, the whole series fails: its member would count as deleted. */
+function toInstances(
+  place: ReadingPlace,
+  items: readonly GraphItem[],
+  master: GraphEvent,
+): Instance[] | FailedMembers {
+  const failed: FailedMembers = {
+    reason: 'Microsoft Graph gave a series an occurrence whose times cannot be read',
+  }
+  try {
+    const instances = items.map(item => toInstance(place, item, master))
+    if (!instances.every(one => one !== null)) return failed
+    return namedZoneOf(master) === null ? inOwnDays(place, instances, master) : instances
+  } catch (error) {
+    if (error instanceof RangeError) return failed
+    throw error
+  }
+}
+
+/** The occurrence that a member of a series is, as far as it begins in these days; null if there is none. */
+export async function findMember(
+  place: ReadingPlace,
+  master: GraphEvent,
+  member: string,
+): Promise<RemoteOccurrence | null> {
+  const around = { isAllDay: master.isAllDay === true, zone: zoneOfEvent(master, place) }
+  const start = toEventTime(master.start, around)
+  const at = instantOf({ wall: member, zone: start?.zone ?? null })
+  const window = { start: new Date(at - 2 * DAY_MS), end: new Date(at + 2 * DAY_MS) }
+  const found = (await readInstances({ ...place, window }, [master])).get(master.id)
+  if (found && !Array.isArray(found)) throw new ProviderFailure('unavailable', `${found.reason}.`)
+  return found?.find(({ occurrence }) => occurrence.member === member)?.occurrence ?? null
+}
+
+/** A custom zone and the zone in which its series is taken change their clocks at most so far apart. */
+const CLOCKS_MS_MAX = 3 * 3_600_000
+
+/**
+ * Instances of a series of a custom zone, each with the name of the member of the rule that is nearest to it: the clocks of the
+ * two zones may change on different days.
+ */
+function inOwnDays(place: ReadingPlace, instances: readonly Instance[], master: GraphEvent): Instance[] {
+  const start = toEventTime(master.start, {
+    isAllDay: master.isAllDay === true,
+    zone: zoneOfEvent(master, place),
+  })
+  const rule = start && master.recurrence ? ruleOf(master.recurrence, start) : null
+  if (!start || rule === null || isDay(start.wall)) return [...instances]
+  const walls = membersIn(place, rule, start).map(wall => ({ wall, time: requireWall(wall) }))
+  return instances.map(instance => {
+    const time = requireWall(instance.occurrence.member)
+    const near = walls.find(one => Math.abs(one.time - time) <= CLOCKS_MS_MAX)
+    return near ? { ...instance, occurrence: { ...instance.occurrence, member: near.wall } } : instance
+  })
+}
+
 /** Null for an instance whose times cannot be read. Only an exception may begin elsewhere than its rule has it. */
-function toInstance(item: GraphItem, master: GraphEvent): Instance | null {
-  const zone = zoneOfEvent(master)
+function toInstance(place: ReadingPlace, item: GraphItem, master: GraphEvent): Instance | null {
+  const zone = zoneOfEvent(master, place)
   const start = timeSchema.safeParse(item['start']).data
   const end = timeSchema.safeParse(item['end']).data
   const isAllDay = item['isAllDay'] === true
@@ -120,13 +176,13 @@ function toInstance(item: GraphItem, master: GraphEvent): Instance | null {
   const isException = String(item['type']).toLowerCase() === 'exception'
   const original = typeof item['originalStart'] === 'string' ? { dateTime: item['originalStart'] } : null
   if (!times || (isException && original === null)) return null
-  const member = memberAt(original ?? start, master)
+  const member = memberAt(place, original ?? start, master)
   return member === null ? null : { occurrence: { key: item.id, member, ...times }, isException }
 }
 
 /** The wall clock in the zone of the series at which its rule has a member. */
-function memberAt(time: GivenTime, master: GraphEvent): string | null {
-  const around = { isAllDay: master.isAllDay === true, zone: zoneOfEvent(master) }
+function memberAt(place: ReadingPlace, time: GivenTime, master: GraphEvent): string | null {
+  const around = { isAllDay: master.isAllDay === true, zone: zoneOfEvent(master, place) }
   const start = toEventTime(master.start, around)
   const original = toEventTime(time, around)
   if (!start || !original) return null
@@ -139,9 +195,10 @@ function memberAt(time: GivenTime, master: GraphEvent): string | null {
  * read shows what its series has.
  */
 async function readExceptions(
-  { connection, calendarKey, isOwn, options }: ReadingPlace,
+  place: ReadingPlace,
   exceptions: readonly Instance[],
 ): Promise<{ events: Map<string, RemoteException['event']>; failed: Map<string, string> }> {
+  const { connection, calendarKey, options } = place
   const events = new Map<string, RemoteException['event']>()
   const failed = new Map<string, string>()
   for (let at = 0; at < exceptions.length; at += BATCH_PARTS_MAX) {
@@ -155,21 +212,35 @@ async function readExceptions(
         failed.set(asked[index]!.occurrence.key, failure.message)
         continue
       }
-      const event = readGraphEvent(value)
-      const fields = typeof event === 'string' ? null : fieldsOf(event, isOwn)
+      const fields = readFields(place, value)
       if (fields) events.set(value.id, fields)
     }
   }
   return { events, failed }
 }
 
+/** The fields of an exception; null if it has a form that cannot be read. */
+function readFields(place: ReadingPlace, item: GraphItem): RemoteException['event'] | null {
+  const event = readGraphEvent(item)
+  try {
+    return typeof event === 'string' ? null : fieldsOf(event, place)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
 /** Members that begin in the window, and that Graph does not list: they were deleted. */
-function takenOf(
-  { window }: ReadingPlace,
-  rule: string,
-  start: EventTime,
-  there: ReadonlySet<string>,
-): string[] {
+function takenOf(place: ReadingPlace, rule: string, start: EventTime, there: ReadonlySet<string>): string[] {
+  const { window } = place
+  return membersIn(place, rule, start).filter(wall => {
+    const at = instantOf({ wall, zone: start.zone })
+    return at >= window.start.getTime() && at < window.end.getTime() && !there.has(wall)
+  })
+}
+
+/** The members that a rule has in the window, and a day around it. */
+function membersIn({ window }: ReadingPlace, rule: string, start: EventTime): string[] {
   const wallAt = (at: number) => printWall(Math.min(Math.max(at, 0), WALL_TIME_END - 1000))
   const { members } = expand({
     lines: [rule],
@@ -177,9 +248,5 @@ function takenOf(
     from: wallAt(window.start.getTime() - DAY_MS),
     to: wallAt(window.end.getTime() + DAY_MS),
   })
-  return members.flatMap(({ wall }) => {
-    const at = instantOf({ wall, zone: start.zone })
-    const isInside = at >= window.start.getTime() && at < window.end.getTime()
-    return isInside && !there.has(wall) ? [wall] : []
-  })
+  return members.map(({ wall }) => wall)
 }

@@ -136,7 +136,7 @@ describe('the fields of an event', () => {
   test('has the part of the account, its organizer, its link and its UID', async () => {
     const { index, keys, email, mailbox, main, calendars } = await arrange([[HOUR]])
     expect(itemOf(index, keys[0]!)).toMatchObject({
-      uid: null,
+      uid: expect.stringMatching(/^040000008200E00074C5B7101A82E008/),
       recurrence: null,
       members: null,
       occurrences: null,
@@ -369,7 +369,7 @@ describe('calendars', () => {
     other.addEvent({ ...HOUR, subject: 'Dentist' })
     shareCalendar(mailbox, other.mailbox.calendars.main, 'read')
     const listed = await calendars.listCalendars(never)
-    const none = { description: null, timeZone: null, isHidden: false }
+    const none = { description: null, timeZone: 'UTC', isHidden: false }
     expect(listed).toMatchObject([
       { ...none, name: 'Calendar', color: null, isPrimary: true, access: 'owner', owner: { address: email } },
       { ...none, name: 'Travel', color: '#f88c9b', isPrimary: false, access: 'owner' },

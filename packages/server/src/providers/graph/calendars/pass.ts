@@ -1,6 +1,7 @@
 import type { EventsStep } from '../../calendars.ts'
 import type { DeltaPage } from '../delta.ts'
 import { type GraphItem, versionOf } from '../items.ts'
+import { keepLate, type LateItems, splitUnfound } from '../late-items.ts'
 import type { CalendarCursor } from './cursor.ts'
 import { isWhole } from './event.ts'
 import { seriesOf } from './pages.ts'
@@ -11,6 +12,8 @@ export type Steps<T> = AsyncGenerator<EventsStep, T, void>
 
 /** Events of one step. */
 const STEP_MAX = 50
+/** Events of a page that are read for one step. Any of them may be a series with many members, each with a long body. */
+const READ_AT_ONCE = 20
 
 /** One pass over a calendar. */
 export interface Pass extends ReadingPlace {
@@ -25,10 +28,12 @@ interface SortedPage {
   whole: GraphItem[]
   keys: Set<string>
   series: Set<string>
+  /** Keys of those that Graph reports as there, and not only by an id, as some that are gone. */
+  there: Set<string>
 }
 
 function sortPage(page: Pick<DeltaPage<GraphItem>, 'items'>): SortedPage {
-  const sorted: SortedPage = { whole: [], keys: new Set(), series: new Set() }
+  const sorted: SortedPage = { whole: [], keys: new Set(), series: new Set(), there: new Set() }
   for (const item of page.items) {
     const seriesKey = seriesOf(item)
     // An occurrence comes by a few properties, which never replace those of an event.
@@ -36,43 +41,51 @@ function sortPage(page: Pick<DeltaPage<GraphItem>, 'items'>): SortedPage {
     else if (String(item['type']).toLowerCase() === 'seriesmaster') sorted.series.add(item.id)
     else if (isWhole(item)) sorted.whole.push(item)
     else sorted.keys.add(item.id)
+    if (item['start'] !== undefined || item['type'] !== undefined) sorted.there.add(seriesKey ?? item.id)
   }
   return sorted
 }
 
 /**
  * Brings the events of a page of a walk of which the index has another version, and the series that it names.
- * @returns the keys of the events and the series that the page names
+ * @returns the keys of the events and the series that the page names, and the cursor with those that were not found yet
  */
 export async function* bringPage(
   pass: Pass,
   page: DeltaPage<GraphItem>,
-  { held, cursor }: { held: ReadonlyMap<string, string>; cursor: CalendarCursor | undefined },
-): Steps<Set<string>> {
-  const { whole, keys, series } = sortPage(page)
+  {
+    held,
+    cursor,
+    isStored,
+  }: { held: ReadonlyMap<string, string>; cursor: CalendarCursor; isStored: boolean },
+): Steps<{ named: Set<string>; cursor: CalendarCursor }> {
+  const { whole, keys, series, there } = sortPage(page)
   const news = whole.filter(item => held.get(item.id) !== versionOf(item))
   const named = new Set([...whole.map(({ id }) => id), ...keys, ...series])
-  const result = nothingRead()
-  await readFound(pass, news, result)
-  const asked = [...keys, ...page.removed, ...unread(pass, series)]
-  const read = await readThrough(pass, asked)
-  yield* stepsOf(merged(result, read), cursor)
-  return named
+  yield* bringFound(pass, news)
+  const unread = [...series].filter(key => !pass.read.has(key))
+  const asked = [...cursor.unfound, ...keys, ...unread, ...page.removed]
+  const { late } = yield* bringUnlessLate(pass, asked, { before: cursor, there })
+  const after = { ...cursor, ...keepLate(cursor, late, pass.connection.api.now()) }
+  if (isStored) yield { type: 'gone', keys: [], cursor: after }
+  return { named, cursor: after }
 }
 
 /**
- * Brings what a page of a later round names, as it is now. Keys that are not found are gone.
- * @returns `doubtful` if some of them are not of the index, so that they may be those of occurrences
+ * Brings what a page of a later round names, as it is now. Keys that are not found are gone, unless Graph has just named them.
+ * @returns `isDoubtful` if some of them are not of the index, so that they may be those of occurrences
  */
-export async function* bringChanges(pass: Pass, page: DeltaPage<GraphItem>): Steps<'sure' | 'doubtful'> {
-  const { whole, keys, series } = sortPage(page)
-  const result = nothingRead()
-  await readFound(pass, whole, result)
-  const read = await readThrough(pass, [...keys, ...page.removed, ...unread(pass, series)])
-  // Asked before the steps, which change the index.
-  const held = read.gone.length === 0 ? null : await pass.known()
-  yield* stepsOf(merged(result, read))
-  return read.gone.some(key => held?.has(key) === false) ? 'doubtful' : 'sure'
+export async function* bringChanges(
+  pass: Pass,
+  page: DeltaPage<GraphItem>,
+  before: LateItems,
+): Steps<{ isDoubtful: boolean; late: LateItems }> {
+  const { whole, keys, series, there } = sortPage(page)
+  yield* bringFound(pass, whole)
+  const unread = [...series].filter(key => !pass.read.has(key))
+  const asked = [...before.unfound, ...keys, ...page.removed, ...unread]
+  const { isDoubtful, late } = yield* bringUnlessLate(pass, asked, { before, there })
+  return { isDoubtful, late: keepLate(before, late, pass.connection.api.now()) }
 }
 
 /** Brings events by their keys, and reports those that are gone. */
@@ -82,8 +95,34 @@ export async function* bringByKeys(pass: Pass, keys: readonly string[]): Steps<v
     yield* stepsOf(await readThrough(pass, wanted.slice(at, at + STEP_MAX)))
 }
 
-function unread(pass: Pass, series: ReadonlySet<string>): string[] {
-  return [...series].filter(key => !pass.read.has(key))
+async function* bringFound(pass: Pass, items: readonly GraphItem[]): Steps<void> {
+  for (let at = 0; at < items.length; at += STEP_MAX) {
+    const result = nothingRead()
+    await readFound(pass, items.slice(at, at + STEP_MAX), result)
+    yield* stepsOf(result)
+  }
+}
+
+/** Brings events by their keys, and reports those that are gone, but for those that may still come. */
+async function* bringUnlessLate(
+  pass: Pass,
+  keys: readonly string[],
+  { before, there }: { before: LateItems; there: ReadonlySet<string> },
+): Steps<{ isDoubtful: boolean; late: string[] }> {
+  const wanted = [...new Set(keys)]
+  const allLate: string[] = []
+  let isDoubtful = false
+  for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
+    const read = await readThrough(pass, wanted.slice(at, at + READ_AT_ONCE))
+    // Asked before the steps, which change the index.
+    const held = read.gone.length === 0 ? null : await pass.known()
+    const named = new Set([...there].filter(key => held?.has(key) === false))
+    const { late, gone } = splitUnfound(before, { keys: read.gone, named, now: pass.connection.api.now() })
+    allLate.push(...late)
+    isDoubtful ||= gone.some(key => held?.has(key) === false)
+    yield* stepsOf({ ...read, gone })
+  }
+  return { isDoubtful, late: allLate }
 }
 
 /** Reads events by their keys, and the series of occurrences among them. */
@@ -110,11 +149,7 @@ function merged(one: ReadEvents, other: ReadEvents): ReadEvents {
   }
 }
 
-/** The last step has the cursor, if there is one. */
-function* stepsOf(
-  { items, unreadable, gone }: ReadEvents,
-  cursor?: CalendarCursor,
-): Generator<EventsStep, void, void> {
+function* stepsOf({ items, unreadable, gone }: ReadEvents): Generator<EventsStep, void, void> {
   if (gone.length > 0) yield { type: 'gone', keys: gone }
   const count = Math.max(items.length, unreadable.length)
   for (let at = 0; at < count; at += STEP_MAX)
@@ -123,7 +158,5 @@ function* stepsOf(
       items: items.slice(at, at + STEP_MAX),
       unreadable: unreadable.slice(at, at + STEP_MAX),
       remaining: null,
-      ...(cursor && at + STEP_MAX >= count && { cursor }),
     }
-  if (cursor && count === 0) yield { type: 'gone', keys: [], cursor }
 }

@@ -3,16 +3,14 @@ import type { AskOptions, GraphRequest } from '../api.ts'
 import { type GraphItem, itemSchema } from '../items.ts'
 import { isOwnCalendar } from './calendar-list.ts'
 import type { CalendarsConnection } from './calendars-connection.ts'
-import { EVENT_FIELDS } from './event.ts'
+import { EVENT_FIELDS, type EventSurroundings } from './event.ts'
 import { pathOfEvent } from './pages.ts'
 
 /** The calendar in which events are read, and the time whose occurrences are wanted. */
-export interface ReadingPlace {
+export interface ReadingPlace extends EventSurroundings {
   connection: CalendarsConnection
   calendarKey: string
   window: CalendarWindow
-  /** Whether the calendar is the account's. */
-  isOwn: boolean
   options: AskOptions
 }
 
@@ -34,5 +32,5 @@ export async function openPlace(
   options: AskOptions,
 ): Promise<ReadingPlace> {
   const isOwn = await isOwnCalendar(connection, calendarKey, options)
-  return { connection, calendarKey, window, isOwn, options }
+  return { connection, calendarKey, window, isOwn, mailboxZone: connection.zone?.name ?? null, options }
 }

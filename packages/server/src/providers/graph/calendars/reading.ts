@@ -1,10 +1,10 @@
-import type { RemoteItem, RemoteObject, UnreadableItem } from '../../calendars.ts'
+import type { RemoteEvent, RemoteObject, UnreadableItem } from '../../calendars.ts'
 import { isOfPart } from '../../http/ask-twice.ts'
 import { BATCH_PARTS_MAX } from '../api.ts'
 import { askTwice } from '../ask-twice.ts'
 import { type GraphItem, itemSchema, versionOf } from '../items.ts'
 import { pathOfCalendar, PROBE } from './calendar-list.ts'
-import { fieldsOf, type GraphEvent, readGraphEvent } from './event.ts'
+import { fieldsOf, type GraphEvent, namedZoneOf, readGraphEvent } from './event.ts'
 import { seriesOf } from './pages.ts'
 import { type ReadingPlace, requestOfEvent } from './place.ts'
 import { type GivenMembers, readMembers } from './members.ts'
@@ -66,7 +66,7 @@ export async function readFound(
     if (seriesKey !== null) result.series.push(seriesKey)
     else if (typeof event === 'string')
       result.unreadable.push(unreadable(item, `whose ${event} cannot be read`))
-    else if (event.recurrence) masters.push({ item, event })
+    else if (event.recurrence && isReadable(place, item, event)) masters.push({ item, event })
     else addItem(place, { item, event, members: null }, result)
   }
   if (masters.length === 0) return
@@ -83,32 +83,51 @@ export async function readFound(
   }
 }
 
+/** The parts of an event that every item needs; otherwise what is wrong with it. */
+function partsOf(
+  place: ReadingPlace,
+  item: GraphItem,
+  event: GraphEvent,
+): { version: string; fields: RemoteEvent; rule: string | null } | string {
+  try {
+    const version = versionOf(item)
+    const fields = fieldsOf(event, place)
+    if (version === null) return 'without a version'
+    if (fields === null) return 'whose start cannot be read'
+    const rule = event.recurrence ? ruleOf(event.recurrence, fields.start) : null
+    return event.recurrence && rule === null ? 'with a recurrence of another form' : { version, fields, rule }
+  } catch (error) {
+    if (error instanceof RangeError) return 'whose times cannot be calculated'
+    throw error
+  }
+}
+
+const isReadable = (place: ReadingPlace, item: GraphItem, event: GraphEvent): boolean =>
+  typeof partsOf(place, item, event) !== 'string'
+
 function addItem(
-  { isOwn }: ReadingPlace,
+  place: ReadingPlace,
   { item, event, members }: { item: GraphItem; event: GraphEvent; members: GivenMembers | null },
   { items, unreadable: others }: ReadEvents,
 ): void {
-  const version = versionOf(item)
-  const fields = fieldsOf(event, isOwn)
-  const rule = fields && event.recurrence ? ruleOf(event.recurrence, fields.start) : null
-  if (version === null) others.push(unreadable(item, 'without a version'))
-  else if (fields === null) others.push(unreadable(item, 'whose start cannot be read'))
-  else if (members !== null && rule === null)
-    others.push(unreadable(item, 'with a recurrence of another form'))
-  else {
-    const whole: RemoteItem = {
-      type: 'item',
-      key: item.id,
-      version,
-      // Immutable ids last.
-      uid: null,
-      event: fields,
-      recurrence: rule === null ? null : [rule],
-      members: members && { exceptions: members.exceptions, taken: members.takenOf(rule!, fields.start) },
-      occurrences: members && members.occurrences,
-    }
-    items.push(whole)
+  const parts = partsOf(place, item, event)
+  if (typeof parts === 'string') {
+    others.push(unreadable(item, parts))
+    return
   }
+  if (namedZoneOf(event) === null) place.connection.onCustomZone()
+  const { version, fields, rule } = parts
+  items.push({
+    type: 'item',
+    key: item.id,
+    version,
+    // Another client that moves an event to another calendar gives it another id.
+    uid: fields.iCalUid,
+    event: fields,
+    recurrence: rule === null ? null : [rule],
+    members: members && { exceptions: members.exceptions, taken: members.takenOf(rule!, fields.start) },
+    occurrences: members && members.occurrences,
+  })
 }
 
 const unreadable = (item: GraphItem, problem: string): UnreadableItem => ({

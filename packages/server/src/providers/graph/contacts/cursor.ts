@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Cursor } from '../../mail.ts'
+import { LATE_FIELDS, NONE_LATE } from '../late-items.ts'
 
 const schema = z.object({
   version: z.literal(1),
@@ -13,9 +14,7 @@ const schema = z.object({
   mark: z.string().nullable(),
   /** When the folder was last compared as a whole. */
   comparedAt: z.int(),
-  /** Contacts that were named, but not found yet, and since when. */
-  unfound: z.array(z.string()),
-  unfoundAt: z.int().nullable(),
+  ...LATE_FIELDS,
 })
 
 /** The state of following a folder of contacts. Times are in milliseconds since 1970. */
@@ -34,7 +33,6 @@ export function freshCursor(now: number): FolderCursor {
     isOfIds: false,
     mark: null,
     comparedAt: now,
-    unfound: [],
-    unfoundAt: null,
+    ...NONE_LATE,
   }
 }

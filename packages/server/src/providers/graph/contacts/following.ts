@@ -5,6 +5,7 @@ import type { DeltaPage } from '../delta.ts'
 import { compareFolder, compareListed } from './comparing.ts'
 import { isWhole } from './contact.ts'
 import { type GraphItem } from '../items.ts'
+import { keepLate, splitUnfound } from '../late-items.ts'
 import type { ContactsConnection } from './contacts-connection.ts'
 import { type FolderCursor, readCursor } from './cursor.ts'
 import { pathOfFolder } from './folders.ts'
@@ -20,10 +21,6 @@ const PAGES_MAX = 2_000
  * in one folder and moved to another one between two looks.
  */
 const COMPARED_MS_MAX = 6 * 3_600_000
-/** Contacts in a cursor that were named, but not found. */
-const UNFOUND_MAX = 100
-/** After this time a contact that Graph named, and does not have, has come and gone. */
-const UNFOUND_MS_MAX = 60_000
 
 /**
  * `ContactsProvider.findChanged`: asks each folder for its changes, which is the cheapest question that Graph has. The
@@ -122,18 +119,14 @@ async function* bringChanges(
     else partial.push(item.id)
   yield* stepsOf(result)
   const now = connection.api.now()
-  const isOver = now - (cursor.unfoundAt ?? 0) > UNFOUND_MS_MAX
-  const doubted = new Set([...cursor.unfound, ...partial])
-  const asked = [...new Set([...doubted, ...page.removed])]
-  const unfound: string[] = []
+  const named = new Set(partial)
+  const asked = [...new Set([...cursor.unfound, ...partial, ...page.removed])]
+  const allLate: string[] = []
   for (let at = 0; at < asked.length; at += READ_AT_ONCE) {
     const read = await readContacts(connection, asked.slice(at, at + READ_AT_ONCE), options)
-    const late = read.gone.filter(key => doubted.has(key) && !(isOver && cursor.unfound.includes(key)))
-    unfound.push(...late)
-    const isLate = new Set(late)
-    yield* stepsOf({ ...read, gone: read.gone.filter(key => !isLate.has(key)) })
+    const { late, gone } = splitUnfound(cursor, { keys: read.gone, named, now })
+    allLate.push(...late)
+    yield* stepsOf({ ...read, gone })
   }
-  const kept = unfound.slice(0, UNFOUND_MAX)
-  const isSame = kept.length > 0 && kept.every(key => cursor.unfound.includes(key))
-  return { ...cursor, unfound: kept, unfoundAt: isSame ? cursor.unfoundAt : now }
+  return { ...cursor, ...keepLate(cursor, allLate, now) }
 }

@@ -1,0 +1,115 @@
+import type { EventTarget } from '../events/find-target.ts'
+import type {
+  CalendarsWriter,
+  ChangedPart,
+  Creation,
+  EventChange,
+  EventInput,
+  EventResponse,
+  ItemPlace,
+  RemovedPart,
+  WriteOptions,
+  WrittenEvents,
+} from '../../../providers/changing-calendars.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
+
+/* What the provider is asked for by each write of events. Only `ProviderFailure` is thrown. */
+
+const TELLS_SECONDS = 20
+
+/** A write is refused if people are to be told of it and nobody would tell them. */
+async function requireTelling(writer: CalendarsWriter, calendarKey: string): Promise<void> {
+  if (await writer.tellsPeople(calendarKey, AbortSignal.timeout(TELLS_SECONDS * 1_000))) return
+  throw new ProviderFailure(
+    'unsupported',
+    'The calendar server of this account tells nobody of events. Give notify: false to write without that.',
+  )
+}
+
+export interface AskedEvent {
+  calendarKey: string
+  fields: EventInput
+  creation: Creation
+}
+
+export async function askForEvent(
+  writer: CalendarsWriter,
+  { calendarKey, fields, creation }: AskedEvent,
+  options: WriteOptions,
+): Promise<WrittenEvents> {
+  if (options.notify && fields.attendees.length > 0) await requireTelling(writer, calendarKey)
+  return writer.createEvent({ calendarKey, fields, ...creation }, options)
+}
+
+export interface AskedChange {
+  target: Pick<EventTarget, 'root'>
+  place: ItemPlace
+  part: ChangedPart
+  /** Without fields: the event stays as it is. */
+  change: EventChange
+  /** The calendar that it is moved to; null: it stays. */
+  toCalendarKey: string | null
+  creation: Creation
+  /** Whether people besides the account are concerned. */
+  concernsOthers: boolean
+}
+
+/** Changes an event, and then moves it. */
+export async function askForChange(
+  writer: CalendarsWriter,
+  { place, part, change, toCalendarKey, creation, concernsOthers }: AskedChange,
+  options: WriteOptions,
+): Promise<WrittenEvents> {
+  if (options.notify && concernsOthers) await requireTelling(writer, place.calendarKey)
+  const isChanged = Object.keys(change).length > 0
+  const changed = isChanged ? await writer.changeEvent({ place, part, change }, options) : null
+  if (toCalendarKey === null) return changed ?? { items: [], gone: [], place }
+  const from = changed?.place ?? place
+  const moved = await writer.moveEvent({ place: from, toCalendarKey, ...creation }, options)
+  return changed ? oneAfterTheOther(changed, moved) : moved
+}
+
+/** The effect of two writes. What the second has ended is not told as the first left it. */
+function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): WrittenEvents {
+  const nameOf = ({ calendarKey, key }: ItemPlace) => JSON.stringify([calendarKey, key])
+  const ended = new Set(second.gone.map(nameOf))
+  const left = first.items.filter(
+    ({ calendarKey, object: { key } }) => !ended.has(nameOf({ calendarKey, key })),
+  )
+  return { items: [...left, ...second.items], gone: [...first.gone, ...second.gone], place: second.place }
+}
+
+export interface AskedRemoval {
+  place: ItemPlace
+  part: RemovedPart
+  concernsOthers: boolean
+}
+
+/** Deletes an event. One that is gone already, by an earlier try, is no failure. */
+export async function askForRemoval(
+  writer: CalendarsWriter,
+  { place, part, concernsOthers }: AskedRemoval,
+  options: WriteOptions,
+): Promise<WrittenEvents> {
+  if (options.notify && concernsOthers) await requireTelling(writer, place.calendarKey)
+  if (part.type !== 'all') return writer.removeEvent({ place, part }, options)
+  const removed = await writer.removeEvent({ place, part }, options).catch((error: unknown) => {
+    if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
+    return { items: [], gone: [], place }
+  })
+  return { ...removed, gone: [...removed.gone, place] }
+}
+
+export interface AskedResponse extends EventResponse {
+  place: ItemPlace
+  part: Parameters<CalendarsWriter['respond']>[0]['part']
+}
+
+export async function askForResponse(
+  writer: CalendarsWriter,
+  asked: AskedResponse,
+  options: WriteOptions,
+): Promise<WrittenEvents> {
+  if (options.notify) await requireTelling(writer, asked.place.calendarKey)
+  return writer.respond(asked, options)
+}

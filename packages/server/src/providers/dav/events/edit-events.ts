@@ -1,0 +1,98 @@
+import type {
+  ChangedPart,
+  EventChange,
+  EventInput,
+  EventResponse,
+  MemberPlace,
+  RemovedPart,
+} from '../../changing-calendars.ts'
+import { ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
+import { addDefinitions } from './edit-context.ts'
+import { changeMember, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
+import { stamp } from './edit-times.ts'
+import { changeWhole } from './edit-whole.ts'
+import { printTree, viewOf } from './event-tree.ts'
+import { newEvent } from './new-event.ts'
+import { type OpenEvent, openEvent } from './open-edit.ts'
+import { readEvent } from './read-event.ts'
+import type { ResolveZone } from './read-events.ts'
+import { UnwritableEvents } from './unwritable.ts'
+
+/** A change of the file of an event. */
+export type EventEdit =
+  | { type: 'create'; uid: string; fields: EventInput }
+  | { type: 'change'; part: Exclude<ChangedPart, { type: 'following' }>; change: EventChange }
+  /** The part of a series that begins at a member, with a change, as a file of its own. */
+  | { type: 'rest'; member: string; uid: string; change: EventChange }
+  /** The series before a member. */
+  | { type: 'truncate'; member: string }
+  | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
+  | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
+  /** Sets only who tells people. */
+  | { type: 'agent' }
+
+export interface EditOptions extends Writer {
+  /** Who is to tell the people of the event; null if the server tells nobody. */
+  agent: 'client' | 'server' | null
+  now: Date
+}
+
+/**
+ * Changes the event of a file. Only lines of the fields that differ are written.
+ * @returns null if nothing of the event is left
+ * @throws UnreadableEvents, UnwritableEvents, UnheldChange, MissingMember
+ */
+export function editEvents(
+  bytes: Buffer,
+  edit: EventEdit,
+  options: EditOptions,
+  resolveZone: ResolveZone,
+): Buffer | null {
+  const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options.now)
+  apply(open, edit, options)
+  const nodes = [...(open.master ? [open.master.node] : []), ...open.overrides.map(({ node }) => node)]
+  if (nodes.length === 0) return null
+  if (options.agent) for (const node of nodes) setAgent(node, options.agent, options)
+  addDefinitions(open.calendar, open.context)
+  return printTree(open.tree)
+}
+
+function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
+  switch (edit.type) {
+    case 'create':
+      return changeWhole(open, edit.fields, { isNew: true, writer: options })
+    case 'change':
+      if (edit.part.type === 'member') return changeMember(open, edit.part.member, edit.change, options)
+      return changeWhole(open, edit.change, { timesOf: edit.part.timesOf?.member ?? null, writer: options })
+    case 'rest':
+      keepRest(open, edit.member, edit.uid)
+      return changeWhole(open, edit.change, { timesOf: edit.member, writer: options })
+    case 'truncate':
+      return truncate(open, edit.member)
+    case 'remove':
+      return removeMember(open, edit.part.member)
+    case 'respond':
+      return respond(open, edit, options)
+    case 'agent':
+      return
+  }
+}
+
+function respond(
+  open: OpenEvent,
+  { part, response }: EventEdit & { type: 'respond' },
+  options: EditOptions,
+): void {
+  const { context, master } = open
+  const nodes =
+    part.type === 'member'
+      ? [requireOverride(open, part.member)]
+      : [...(master ? [master.node] : []), ...open.overrides.map(({ node }) => node)]
+  const invited = nodes.filter(node => ownLines(node, options.own).length > 0)
+  if (invited.length === 0) throw new UnwritableEvents('The account is not invited')
+  for (const node of invited) {
+    if (readEvent(viewOf(node), context.zoneOf)?.status === 'cancelled') continue
+    setResponse(node, response, options.own)
+    stamp(node, context, false)
+  }
+}

@@ -1,0 +1,60 @@
+import { isDay } from '../../../kit/wall-clock.ts'
+import type { EventTime } from '../../calendars.ts'
+import type { EventTimes } from '../../new-times.ts'
+import { type EditContext, printTime } from './edit-context.ts'
+import { readTimes } from './event-times.ts'
+import {
+  type EventNode,
+  propertiesOf,
+  propertyOf,
+  replaceProperties,
+  setValue,
+  viewOf,
+} from './event-tree.ts'
+
+/* Start, end and RECURRENCE-ID of a component, and the stamps of its revision. */
+
+const isEqual = (one: EventTime, other: EventTime): boolean =>
+  one.wall === other.wall && one.zone === other.zone
+
+/** Writes the times that differ. @returns whether any does */
+export function setTimes(node: EventNode, times: EventTimes, context: EditContext): boolean {
+  const before = readTimes(viewOf(node), context.zoneOf)
+  if (before && isEqual(before.start, times.start) && isEqual(before.end, times.end)) return false
+  if (!before || !isEqual(before.start, times.start)) setTime(node, 'DTSTART', times.start, context)
+  // A DURATION stays if it gives the end.
+  const after = readTimes(viewOf(node), context.zoneOf)
+  const isOfType = propertiesOf(node, 'DTEND').every(
+    ({ content }) => isDay(content.value.trim()) === isDay(times.end.wall),
+  )
+  if (!after || !isEqual(after.end, times.end) || !isOfType) {
+    const ends = propertiesOf(node, 'DTEND', 'DURATION')
+    replaceProperties(node, ends, [propertyOf(`DTEND${printTime(times.end, context)}`)], ['DTSTART'])
+  }
+  if (propertiesOf(node, ALL_DAY).length > 0)
+    setValue(node, ALL_DAY, isDay(times.start.wall) ? 'TRUE' : 'FALSE')
+  return true
+}
+
+/** Outlook writes it beside DTSTART. */
+const ALL_DAY = 'X-MICROSOFT-CDO-ALLDAYEVENT'
+
+export function setTime(
+  node: EventNode,
+  name: 'DTSTART' | 'RECURRENCE-ID',
+  time: EventTime,
+  context: EditContext,
+): void {
+  const property = propertyOf(`${name}${printTime(time, context)}`)
+  replaceProperties(node, propertiesOf(node, name), [property], ['UID'])
+}
+
+/** Notes that a component was changed. With new times or members, it is a new revision (RFC 5546 section 2.1.4). */
+export function stamp(node: EventNode, { now }: EditContext, isRevision: boolean): void {
+  const time = `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
+  setValue(node, 'DTSTAMP', time)
+  setValue(node, 'LAST-MODIFIED', time)
+  if (!isRevision) return
+  const before = Number.parseInt(propertiesOf(node, 'SEQUENCE')[0]?.content.value ?? '', 10)
+  setValue(node, 'SEQUENCE', String((before > 0 ? before : 0) + 1))
+}

@@ -1,0 +1,146 @@
+import type {
+  ChangedPart,
+  EventChange,
+  ItemPlace,
+  MemberPlace,
+  WriteOptions,
+  WrittenEvents,
+} from '../../../changing-calendars.ts'
+import { ProviderFailure } from '../../../failure.ts'
+import { newTimes } from '../../../new-times.ts'
+import { changeSeries } from '../../../series-change.ts'
+import type { CalendarsConnection } from '../calendars-connection.ts'
+import { requireMeetings } from './create.ts'
+import { toPatch } from './fields.ts'
+import { planProperty, requireMemberKey, writeMembers } from './members.ts'
+import { requireCheckedPattern } from './patterns.ts'
+import { exceptionKeys, finishMembers, isSame, rewriteSeries, sendPatch, stateOf } from './series.ts'
+import { splitEvent } from './split.ts'
+import {
+  appliedAgain,
+  type EventThere,
+  requireItem,
+  requireThere,
+  requireTold,
+  type Writing,
+  writing,
+  written,
+} from './there.ts'
+import { requireZoneName, toTimes } from './times.ts'
+
+/** `CalendarsWriter.changeEvent`. */
+export function changeEvent(
+  connection: CalendarsConnection,
+  { place, part, change }: { place: ItemPlace; part: ChangedPart; change: EventChange },
+  options: WriteOptions,
+): Promise<WrittenEvents> {
+  return writing(connection, place.calendarKey, options, async work => {
+    if (change.onlineMeeting) await requireMeetings(connection, place.calendarKey)
+    const { key } = place
+    if (part.type === 'member') return changeMember(work, key, part, change)
+    if (part.type === 'following') return splitEvent(work, key, part, change)
+    return changeWhole(work, key, part.timesOf, change)
+  })
+}
+
+/** Changes a single or a whole series. */
+async function changeWhole(
+  work: Writing,
+  key: string,
+  timesOf: MemberPlace | null,
+  change: EventChange,
+): Promise<WrittenEvents> {
+  await finishMembers(work, key)
+  const gone = await appliedAgain(async () => {
+    const there = await requireThere(work, key)
+    requireMayChange(work, there, change)
+    const { recurrence, start, end, ...plain } = change
+    const patch = toPatch(plain, there, work.options.own)
+    if (!there.event.recurrence) return changeSingle(work, there, change, patch)
+    const isSeriesChange = recurrence !== undefined || start !== undefined || end !== undefined
+    if (isSeriesChange) return changeSeriesThere(work, there, { timesOf, change, patch })
+    await sendPatch(work, there, patch)
+    return []
+  })
+  return written(work, [key], gone)
+}
+
+/** @returns the keys that have ended */
+async function changeSingle(
+  work: Writing,
+  there: EventThere,
+  change: EventChange,
+  patch: Record<string, unknown>,
+): Promise<string[]> {
+  const { mailboxZone } = work.place
+  const times = newTimes(there.fields, change)
+  const { recurrence } = change
+  await sendPatch(work, there, {
+    ...patch,
+    ...((recurrence || !isSame(times, there.fields)) && toTimes(times, mailboxZone)),
+    ...(recurrence && {
+      recurrence: requireCheckedPattern(recurrence, times.start, requireZoneName(times.start, mailboxZone)),
+      singleValueExtendedProperties: [planProperty({ taken: [...recurrence.taken], exceptions: [] })],
+    }),
+  })
+  await writeMembers(work, there.item.id, { taken: [...(recurrence?.taken ?? [])], exceptions: [] })
+  return []
+}
+
+/** @returns the keys that have ended */
+async function changeSeriesThere(
+  work: Writing,
+  there: EventThere,
+  {
+    timesOf,
+    change,
+    patch,
+  }: { timesOf: MemberPlace | null; change: EventChange; patch: Record<string, unknown> },
+): Promise<string[]> {
+  const { recurrence, start, end } = change
+  const times = { ...(start && { start }), ...(end && { end }) }
+  const item = await requireItem(work, there.item.id)
+  const state = stateOf(item)
+  if (recurrence === null) {
+    const single = newTimes(state.times, times, timesOf?.member ?? null)
+    await sendPatch(work, there, { ...patch, ...toTimes(single, work.place.mailboxZone), recurrence: null })
+    return exceptionKeys(item)
+  }
+  const changed = changeSeries(
+    state,
+    { ...times, ...(recurrence && { recurrence }) },
+    timesOf?.member ?? null,
+  )
+  if (!changed)
+    throw new ProviderFailure('unsupported', 'The rule of the series does not give its new start.')
+  const isSameSeries = isSame(changed.times, state.times) && changed.lines.join() === state.lines.join()
+  if (isSameSeries && !recurrence?.taken.length) await sendPatch(work, there, patch)
+  else await rewriteSeries(work, { there, item, changed, patch })
+  return []
+}
+
+async function changeMember(
+  work: Writing,
+  seriesKey: string,
+  place: MemberPlace,
+  change: EventChange,
+): Promise<WrittenEvents> {
+  const series = await requireThere(work, seriesKey)
+  const key = await requireMemberKey(work, series, place)
+  await appliedAgain(async () => {
+    const there = await requireThere(work, key)
+    requireMayChange(work, there, change)
+    const { recurrence: _, start: _start, end: _end, ...plain } = change
+    const times = newTimes(there.fields, change)
+    await sendPatch(work, there, {
+      ...toPatch(plain, there, work.options.own),
+      ...(!isSame(times, there.fields) && toTimes(times, work.place.mailboxZone)),
+    })
+  })
+  return written(work, [seriesKey])
+}
+
+/** Only what an organizer changes is told to others. */
+function requireMayChange({ options }: Writing, { event, fields }: EventThere, change: EventChange): void {
+  if (event.isOrganizer !== false) requireTold(options, [...fields.attendees, ...(change.attendees ?? [])])
+}
