@@ -41,7 +41,7 @@ export const calendarIntegrity = z
       'Single events and series that the provider listed, within the window of the index, and members of series that ' +
         'it lists by themselves.',
     ),
-    indexed: count('Those that the index had, also at the edges of its window.'),
+    indexed: count('Events and members that the index had, also at the edges of its window.'),
     ...differences,
   })
   .meta({ id: 'CalendarIntegrity' })

@@ -71,8 +71,9 @@ export async function compareListing(source: ComparedSource): Promise<ListingCou
     changed: keysWhere(({ here, there }) => here !== null && there !== null),
     extra: keysWhere(({ there }) => there === null),
   })
+  const unwanted = lasting.filter(([key, { here }]) => here === null && equal.has(key)).length
   return countsOf(
-    second,
+    { ...second, listed: second.listed - unwanted },
     lasting.flatMap(([key, difference]) => (equal.has(key) ? [] : difference)),
   )
 }

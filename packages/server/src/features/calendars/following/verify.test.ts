@@ -193,7 +193,7 @@ test('old events that a server lists are no difference', async () => {
   await pass()
   await makeDue(db)
   expect(await pass()).toEqual({ hasMore: false })
-  expect(await counts()).toEqual({ listed: 6, indexed: 4, ...EQUAL, repaired: 0 })
+  expect(await counts()).toEqual({ listed: 4, indexed: 4, ...EQUAL, repaired: 0 })
   expect(await account.feed()).toEqual(['calendar.initialized'])
 })
 
