@@ -81,6 +81,8 @@ export class MemoryCalendars {
   readonly items = new Map<string, HeldItem>()
   /** When others are busy, by address. Null: the provider cannot be asked. */
   busy: Map<string, Array<{ start: Date; end: Date }>> | null = null
+  /** Whether it lists items that ended before the window. */
+  listsOld = false
   onAwait: (call?: string) => void | Promise<void> = () => undefined
   /** Calls by method, for tests of what is asked. */
   readonly calls: string[] = []
