@@ -88,7 +88,8 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
           allow: () => undefined,
           doubts,
         }
-        await runPass(session, {
+        return runPass(session, {
+          onDiffering: () => undefined,
           acquireBulkPermit: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
           onRead: () => Promise.resolve(),
         })

@@ -81,6 +81,8 @@ export class MemoryCalendars {
   readonly items = new Map<string, HeldItem>()
   /** When others are busy, by address. Null: the provider cannot be asked. */
   busy: Map<string, Array<{ start: Date; end: Date }>> | null = null
+  /** Whether it lists items that ended before the window. */
+  listsOld = false
   onAwait: (call?: string) => void | Promise<void> = () => undefined
   /** Calls by method, for tests of what is asked. */
   readonly calls: string[] = []
@@ -280,7 +282,10 @@ export class MemoryCalendars {
       list: async function* (this: MemoryCalendars, calendar: RemoteCalendar, window: CalendarWindow) {
         await wait('list')
         this.requireCalendar(calendar.key)
-        yield this.#namedIn(calendar.key, window).map(({ key, version }) => ({ key, version }))
+        yield this.#namedIn(calendar.key, this.listsOld ? null : window).map(({ key, version }) => ({
+          key,
+          version,
+        }))
       }.bind(this),
       read: async ({ calendarKey, keys }) => {
         await wait('read')

@@ -20,6 +20,7 @@ const WRITERS: Record<string, readonly string[]> = {
   bounce: ['features/sending'],
   calendar: ['features/calendars'],
   calendar_channel: ['accounts'],
+  calendar_comparison: ['features/calendars'],
   calendar_event: ['features/calendars'],
   calendar_event_body: ['features/calendars'],
   calendar_home: ['features/calendars'],

@@ -109,6 +109,7 @@ create table account_half (
 );
 CREATE INDEX account_half_attention ON public.account_half USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND (sync_wanted <> '{}'::text[]));
 CREATE INDEX account_half_behind ON public.account_half USING btree (behind_since) WHERE (behind_since IS NOT NULL);
+CREATE INDEX account_half_calendar_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'calendar'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 CREATE INDEX account_half_contacts_verified ON public.account_half USING btree (verified_at) WHERE ((kind = 'contacts'::text) AND (owner_instance IS NOT NULL) AND (differs_since IS NULL));
 CREATE INDEX account_half_differs ON public.account_half USING btree (differs_since) WHERE (differs_since IS NOT NULL);
 CREATE INDEX account_half_owner ON public.account_half USING btree (owner_instance, account_id) WHERE (owner_instance IS NOT NULL);
@@ -287,6 +288,26 @@ create table calendar_channel (
   constraint calendar_channel_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint calendar_channel_id_key UNIQUE (id)
 );
+
+create table calendar_comparison (
+  calendar_id uuid not null,
+  account_id uuid not null,
+  due_at timestamp with time zone not null,
+  due_set_at timestamp with time zone default now(),
+  compared_at timestamp with time zone,
+  listed integer default 0 not null,
+  indexed integer default 0 not null,
+  missing integer default 0 not null,
+  extra integer default 0 not null,
+  changed integer default 0 not null,
+  repaired integer default 0 not null,
+  stuck_hours integer default 0 not null,
+  constraint calendar_comparison_pkey PRIMARY KEY (calendar_id),
+  constraint calendar_comparison_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_comparison_calendar_id_fkey FOREIGN KEY (calendar_id) REFERENCES calendar(id) ON DELETE CASCADE
+);
+CREATE INDEX calendar_comparison_account ON public.calendar_comparison USING btree (account_id);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.calendar_comparison FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table calendar_event (
   id uuid not null,

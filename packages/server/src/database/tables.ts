@@ -200,6 +200,21 @@ export interface CalendarChannelTable {
   renew_at: Timestamp
 }
 
+export interface CalendarComparisonTable {
+  calendar_id: string
+  account_id: string
+  due_at: Timestamp
+  due_set_at: Generated<Timestamp | null>
+  compared_at: Timestamp | null
+  listed: Generated<number>
+  indexed: Generated<number>
+  missing: Generated<number>
+  extra: Generated<number>
+  changed: Generated<number>
+  repaired: Generated<number>
+  stuck_hours: Generated<number>
+}
+
 export interface CalendarEventTable {
   id: string
   tenant_id: string
@@ -1175,6 +1190,7 @@ export interface Tables {
   bounce: BounceTable
   calendar: CalendarTable
   calendar_channel: CalendarChannelTable
+  calendar_comparison: CalendarComparisonTable
   calendar_event: CalendarEventTable
   calendar_event_body: CalendarEventBodyTable
   calendar_home: CalendarHomeTable
@@ -1272,6 +1288,7 @@ export const COLUMNS = {
   bounce: ['bounce.outbox_id', 'bounce.address', 'bounce.account_id', 'bounce.type', 'bounce.created_at'],
   calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.can_edit', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete', 'calendar.basis', 'calendar.is_ending'],
   calendar_channel: ['calendar_channel.id', 'calendar_channel.account_id', 'calendar_channel.calendar_key', 'calendar_channel.resource_id', 'calendar_channel.token_digest', 'calendar_channel.address', 'calendar_channel.begun_at', 'calendar_channel.expires_at', 'calendar_channel.renew_at'],
+  calendar_comparison: ['calendar_comparison.calendar_id', 'calendar_comparison.account_id', 'calendar_comparison.due_at', 'calendar_comparison.due_set_at', 'calendar_comparison.compared_at', 'calendar_comparison.listed', 'calendar_comparison.indexed', 'calendar_comparison.missing', 'calendar_comparison.extra', 'calendar_comparison.changed', 'calendar_comparison.repaired', 'calendar_comparison.stuck_hours'],
   calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.start_at', 'calendar_event.end_at', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.is_expanded', 'calendar_event.is_truncated', 'calendar_event.ends_at', 'calendar_event.spanned_until', 'calendar_event.zone_release', 'calendar_event.missing_look', 'calendar_event.updated_at'],
   calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
   calendar_home: ['calendar_home.account_id', 'calendar_home.home'],

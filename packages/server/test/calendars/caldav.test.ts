@@ -13,6 +13,7 @@ import { startRadicale } from '../servers/radicale.ts'
 import { startSabre } from '../servers/sabre.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { startXandikos } from '../servers/xandikos.ts'
+import { expectEqualCalendars } from '../sync/compare-now.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { calendarFeedOf, inShort } from './calendar-feed.ts'
@@ -131,6 +132,7 @@ describe.each(SERVERS)('calendars of an IMAP account with $name', ({ start }) =>
     expect(series.cancelledStarts).toHaveLength(1)
     expect(exception.seriesId).toBe(series.id)
     expect(await read(exception.id)).toMatchObject({ kind: 'exception', subject: 'Moved' })
+    await expectEqualCalendars(opened(), id)
 
     await client.put(`${calendar}new.ics`, fileOf(eventAt('new', `${dayAhead(4)}T090000`, 'New')))
     await look(id)

@@ -11,7 +11,7 @@ import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { compareNow, readIntegrity } from './compare-now.ts'
+import { compareNow, readIntegrity } from '../sync/compare-now.ts'
 import { waitForContacts, waitForNames } from './carddav-account.ts'
 
 let metricsPort = 0

@@ -8,6 +8,7 @@ import { dayAhead, readTakingPlace, waitForCalendars, waitForSubjects } from '..
 import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
 import { letter } from '../gmail/open-gmail-app.ts'
 import { useServer } from '../servers/shared-server.ts'
+import { expectEqualCalendars } from '../sync/compare-now.ts'
 import { readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { timeOf } from './arrange-google-calendar.ts'
@@ -149,6 +150,7 @@ describe('calendars of a Gmail account', () => {
     await look()
     const excepted = await waitForSubjects(app, id, ['Single', 'Whole day', 'Once', 'Moved', 'Series'])
     expect(excepted[2]).toMatchObject({ id: occurrence.id, kind: 'exception', seriesId: occurrence.seriesId })
+    await expectEqualCalendars(app, id)
     await client.patch(series.id!, { recurrence: ['RRULE:FREQ=DAILY;COUNT=5'] })
     await look()
     await waitForSubjects(app, id, ['Single', 'Whole day', 'Once', 'Moved', 'Series', 'Series'])

@@ -6,6 +6,7 @@ import type { Cloud } from '../../src/providers/sign-in.ts'
 import { readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars/caldav-account.ts'
 import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
 import { useServer } from '../servers/shared-server.ts'
+import { expectEqualCalendars } from '../sync/compare-now.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectCalendars as connect, daily, dateOf, hourOn, timeOn } from './calendars-account.ts'
 import {
@@ -97,6 +98,7 @@ test('calendars of Microsoft 365 are read, and each change is announced once', a
   const later = await waitForSubjects(app, id, ['Single', 'Whole day', 'Once', ...subjects.slice(3)])
   // An occurrence that becomes an exception keeps its id.
   expect(later[2]?.id).toBe(events[2]?.id)
+  await expectEqualCalendars(app, id)
   await client.ask('DELETE', `events/${series}`)
   await look()
   await waitForSubjects(app, id, ['Single', 'Whole day'])
@@ -118,6 +120,7 @@ test.each(['gcc-high', 'china'] as const)('calendars are followed in the cloud %
   await client.ask('POST', 'events', hourOn(2, 10, 'Next'))
   await look()
   await waitForSubjects(app, id, ['Talk', 'Next'])
+  await expectEqualCalendars(app, id)
 })
 
 test('a change of an event is pushed', async () => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { compareNow } from '../contacts/compare-now.ts'
+import { compareNow } from '../sync/compare-now.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { connectContacts } from './contacts-account.ts'
 import { SANDBOX_APPS } from './delegates.ts'

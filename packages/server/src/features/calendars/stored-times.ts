@@ -9,5 +9,6 @@ export const CALENDAR_TIMES: readonly StoredTimes[] = [
     among: sql`version is null`,
     waits: { next_attempt_at: { seconds: UNVERSIONED_RETRY_HOURS * 3_600 } },
   },
+  { table: 'calendar_comparison', waits: { due_at: { setAt: 'due_set_at' } }, past: ['compared_at'] },
   { table: 'calendar_intent', past: ['created_at'] },
 ]

@@ -1,8 +1,14 @@
 import type { CalendarWindow } from '../../../providers/calendars.ts'
 import { Failures } from '../../../sync/looks/failures.ts'
 import { completeFirstSync } from '../../../sync/looks/first-sync.ts'
-import { followChanged, type Reading, type ReadingOptions } from '../../../sync/looks/follow-changed.ts'
+import {
+  followChanged,
+  neverPause,
+  type PassOptions,
+  type Reading,
+} from '../../../sync/looks/follow-changed.ts'
 import { settleMissing } from '../../../sync/looks/settle-missing.ts'
+import { verifyDue } from '../../../sync/looks/verify-due.ts'
 import { countContents } from '../calendars/store.ts'
 import { hasMissing, recordLost } from '../events/missing.ts'
 import { countItems, loadKnownVersions } from '../events/store.ts'
@@ -13,6 +19,7 @@ import { listMarked, lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { NOTHING_READ, recordStep } from './record-step.ts'
 import { fenceOf, type Session, underFence } from './session.ts'
+import { calendarComparisons, comparedCalendar } from './verify.ts'
 
 /** Time that a provider may take before the first step of a calendar. */
 const LISTING_SECONDS_MAX = 600
@@ -20,12 +27,12 @@ const LISTING_SECONDS_MAX = 600
 const GONE_AT_ONCE = 500
 
 /**
- * Makes one pass over the calendars of an account: finishes writes that were left, records the calendars themselves, follows those that changed, asks about
- * events that the interface changed, reads events again that could not be read, and deletes those that are in no calendar any
- * more.
+ * Makes one pass over the calendars of an account: finishes writes that were left, records the calendars themselves, follows
+ * those that changed, asks about events that the interface changed, reads events again that could not be read, deletes those
+ * that are in no calendar any more, and compares calendars that are due with their provider.
  * @returns whether events are still to come
  */
-export async function runPass(session: Session, options: ReadingOptions): Promise<{ hasMore: boolean }> {
+export async function runPass(session: Session, options: PassOptions): Promise<{ hasMore: boolean }> {
   const failures = new Failures()
   const window = keptWindow(session.days, Date.now())
   await finishIntents(session, window)
@@ -40,8 +47,26 @@ export async function runPass(session: Session, options: ReadingOptions): Promis
   const isSettled = failures.hasLost || (await deleteMissing(session, listed, following))
   if (!isSettled) return { hasMore: true }
   if (!session.isInitialized) await announceFirstSync(session)
+  const hasMore = await verifyCalendars(session, listed, following)
   failures.rethrow()
-  return { hasMore: false }
+  return { hasMore }
+}
+
+/** @returns whether another pass may heal a difference that was found */
+function verifyCalendars(
+  session: Session,
+  listed: readonly ListedCalendar[],
+  { window, failures, options }: Following,
+): Promise<boolean> {
+  const follow = async (each: ListedCalendar) =>
+    void (await followCalendar(session, each, { window, reading: neverPause }))
+  return verifyDue(session, listed, {
+    sourceOf: ({ calendar }) => calendar,
+    failures,
+    options,
+    store: calendarComparisons(session),
+    compared: each => comparedCalendar(session, each, { window, follow: () => follow(each) }),
+  })
 }
 
 /**
@@ -76,7 +101,7 @@ async function deleteMissing(
 interface Following {
   window: CalendarWindow
   failures: Failures
-  options: ReadingOptions
+  options: PassOptions
   /** Whether calendars that seldom change may be left to a later look. */
   mayDefer: boolean
 }

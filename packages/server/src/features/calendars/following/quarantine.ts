@@ -65,6 +65,13 @@ export async function listDue(
   )
 }
 
+export async function listQuarantinedKeys(db: Db, calendarId: string): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select provider_key as key from quarantined_calendar_event where calendar_id = ${calendarId}
+  `.execute(db)
+  return rows.map(({ key }) => key)
+}
+
 export async function countQuarantined(db: Db, accountId: string): Promise<number> {
   return count(db, sql`where account_id = ${accountId}`)
 }

@@ -3,11 +3,11 @@ import {
   neverPause,
   type PassOptions,
   type Reading,
-  SLICE_MS,
 } from '../../../sync/looks/follow-changed.ts'
 import { Failures } from '../../../sync/looks/failures.ts'
 import { completeFirstSync } from '../../../sync/looks/first-sync.ts'
 import { settleMissing } from '../../../sync/looks/settle-missing.ts'
+import { verifyDue } from '../../../sync/looks/verify-due.ts'
 import { loadKnownVersions } from '../contacts/store.ts'
 import { hasMissing, recordLost } from '../contacts/record-missing.ts'
 import { countContents, type IndexedFolder } from '../folders/store.ts'
@@ -16,7 +16,7 @@ import { listMarked, lookAtMarked, retryQuarantined } from './look-again.ts'
 import { READER_VERSION } from './quarantine.ts'
 import { recordStep } from './record-step.ts'
 import { fenceOf, type Session, underFence } from './session.ts'
-import { findDue, verifyFolder } from './verify.ts'
+import { comparedFolder, folderComparisons } from './verify.ts'
 
 /** Time that a provider may take before the first step of a folder. */
 const LISTING_SECONDS_MAX = 600
@@ -45,7 +45,7 @@ export async function runPass(session: Session, options: PassOptions): Promise<{
   if (vanished === null) return { hasMore: true }
   await forgetVanished(session, vanished)
   if (!session.isInitialized) await beAnnounced(session)
-  const hasMore = await verifyDue(session, look.listed, failing)
+  const hasMore = await verifyFolders(session, look.listed, failing)
   failures.rethrow()
   return { hasMore }
 }
@@ -61,25 +61,19 @@ async function beAnnounced(session: Session): Promise<void> {
 }
 
 /** @returns whether another pass may heal a difference that was found */
-async function verifyDue(
+function verifyFolders(
   session: Session,
   listed: readonly ListedFolder[],
-  { failures, options: { acquireBulkPermit, onDiffering } }: Failing,
+  { failures, options }: Failing,
 ): Promise<boolean> {
-  const due = (await findDue(session, listed)).filter(({ folder }) => !failures.has(folder.id))
-  if (due.length === 0) return false
-  using permit = await acquireBulkPermit()
-  let mayHeal = false
-  const until = performance.now() + SLICE_MS
   const follow = async (each: ListedFolder) => void (await followFolder(session, each, listed, neverPause))
-  for (const each of permit ? due : []) {
-    session.allow(LISTING_SECONDS_MAX)
-    await failures.after(each.folder.id, async () => {
-      mayHeal = (await verifyFolder(session, each, { follow, onDiffering })) || mayHeal
-    })
-    if (performance.now() > until) break
-  }
-  return mayHeal
+  return verifyDue(session, listed, {
+    sourceOf: ({ folder }) => folder,
+    failures,
+    options,
+    store: folderComparisons(session),
+    compared: each => comparedFolder(session, each, () => follow(each)),
+  })
 }
 
 /**

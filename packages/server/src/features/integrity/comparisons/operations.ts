@@ -8,6 +8,8 @@ import { askForSync } from '../../../accounts/ask-for-sync.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import { abilitiesOf } from '../../../providers/abilities.ts'
+import { requestCalendarComparisons } from '../../calendars/comparisons/record.ts'
+import { findCalendarComparisons } from '../../calendars/comparisons/store.ts'
 import { requestFolderComparisons } from '../../contacts/comparisons/record.ts'
 import { findFolderComparisons } from '../../contacts/comparisons/store.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
@@ -21,7 +23,7 @@ const on = implement(contract).$context<RequestContext>()
 export const integrityOperations = {
   get: on.get.handler(async ({ input: { params, query }, context }) => {
     const account = await requireAccountView(context, params.accountId)
-    const kinds: HalfKind[] = (await followsContacts(context, account)) ? ['mail', 'contacts'] : ['mail']
+    const kinds = await followedKinds(context, account)
     if (query.refresh) {
       requireConnectable(account)
       await context.change(async unit => {
@@ -31,17 +33,25 @@ export const integrityOperations = {
         })
         if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
         await requestComparisons(unit, account.id)
+        if (kinds.includes('calendar')) await requestCalendarComparisons(unit, account.id)
         if (kinds.includes('contacts')) await requestFolderComparisons(unit, account.id)
         unit.wake(account.id)
       })
     }
-    const contacts = account.other_halves?.find(({ kind }) => kind === 'contacts')
+    const isInitialized = (kind: HalfKind) =>
+      (account.other_halves?.find(half => half.kind === kind)?.initializedAt ?? null) !== null
     const compared = {
       mailboxes: await findComparisons(context.db, account.id),
+      calendars: kinds.includes('calendar')
+        ? {
+            calendars: await findCalendarComparisons(context.db, account.id),
+            isInitialized: isInitialized('calendar'),
+          }
+        : null,
       contacts: kinds.includes('contacts')
         ? {
             folders: await findFolderComparisons(context.db, account.id),
-            isInitialized: (contacts?.initializedAt ?? null) !== null,
+            isInitialized: isInitialized('contacts'),
           }
         : null,
       verifiedAt: await findVerifiedAt(context.db, account.id, kinds),
@@ -50,9 +60,15 @@ export const integrityOperations = {
   }),
 }
 
-/** Whether contacts of the account are followed: they are switched on, and the plan and the provider have them. */
-async function followsContacts({ db, tenantId }: RequestContext, account: AccountView): Promise<boolean> {
-  const { contactsEnabled } = effectiveSettings(account.tenant_settings, account)
-  const isFollowed = contactsEnabled && abilitiesOf(account.provider).followed.includes('contacts')
-  return isFollowed && findModule(db, tenantId, 'contacts')
+/** The kinds of data of the account that are followed: they are switched on, and the plan and the provider have them. */
+async function followedKinds({ db, tenantId }: RequestContext, account: AccountView): Promise<HalfKind[]> {
+  const { calendarEnabled, contactsEnabled } = effectiveSettings(account.tenant_settings, account)
+  const { followed } = abilitiesOf(account.provider)
+  const kinds: HalfKind[] = ['mail']
+  for (const [kind, isOn] of [
+    ['calendar', calendarEnabled],
+    ['contacts', contactsEnabled],
+  ] as const)
+    if (isOn && followed.includes(kind) && (await findModule(db, tenantId, kind))) kinds.push(kind)
+  return kinds
 }

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 export const VERIFIED_HOURS = 26
 
 /**
- * The state of an account, by the last comparisons of all its mailboxes and contact folders.
+ * The state of an account, by the last comparisons of all its mailboxes, calendars and contact folders.
  * @param isWhole whether all that is followed of the account has been read once
  */
 export function stateOf(

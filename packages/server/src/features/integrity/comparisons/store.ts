@@ -41,8 +41,10 @@ export async function countStates(db: Db): Promise<Record<string, number>> {
   // A half has an owner only while its account is active.
   const isOwned = sql`owner_instance is not null and differs_since is null`
   const isCounted = sql`kind = 'mail' and ${isOwned}`
-  // Contacts that are switched off are not compared.
-  const isOfContacts = sql`kind = 'contacts' and ${isOwned} and runtime_state is distinct from 'stopped'`
+  // Calendars and contacts that are switched off are not compared.
+  const isOn = sql`${isOwned} and runtime_state is distinct from 'stopped'`
+  const isOfContacts = sql`kind = 'contacts' and ${isOn}`
+  const isOfCalendars = sql`kind = 'calendar' and ${isOn}`
   const isOld = sql`verified_at <= statement_timestamp() - make_interval(hours => ${VERIFIED_HOURS}::int)`
   const { count: behind } = await measureDiffering(db)
   const { rows } = await sql<{ followed: number; unverified: number }>`
@@ -55,6 +57,10 @@ export async function countStates(db: Db): Promise<Record<string, number>> {
       select account_id from account_half where verified_at is null and ${isOfContacts}
       union
       select account_id from account_half where ${isOld} and ${isOfContacts}
+      union
+      select account_id from account_half where verified_at is null and ${isOfCalendars}
+      union
+      select account_id from account_half where ${isOld} and ${isOfCalendars}
       union
       -- OFFSET 0 keeps the planner from reading all mailboxes and accounts.
       select account_id from mailbox_comparison as compared

@@ -20,3 +20,10 @@ export async function compareNow(app: TestApp, accountId: string): Promise<Accou
     return isLater && integrity.state === 'verified' ? integrity : null
   })
 }
+
+/** Compares the calendars of an account, and expects that nothing had to be repaired. */
+export async function expectEqualCalendars(app: TestApp, accountId: string): Promise<void> {
+  const { calendars = [] } = await compareNow(app, accountId)
+  expect(calendars).not.toEqual([])
+  for (const each of calendars) expect(each).toMatchObject({ missing: 0, extra: 0, changed: 0, repaired: 0 })
+}
