@@ -109,16 +109,30 @@ function placeOf(day: number, inYear: boolean): { nth: number; fromEnd: number }
   return { nth: Math.ceil(at / 7), fromEnd: -Math.ceil((length - at + 1) / 7) }
 }
 
-function waysToMoveMonthDays(parts: Parts, { from, to, isGiven }: MovedStart): ChangedParts[] {
-  const given = numbersOf(parts, 'BYMONTHDAY')
+function waysToMoveMonthDays(parts: Parts, start: MovedStart): ChangedParts[] {
+  const { from, to, isGiven } = start
+  const written = numbersOf(parts, 'BYMONTHDAY')
+  // Without any, the day of the start is repeated.
+  const given = written ?? (repeatsMonthDay(parts) ? [describeDay(from).monthDay] : null)
   if (!given) return [{}]
   const ways = moveNumbers(given, to - from, 31)
   if (given.length === 1 && isGiven) {
+    const [day] = given as [number]
     const { monthDay, monthLength } = describeDay(to)
-    ways.push([monthDay], [monthDay - monthLength - 1])
+    // The day before the first one is the last one.
+    const moved = day + to - from
+    const across = day > 0 ? moved - 1 : moved + 1
+    if (Math.sign(across) !== Math.sign(day) && Math.abs(across) <= 31) ways.push([across])
+    ways.push([day > 0 ? monthDay : monthDay - monthLength - 1])
   }
-  return ways.map(days => ({ BYMONTHDAY: days.join(',') }))
+  return ways.map(days => {
+    const isOfStart = !written && days[0] === describeDay(to).monthDay
+    return isOfStart ? {} : { BYMONTHDAY: days.join(',') }
+  })
 }
+
+const repeatsMonthDay = (parts: Parts): boolean =>
+  parts.get('FREQ') === 'MONTHLY' && !parts.has('BYDAY') && !parts.has('BYYEARDAY') && !parts.has('BYWEEKNO')
 
 function waysToMoveYearDays(parts: Parts, { from, to }: MovedStart): ChangedParts[] {
   const given = numbersOf(parts, 'BYYEARDAY')

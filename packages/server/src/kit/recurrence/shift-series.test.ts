@@ -109,6 +109,17 @@ describe('a series that moves', () => {
   })
 
   test.each([
+    ['FREQ=MONTHLY', '20270301', '20270228', 'FREQ=MONTHLY;BYMONTHDAY=-1'],
+    ['FREQ=MONTHLY;BYMONTHDAY=-1', '20270131', '20270202', 'FREQ=MONTHLY;BYMONTHDAY=2'],
+    ['FREQ=MONTHLY;BYMONTHDAY=15', '20261215', '20270102', 'FREQ=MONTHLY;BYMONTHDAY=2'],
+    ['FREQ=MONTHLY', '20270128', '20270127', 'FREQ=MONTHLY'],
+    ['FREQ=MONTHLY', '20270128', '20270129', undefined],
+  ])('a day of the month follows into another: %s of %s to %s', (rule, start, next, moved) => {
+    const whole = series(`RRULE:${rule}`, at(`${start}T090000`))
+    expect(ruleOf(shiftSeries(whole, at(`${next}T090000`)))).toBe(moved)
+  })
+
+  test.each([
     ['2MO', '20270510T070000Z', '20261215', '3TU', '20270518T070000Z'],
     ['2MO', '20270308T080000Z', '20261210', '2TH', '20270311T080000Z'],
     ['-3MO', '20270510T070000Z', '20261216', '-3WE', '20270414T070000Z'],
