@@ -59,6 +59,8 @@ interface Made extends Json {
 }
 
 const called = new Set<string>()
+/** Operations whose rows `features/calendars/writing/audit.test.ts` checks. */
+const OVER_MEMORY = /^calendar(?:s|Events)\./
 
 /** Calls an operation, which must succeed and leave the one row that its contract declares. @returns the answer */
 async function call<Body = Made>(
@@ -246,5 +248,5 @@ test('each operation that changes something leaves one row when it succeeds', as
   // It logs in again, so it comes after what needs a connection.
   await changeContacts(accountId)
   await call('accounts.delete', { accountId })
-  expect(audited.filter(name => !called.has(name))).toEqual([])
+  expect(audited.filter(name => !called.has(name) && !OVER_MEMORY.test(name))).toEqual([])
 })

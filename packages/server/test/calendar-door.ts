@@ -15,6 +15,7 @@ import { pruneWindows } from '../src/features/calendars/events/prune.ts'
 import { recordEvents } from '../src/features/calendars/events/record.ts'
 import { rollWindows } from '../src/features/calendars/events/roll.ts'
 import { keptWindow } from '../src/features/calendars/events/window.ts'
+import { calendarWriteOperations } from '../src/features/calendars/writing/calendar-operations.ts'
 import { eventWriteOperations } from '../src/features/calendars/writing/operations.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
 import { inTransaction } from '../src/events/unit-of-work.ts'
@@ -44,7 +45,7 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
   const memories = new Map<string, MemoryCalendars>()
   const connections = opened.use(memoryConnections(memories))
   const operations = {
-    calendars: calendarOperations,
+    calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
     calendarEvents: {
       ...calendarEventOperations({ days: DAYS, clock }),
       ...eventWriteOperations({ days: DAYS, planner, clock, connections }),

@@ -74,11 +74,20 @@ const times = <T>(count: number, make: (nth: number) => T) =>
 const address = (nth: number) => ({ address: `a${nth}@example.org` })
 const characters = (count: number) => 'x'.repeat(count)
 const MESSAGE = 'PATCH /v1/accounts/{accountId}/messages/{messageId}'
+const EVENT = 'POST /v1/accounts/{accountId}/calendar-events'
 const SEND = 'POST /v1/accounts/{accountId}/outbox'
 
 /** The operation, the value in its body or query, how to make one of a size, and the largest size. */
 const SIZES: Array<[operation: string, at: string, make: (size: number) => unknown, max: number]> = [
   ['GET /v1/accounts/{accountId}/search/messages', 'query.q', characters, 500],
+  [EVENT, 'body.attendees', count => times(count, address), 500],
+  [EVENT, 'body.body.content', characters, 1_000_000],
+  [EVENT, 'body.location', characters, 255],
+  [EVENT, 'body.recurrence', count => times(count, () => 'RRULE:FREQ=DAILY'), 20],
+  [EVENT, 'body.reminderMinutes', minutes => minutes, 40_320],
+  [EVENT, 'body.subject', characters, 255],
+  ['POST /v1/accounts/{accountId}/calendars', 'body.description', characters, 2_000],
+  ['POST /v1/accounts/{accountId}/calendars', 'body.name', characters, 100],
   [MESSAGE, 'body.addMailboxIds', count => times(count, newId), 50],
   [MESSAGE, 'body.removeMailboxIds', count => times(count, newId), 50],
   [

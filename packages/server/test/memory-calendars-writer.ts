@@ -189,7 +189,7 @@ export function memoryWriter(
 const timesOfEvent = ({ start, end }: RemoteEvent): EventTimes => ({ start, end })
 const placeOf = ({ calendarKey, key }: HeldItem): ItemPlace => ({ calendarKey, key })
 
-/** Keys of members that the provider tells one by one. */
+/** Keys of members that are told one by one. */
 const memberKeys = ({ kind }: MemoryCalendars, { members }: HeldItem) =>
   kind === 'members' ? [...members.values()].map(({ key }) => key) : []
 
@@ -209,11 +209,8 @@ function written(
   }
 }
 
-function newEvent(
-  { kind }: MemoryCalendars,
-  { recurrence: _, onlineMeeting, attendees, reminderMinutes = 10, ...fields }: EventInput,
-  { self }: WriteOptions,
-): RemoteEvent {
+function newEvent({ kind }: MemoryCalendars, input: EventInput, { self }: WriteOptions): RemoteEvent {
+  const { recurrence: _, onlineMeeting, attendees, reminderMinutes = 10, ...fields } = input
   if (onlineMeeting && kind === 'files')
     throw new ProviderFailure('unsupported', 'The calendar has no online meetings.')
   return {
@@ -230,9 +227,10 @@ function newEvent(
 function changedEvent(
   { kind }: MemoryCalendars,
   before: RemoteEvent,
-  { start: _, end: __, recurrence: ___, onlineMeeting, attendees, ...fields }: EventChange,
+  change: EventChange,
   { self }: WriteOptions,
 ): RemoteEvent {
+  const { start: _, end: __, recurrence: ___, onlineMeeting, attendees, ...fields } = change
   if (onlineMeeting && kind === 'files')
     throw new ProviderFailure('unsupported', 'The calendar has no online meetings.')
   const known = new Map(before.attendees.map(one => [comparedAddress(one.address), one]))
@@ -282,7 +280,7 @@ function requireMember(item: HeldItem, member: string): RemoteEvent {
 function truncate(memory: MemoryCalendars, item: HeldItem, member: string): void {
   const left = truncateSeries(seriesOf(item), member)
   if (!left) throw new ProviderFailure('unsupported', 'The series cannot end there.')
-  for (const held of [...item.members.values()])
+  for (const held of item.members.values())
     if (held.member >= member) memory.clearMember(item.key, held.member)
   for (const taken of left.taken) if (!item.members.has(taken)) memory.setMember(item.key, taken, null)
   memory.update(item.key, {}, left.lines)
@@ -328,7 +326,7 @@ function changeWhole(
       return [[name, followSeries(left, before, event)] as const]
     }),
   )
-  for (const member of [...item.members.keys()])
+  for (const member of item.members.keys())
     if (!held.has(member) && !changed.taken.includes(member)) memory.clearMember(item.key, member)
   memory.update(item.key, { ...event, ...changed.times }, changed.lines)
   for (const [member, own] of held)

@@ -171,7 +171,7 @@ async function openMatrix() {
     rule: Rule,
     accountId: string,
     credential: string | null,
-    query = NEEDED[rule.path] ?? '',
+    query = (rule.method === 'GET' && NEEDED[rule.path]) || '',
   ): Promise<string> {
     clients += 1
     const client = `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`

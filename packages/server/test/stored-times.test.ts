@@ -14,6 +14,7 @@ const LEFT_ALONE = {
   'a caller, a message or a provider has named it': [
     'account_token.expires_at',
     'api_key.expires_at',
+    'calendar_channel.expires_at',
     'gmail_watch.expires_at',
     'graph_subscription.expires_at',
     'half_subscription.expires_at',
@@ -38,6 +39,9 @@ const LEFT_ALONE = {
     'graph_slot.paused_until',
     'graph_slot.wanted_until',
     // `openSubscribing`: no subscription is renewed later than after half of its longest life.
+    // `Channels`: no channel is replaced later than after its longest life.
+    'calendar_channel.begun_at',
+    'calendar_channel.renew_at',
     'graph_subscription.begun_at',
     'graph_subscription.renew_at',
     'half_subscription.begun_at',

@@ -19,6 +19,7 @@ const WRITERS: Record<string, readonly string[]> = {
   blob_upload: ['database'],
   bounce: ['features/sending'],
   calendar: ['features/calendars'],
+  calendar_channel: ['accounts'],
   calendar_event: ['features/calendars'],
   calendar_event_body: ['features/calendars'],
   calendar_home: ['features/calendars'],

@@ -33,7 +33,9 @@ const question = {
   requireAll: z
     .boolean()
     .default(false)
-    .describe('Whether no slot is offered while an attendee is unresolved. Otherwise these do not count.'),
+    .describe(
+      'Whether no slot is offered while an account or an attendee is unresolved. Otherwise these do not count.',
+    ),
   calendarIds: z
     .array(uuidInput)
     .min(1)
@@ -225,7 +227,8 @@ export const availability = {
     summary: 'Find slots in which several accounts are free.',
     description:
       `${RULES}An account that is not active, whose calendars are off, or whose first sync of them is not complete, ` +
-      'is unresolved: it is never free, so that with mode `all` no slot is offered. Attendees must be free in both modes.',
+      'is unresolved: it is never among the accounts of a slot, and is in the way only with `requireAll`. If all ' +
+      'accounts are unresolved, there are no slots. Attendees must be free in both modes.',
     refuses: ['unknown_account', ...REASONS],
     body: manyQuestion,
     output: sharedAvailability,

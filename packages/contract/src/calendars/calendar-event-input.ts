@@ -110,7 +110,7 @@ export const eventChange = z.strictObject({
   ...fields,
   attendees: attendees
     .optional()
-    .describe('Replaces the list by address. Those who stay keep their responses.'),
+    .describe('Replaces the list by address. Attendees who stay keep their responses.'),
   recurrence: recurrence
     .nullish()
     .describe(

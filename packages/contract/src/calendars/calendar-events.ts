@@ -172,7 +172,7 @@ export const calendarEvents = {
       'Fields that are present change; null clears. The id chooses the target: a single, a whole series, or one occurrence. ' +
       'From an occurrence, `scope` widens it: `following` splits the series there and answers the new series, `series` ' +
       'changes and answers the whole series. `start` and `end` of an occurrence are its own in each scope; the series moves ' +
-      'by the difference. Who is not the organizer may change `showAs`, `sensitivity`, `reminderMinutes` and `calendarId`.',
+      'by the difference. An account that does not organize the event may change `showAs`, `sensitivity`, `reminderMinutes` and `calendarId`.',
     refuses: [...WRITING_REASONS, ...FIELD_REASONS, 'calendar_event_not_found', 'recurrence_on_instance'],
     params: eventPath,
     query: z.strictObject({ scope }),
@@ -189,7 +189,7 @@ export const calendarEvents = {
     audit: 'calendar_event.delete',
     summary: 'Delete a calendar event.',
     description:
-      'The target is chosen as in PATCH. `scope=following` ends the series before the occurrence. Who is not the organizer ' +
+      'The target is chosen as in PATCH. `scope=following` ends the series before the occurrence. An account that does not organize it ' +
       'deletes the account’s own copy and, with `notify`, declines.',
     refuses: [...WRITING_REASONS, 'calendar_event_not_found'],
     params: eventPath,

@@ -273,6 +273,21 @@ create table calendar (
   constraint calendar_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 
+create table calendar_channel (
+  id uuid not null,
+  account_id uuid not null,
+  calendar_key text collate "C" not null,
+  resource_id text not null,
+  token_digest bytea not null,
+  address text not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  constraint calendar_channel_pkey PRIMARY KEY (account_id, calendar_key),
+  constraint calendar_channel_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint calendar_channel_id_key UNIQUE (id)
+);
+
 create table calendar_event (
   id uuid not null,
   tenant_id uuid not null,
@@ -757,6 +772,7 @@ create table left_subscription (
   subscription_id text not null,
   access_token bytea not null,
   expires_at timestamp with time zone not null,
+  resource_id text,
   constraint left_subscription_pkey PRIMARY KEY (id),
   constraint left_subscription_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );

@@ -188,6 +188,18 @@ export interface CalendarTable {
   is_ending: Generated<boolean>
 }
 
+export interface CalendarChannelTable {
+  id: string
+  account_id: string
+  calendar_key: string
+  resource_id: string
+  token_digest: Buffer
+  address: string
+  begun_at: Generated<Timestamp>
+  expires_at: Timestamp
+  renew_at: Timestamp
+}
+
 export interface CalendarEventTable {
   id: string
   tenant_id: string
@@ -544,6 +556,7 @@ export interface LeftSubscriptionTable {
   subscription_id: string
   access_token: Buffer
   expires_at: Timestamp
+  resource_id: string | null
 }
 
 export interface MailMergePaceTable {
@@ -1160,6 +1173,7 @@ export interface Tables {
   blob_upload: BlobUploadTable
   bounce: BounceTable
   calendar: CalendarTable
+  calendar_channel: CalendarChannelTable
   calendar_event: CalendarEventTable
   calendar_event_body: CalendarEventBodyTable
   calendar_home: CalendarHomeTable
@@ -1256,6 +1270,7 @@ export const COLUMNS = {
   blob_upload: ['blob_upload.upload_id', 'blob_upload.key', 'blob_upload.created_at'],
   bounce: ['bounce.outbox_id', 'bounce.address', 'bounce.account_id', 'bounce.type', 'bounce.created_at'],
   calendar: ['calendar.id', 'calendar.tenant_id', 'calendar.account_id', 'calendar.provider_key', 'calendar.name', 'calendar.description', 'calendar.owner', 'calendar.is_primary', 'calendar.access', 'calendar.can_edit', 'calendar.color', 'calendar.time_zone', 'calendar.is_hidden', 'calendar.position', 'calendar.cursor', 'calendar.is_complete', 'calendar.basis', 'calendar.is_ending'],
+  calendar_channel: ['calendar_channel.id', 'calendar_channel.account_id', 'calendar_channel.calendar_key', 'calendar_channel.resource_id', 'calendar_channel.token_digest', 'calendar_channel.address', 'calendar_channel.begun_at', 'calendar_channel.expires_at', 'calendar_channel.renew_at'],
   calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.start_at', 'calendar_event.end_at', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.is_expanded', 'calendar_event.is_truncated', 'calendar_event.ends_at', 'calendar_event.spanned_until', 'calendar_event.zone_release', 'calendar_event.missing_look', 'calendar_event.updated_at'],
   calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
   calendar_home: ['calendar_home.account_id', 'calendar_home.home'],
@@ -1286,7 +1301,7 @@ export const COLUMNS = {
   identity: ['identity.id', 'identity.tenant_id', 'identity.account_id', 'identity.address', 'identity.compared_address', 'identity.name', 'identity.signature', 'identity.created_at', 'identity.source', 'identity.provider_signature', 'identity.is_offered'],
   instance: ['instance.id', 'instance.heartbeat_until', 'instance.started_at', 'instance.roles', 'instance.host', 'instance.version', 'instance.heartbeat_at', 'instance.accounts', 'instance.weight'],
   job: ['job.id', 'job.tenant_id', 'job.kind', 'job.payload', 'job.due_at', 'job.attempts', 'job.claimed_by', 'job.due_set_at'],
-  left_subscription: ['left_subscription.id', 'left_subscription.tenant_id', 'left_subscription.cloud', 'left_subscription.subscription_id', 'left_subscription.access_token', 'left_subscription.expires_at'],
+  left_subscription: ['left_subscription.id', 'left_subscription.tenant_id', 'left_subscription.cloud', 'left_subscription.subscription_id', 'left_subscription.access_token', 'left_subscription.expires_at', 'left_subscription.resource_id'],
   mail_merge_pace: ['mail_merge_pace.id', 'mail_merge_pace.account_id', 'mail_merge_pace.interval_seconds', 'mail_merge_pace.due_at', 'mail_merge_pace.due_set_at'],
   mail_settings: ['mail_settings.account_id', 'mail_settings.tenant_id', 'mail_settings.sign_by_default', 'mail_settings.signature', 'mail_settings.provider_signature', 'mail_settings.identities_read_at', 'mail_settings.identities_asked_at'],
   mailbox: ['mailbox.id', 'mailbox.tenant_id', 'mailbox.account_id', 'mailbox.provider_key', 'mailbox.provider_id', 'mailbox.name', 'mailbox.path', 'mailbox.parent_id', 'mailbox.role', 'mailbox.kind', 'mailbox.total_count', 'mailbox.unread_count', 'mailbox.source', 'mailbox.created_at', 'mailbox.is_deleted'],

@@ -21,6 +21,8 @@ export interface StoredSubscription extends KeptSubscription {
 export interface LeftSubscription {
   cloud: Cloud
   id: string
+  /** Of a channel of Google, which takes both ids; null: a subscription of Microsoft Graph. */
+  resourceId: string | null
   /** A token of the grant under which it was made. */
   accessToken: Secret
 }

@@ -3,6 +3,7 @@ import { Secret } from '../../src/kit/secret.ts'
 import { toInstant } from '../../src/kit/zones/zones.ts'
 import type { Offering } from '../../src/providers/connected-account.ts'
 import type { CalendarsArrangement } from '../../src/providers/conformance/calendars.ts'
+import type { ChannelPlan } from '../../src/providers/google-calendar/channels.ts'
 import { googleCalendarAccount } from '../../src/providers/google-calendar/google-calendar.ts'
 import type { UserQuota } from '../../src/providers/google/governor.ts'
 import { boundless, callsTo } from '../gmail/reach-sandbox.ts'
@@ -17,13 +18,14 @@ export interface GoogleCalendarArrangement extends CalendarsArrangement {
   email: string
   client: OtherClient
   /**
-   * @param options a quota; a clock that tests turn, in milliseconds since 1970; and the scopes of a grant that the user has
-   * given since
+   * @param options a quota; a clock that tests turn, in milliseconds since 1970; the scopes of a grant that the user has
+   * given since; and how channels are kept
    */
   connect(options?: {
     quota?: UserQuota
     clock?: { at: number }
     newerScopes?: readonly string[]
+    channelPlan?: ChannelPlan
   }): Promise<Offering<'calendars'>>
 }
 
@@ -64,7 +66,7 @@ export async function arrangeGoogleCalendar(
         return summary!
       },
     },
-    connect: async ({ quota = boundless.userOf('calendar', email), clock, newerScopes } = {}) =>
+    connect: async ({ quota = boundless.userOf('calendar', email), clock, newerScopes, channelPlan } = {}) =>
       googleCalendarAccount({
         calls,
         tokens: {
@@ -74,6 +76,7 @@ export async function arrangeGoogleCalendar(
         },
         quota,
         now: () => clock?.at ?? Date.now(),
+        ...(channelPlan && { channelPlan }),
       }),
     spoil: cursor => ({ ...cursor, syncToken: 'of-another-calendar' }),
     unknownKey: 'nosuchevent',

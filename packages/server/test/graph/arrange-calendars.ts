@@ -14,7 +14,8 @@ import {
   removeEvent,
 } from '../../../sandbox/src/microsoft/mailbox/events.ts'
 import { dateOf, type Recurrence, weekdayOf } from '../../../sandbox/src/microsoft/mailbox/recurrence.ts'
-import type { CalendarsArrangement, WrittenEvent } from '../../src/providers/conformance/calendars.ts'
+import type { WrittenEvent } from '../../src/providers/conformance/calendars.ts'
+import type { ChangingCalendarsArrangement } from '../../src/providers/conformance/changing-calendars.ts'
 import type { Cursor } from '../../src/providers/mail.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import { isDay, requireWall } from '../../src/kit/wall-clock.ts'
@@ -113,8 +114,18 @@ export function arrangeCalendars(server: GraphServer, cloud: Cloud = 'global') {
     },
     unknownKey: UNKNOWN_ID,
     eventsOfSteps: 650,
+    self: { name: mailbox.name, address: email },
+    holds: {
+      showAs: ['free', 'tentative', 'busy', 'oof', 'working_elsewhere'],
+      sensitivity: ['normal', 'personal', 'private', 'confidential'],
+      text: false,
+      html: true,
+      description: false,
+      color: false,
+      silence: false,
+    },
     async [Symbol.asyncDispose]() {
       server.intercept = null
     },
-  } satisfies CalendarsArrangement & Record<string, unknown>
+  } satisfies ChangingCalendarsArrangement & Record<string, unknown>
 }

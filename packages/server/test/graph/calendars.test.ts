@@ -2,12 +2,12 @@ import type { AccountAvailability } from '@waxwing/contract/calendars/availabili
 import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { expect, test } from 'vitest'
-import { CLOUDS } from '../../src/providers/microsoft/clouds.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
-import { dayAhead, readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars/caldav-account.ts'
+import { readTakingPlace, waitForCalendars, waitForSubjects } from '../calendars/caldav-account.ts'
 import { calendarFeedOf, inShort } from '../calendars/calendar-feed.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { waitUntil } from '../wait-until.ts'
+import { connectCalendars as connect, daily, dateOf, hourOn, timeOn } from './calendars-account.ts'
 import {
   addOfficeUser,
   addShared,
@@ -20,41 +20,8 @@ import { type GraphClient, openGraphClient } from './graph-client.ts'
 import { openGraphApp } from './open-graph-app.ts'
 
 const opened = useServer(() => openGraphApp({ config: SANDBOX_APPS }))
-const ZONE = 'W. Europe Standard Time'
-
-const dateOf = (days: number) => dayAhead(days).replace(/^(....)(..)(..)$/, '$1-$2-$3')
-const timeOn = (days: number, time = '00:00') => ({ dateTime: `${dateOf(days)}T${time}:00`, timeZone: ZONE })
-
-/** An hour in Berlin, some days ahead. */
-const hourOn = (days: number, hour: number, subject: string) => ({
-  subject,
-  start: timeOn(days, `${hour}:00`),
-  end: timeOn(days, `${hour + 1}:00`),
-})
-
-const daily = (days: number, numberOfOccurrences: number) => ({
-  pattern: { type: 'daily', interval: 1 },
-  range: { type: 'numbered', startDate: dateOf(days), numberOfOccurrences },
-})
-
-/** Connects a new user of Microsoft by a refresh token, and waits for the first sync of the calendars. */
-async function connectCalendars(
-  arrange: (client: GraphClient) => Promise<unknown> = async () => {},
-  cloud: Cloud = 'global',
-) {
-  const { app, sandbox } = opened()
-  const email = await addOfficeUser(sandbox, { name: 'calendars', cloud })
-  const client = await openGraphClient(sandbox, email, { cloud, host: CLOUDS[cloud].graph })
-  await arrange(client)
-  const { id } = await connectUser(app, sandbox, email, {
-    scopes: [...OWN_SCOPES, 'Calendars.ReadWrite'],
-    cloud,
-    settings: { calendarEnabled: true, sharedMailboxesEnabled: false },
-  })
-  const account = await waitForCalendars(app, id)
-  const look = () => app.post(`/v1/accounts/${id}/sync`, { kinds: ['calendar'] })
-  return { id, email, client, account, look }
-}
+const connectCalendars = (arrange?: (client: GraphClient) => Promise<unknown>, cloud?: Cloud) =>
+  connect(opened(), arrange, cloud)
 
 const instancesOf = (client: GraphClient, id: string) =>
   client.all(`events/${id}/instances?startDateTime=${dateOf(-2)}&endDateTime=${dateOf(60)}`)

@@ -72,6 +72,16 @@ export const READ_CALENDARS = ['Calendars.Read', 'Calendars.ReadWrite'] as const
 export const WRITE_CALENDARS = ['Calendars.ReadWrite'] as const
 export const WRITE_CONTACTS = ['Contacts.ReadWrite'] as const
 
+/** Makes methods that change something, all by the same scopes. */
+export const changingBy =
+  (scopes: readonly string[]) =>
+  (
+    http: GraphMethod['http'],
+    path: string,
+    run: GraphMethod['run'],
+    needs?: GraphMethod['needs'],
+  ): GraphMethod => ({ http, path, scopes, run, ...(needs && { needs }) })
+
 export const ok = (json: object): GraphAnswer => ({ status: 200, json })
 export const created = (json: object): GraphAnswer => ({ status: 201, json })
 export const noContent: GraphAnswer = { status: 204 }

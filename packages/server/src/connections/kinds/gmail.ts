@@ -7,9 +7,12 @@ import { effectiveSettings } from '../../accounts/settings.ts'
 import type { ReachedAccount } from '../../accounts/reach.ts'
 import { recordWatch } from './gmail-push/record-watch.ts'
 import { gmailPushReceiver } from './gmail-push/receive.ts'
+import { planChannels } from './google-calendar-push/plan.ts'
+import { googleCalendarPushReceiver } from './google-calendar-push/receive.ts'
 import { operatorsTerms, type PushConfig } from './gmail-push/rules.ts'
 import { findWatching, type PushTerms } from './gmail-push/store.ts'
 import type { Kind, Way } from './kind.ts'
+import type { PushBase } from './push-base.ts'
 import { sharedUse } from './quota-use.ts'
 import { findGranted } from '../../accounts/grants/store.ts'
 import type { AccessTokens } from '../../providers/access-tokens.ts'
@@ -18,6 +21,8 @@ import { ProviderFailure } from '../../providers/failure.ts'
 import { gmailAccount } from '../../providers/gmail/account.ts'
 import { GMAIL_HOST } from '../../providers/gmail/api.ts'
 import type { GoogleApiOptions } from '../../providers/google/google-api.ts'
+import type { ChannelPlan } from '../../providers/google-calendar/channels.ts'
+import { googleStopChannel } from '../../providers/google-calendar/stop-channel.ts'
 import { googleCalendarAccount } from '../../providers/google-calendar/google-calendar.ts'
 import { HOSTS } from '../../providers/google/hosts.ts'
 import type { PushPlan } from '../../providers/gmail/pushing.ts'
@@ -42,6 +47,8 @@ export interface GmailOptions {
     googleCalendarCallsPerMinute: number
     googleCalendarProjectCallsPerMinute: number
   } & PushConfig
+  /** The address to which providers push. */
+  base: PushBase
   /** The processes that share the quotas; this one is alone by default. */
   sharing?: Sharing | undefined
   pace?: GmailPace | undefined
@@ -62,7 +69,7 @@ const WRITES_WAITING_MAX = 64
  * Accounts that are read by Gmail's interface and send by it, and whose calendars and contacts are Google's, with a grant of
  * their user.
  */
-export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }: GmailOptions): Kind {
+export function gmailKind({ db, calls, tokensOf, settings, base, sharing, pace = {} }: GmailOptions): Kind {
   const shared = sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null
   const governor = new QuotaGovernor({
     userUnitsPerMinute: settings.gmailUnitsPerMinute,
@@ -88,12 +95,17 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
   const operators = operatorsTerms(settings)
   return {
     endpoints: { mail: 'gmail', calendar: 'google-calendar', contacts: 'people' },
-    waysTo(reached) {
+    deleteSubscription: googleStopChannel(calls, pace.now),
+    waysTo(reached, reachedFor) {
       const reach = { db, calls, tokens: tokensOf(reached), ...pace }
       const mailOf = (account: AccountView) => gmailConnector({ ...reach, governor, operators }, account)
       return {
         read(account, half) {
-          if (half === 'calendar') return calendarConnector({ ...reach, governor: calendarGovernor }, account)
+          if (half === 'calendar') {
+            // Only the follower of the calendars keeps their channels.
+            const plan = () => (reachedFor === 'following' ? planChannels(db, base, reached.id) : null)
+            return calendarConnector({ ...reach, governor: calendarGovernor, plan }, account)
+          }
           if (half === 'contacts')
             return peopleConnector({ ...reach, governor: peopleGovernor, lineOf }, account)
           return mailOf(account)
@@ -103,6 +115,7 @@ export function gmailKind({ db, calls, tokensOf, settings, sharing, pace = {} }:
     },
     openPushes: taking => [
       gmailPushReceiver({ db, pushTokens: googlePushTokens(calls), operators, ...taking }),
+      googleCalendarPushReceiver({ db, waker: taking.waker }),
     ],
   }
 }
@@ -164,8 +177,14 @@ function peopleConnector({ lineOf, ...reach }: PeopleReach, account: AccountView
 }
 
 /** Leads to the calendars of an account. */
-function calendarConnector(reach: Reach, account: AccountView): Way {
-  return halfConnector(reach, account, { host: HOSTS.calendar, open: googleCalendarAccount })
+function calendarConnector(
+  { plan, ...reach }: Reach & { plan(): ChannelPlan | null },
+  account: AccountView,
+): Way {
+  return halfConnector(reach, account, {
+    host: HOSTS.calendar,
+    open: options => googleCalendarAccount({ ...options, channelPlan: plan() }),
+  })
 }
 
 /** Leads to what an account holds besides mail, at another API of Google. */

@@ -4,7 +4,7 @@ import { ACCOUNT_KINDS, type AccountKind, abilitiesOf } from '../../providers/ab
 import { type GmailOptions, gmailKind } from './gmail.ts'
 import { type GraphOptions, graphKind } from './graph.ts'
 import { openClientStates } from './graph-push/client-state.ts'
-import type { PushBase } from './graph-push/plan.ts'
+import type { PushBase } from './push-base.ts'
 import { type ImapOptions, imapKind } from './imap.ts'
 import type { Kind } from './kind.ts'
 

@@ -18,7 +18,7 @@ import { openOAuthClients } from '../../accounts/apps/clients.ts'
 import { oauthAppOperations } from './oauth-apps/operations.ts'
 import { restartHandler } from './oauth-apps/restart.ts'
 import { openAppSecrets } from '../../accounts/apps/secrets.ts'
-import { forgetLeftSubscriptions, leftSubscriptionHandler } from './grants/left-subscriptions.ts'
+import { forgetLeftSubscriptions, leftSubscriptionHandlers } from './grants/left-subscriptions.ts'
 import { forgetRevocations, openEndingKeys, revocationHandler } from './grants/revocation.ts'
 import { forgetPreviousTokens } from '../../accounts/grants/store.ts'
 import { countSubscriptions } from '../../accounts/grants/subscriptions.ts'
@@ -71,7 +71,7 @@ export async function openAccounts(resources: Resources) {
       restartHandler(db, accountId => waker.wake(accountId)),
       followDelegateHandler(db, accountId => waker.wake(accountId)),
       revocationHandler(db, endingKeys, signIns),
-      leftSubscriptionHandler(db, endingKeys, deleteSubscription),
+      ...leftSubscriptionHandlers(db, endingKeys, deleteSubscription),
     ],
     recurringTasks: ({ purgeSteps }) => [
       {

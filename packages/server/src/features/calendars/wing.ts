@@ -10,6 +10,7 @@ import { rollWindows } from './events/roll.ts'
 import { openCalendarsFollower } from './following/follower.ts'
 import { purgeCalendars } from './purge.ts'
 import { CALENDAR_TIMES } from './stored-times.ts'
+import { calendarWriteOperations } from './writing/calendar-operations.ts'
 import { eventWriteOperations } from './writing/operations.ts'
 
 export function openCalendars({ db, config, clock, connections, log, opened }: Resources) {
@@ -17,7 +18,7 @@ export function openCalendars({ db, config, clock, connections, log, opened }: R
   const planner = opened.use(openSpanPlanner(log))
   return {
     operations: {
-      calendars: calendarOperations,
+      calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
       calendarEvents: {
         ...calendarEventOperations({ days, clock }),
         ...eventWriteOperations({ days, clock, planner, connections }),

@@ -24,6 +24,8 @@ export interface ChangingCalendarsArrangement extends CalendarsArrangement {
   holds: {
     showAs: ReadonlyArray<EventInput['showAs']>
     sensitivity: ReadonlyArray<EventInput['sensitivity']>
+    /** Whether a body of text is read as text; otherwise it is read as HTML. */
+    text: boolean
     /** Whether a body in HTML is read as it was written. */
     html: boolean
     /** Whether calendars have descriptions and colours of any kind. */
@@ -78,6 +80,12 @@ const FULL: Partial<EventInput> = {
   body: { contentType: 'text', content: `First line\nSecond, with; all: signs\\ ${'long '.repeat(40)}ñ` },
   reminderMinutes: 15,
 }
+
+/** The fields as they are read. Some providers have every body as HTML. */
+const read = ({ holds }: ChangingCalendarsArrangement, fields: EventChange): EventChange =>
+  fields.body && !holds.text && fields.body.contentType === 'text'
+    ? { ...fields, body: { contentType: 'html', content: expect.stringContaining('First line') } }
+    : fields
 
 interface Opened extends AsyncDisposable {
   writer: CalendarsWriter
@@ -172,7 +180,7 @@ export function describeChangingCalendars(
       expect(await writer.findCreated({ calendarKey, ...creation }, never)).toBe(written.place.key)
       const event = await opened.eventAt(written.place.key)
       expect(event).toMatchObject({
-        ...FULL,
+        ...read(arranged, FULL),
         start: PLAIN.start,
         end: PLAIN.end,
         subject: PLAIN.subject,
@@ -221,7 +229,7 @@ export function describeChangingCalendars(
         { subject: null },
       ]
       for (const change of changes) {
-        expected = { ...expected, ...(change as Partial<RemoteEvent>) }
+        expected = { ...expected, ...(read(arranged, change) as Partial<RemoteEvent>) }
         const { items } = await opened.change(place, ALL, change)
         expect(items.map(({ object }) => object.event)).toMatchObject([expected])
       }

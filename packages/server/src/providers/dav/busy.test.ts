@@ -1,9 +1,13 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
 import { davTestClient } from '../../../test/servers/dav-client.ts'
 import type { DavTestServer, DavTestUser } from '../../../test/servers/dav-test-server.ts'
 import { calendarFile, eventText } from '../../../test/servers/event-text.ts'
 import { startRadicale } from '../../../test/servers/radicale.ts'
+import { sendMultistatus } from '../../../test/servers/odd-dav.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { egressGuard } from '../../kit/egress/guard.ts'
@@ -74,4 +78,26 @@ describe('busy times of others on Radicale, which does not schedule', () => {
     const user = await server().addUser()
     expect(await askAbout(server(), user, [user.email])).toEqual({})
   })
+})
+
+test('busy times of others on a server whose hrefs are no URLs are unknown', async () => {
+  await using server = createServer((_, response) =>
+    sendMultistatus(
+      response,
+      '<response><href>/home/</href><propstat><prop><current-user-principal><href>http://[</href></current-user-principal>' +
+        '</prop><status>HTTP/1.1 200 OK</status></propstat></response>',
+    ),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await using account = calDavAccount({
+    home: new URL(`http://127.0.0.1:${port}/home/`),
+    login: { user: 'ada', password: 'secret' },
+    guard,
+    files: fileThread,
+    authorities: undefined,
+    schemes: new LoginSchemes(),
+    signal: never,
+  })
+  expect(await account.calendars.findBusy!(['grace@example.com'], RANGE, never)).toEqual(new Map())
 })

@@ -82,11 +82,14 @@ async function findOutbox(client: DavClient, home: URL, signal: AbortSignal): Pr
   const at = await look(home, [D.principal])
   const principal = at.first && propHref(at.first, D.principal)
   if (!principal) return null
-  const own = await look(new URL(principal, at.url), [OUTBOX, OWN_ADDRESSES])
+  const user = URL.parse(principal, at.url.href)
+  if (!user) return null
+  const own = await look(user, [OUTBOX, OWN_ADDRESSES])
   const href = own.first && propHref(own.first, OUTBOX)
   const uris = textsOf(own.first?.props.get(OWN_ADDRESSES)?.children ?? [], D.href)
-  const user = uris.find(uri => /^mailto:/i.test(uri)) ?? uris[0]
-  return href && user !== undefined ? { url: new URL(href, own.url), user } : null
+  const address = uris.find(uri => /^mailto:/i.test(uri)) ?? uris[0]
+  const url = href ? URL.parse(href, own.url.href) : null
+  return url && address !== undefined ? { url, user: address } : null
 }
 
 const uriOf = (address: string): string => `mailto:${address}`
@@ -154,12 +157,13 @@ function freeBusyLines(text: string): ContentLine[] | null {
   }
 }
 
-/** A period of UTC, by its end or its length (RFC 5545 section 3.3.9). Null if it is none. */
+/** A period of UTC, by its end or its length (RFC 5545 section 3.3.9). Null if it is none, or has no end that a clock shows. */
 function periodOf(value: string): { start: Date; end: Date } | null {
   const [first = '', last = ''] = value.trim().split('/')
   const [from, to, duration] = [readTime(first), readTime(last), readDuration(last)]
   if (!from || (!to && !duration)) return null
   const start = toInstant(from.wall, 'UTC')
   const end = to ? toInstant(to.wall, 'UTC') : start + duration!.days * DAY_MS + duration!.milliseconds
-  return { start: new Date(start), end: new Date(end) }
+  const period = { start: new Date(start), end: new Date(end) }
+  return Number.isNaN(period.start.getTime()) || Number.isNaN(period.end.getTime()) ? null : period
 }

@@ -19,7 +19,9 @@ export function createCalendar(
   { creationId, mayExist: _, ...fields }: CalendarFields & Creation,
 ): Promise<RemoteCalendar> {
   return changingBy(identity, async record => {
-    const values = valuesOf(fields)
+    // A server may give each calendar a colour of its own.
+    const given = Object.entries(valuesOf(fields)).filter(([, value]) => value !== null)
+    const values = Object.fromEntries(given)
     const path = `${canonicalPath(source.home.pathname)}/${creationId}`
     const isMade = await make(source, path, values, record)
     try {
@@ -100,7 +102,7 @@ async function setValues(
   )
   const names = Object.keys(missing)
   if (names.length === 0) return calendar
-  const { told } = await record.run(() =>
+  await record.run(() =>
     askAll(client, {
       method: 'PROPPATCH',
       url: urlOf(path, home, true),
@@ -109,10 +111,8 @@ async function setValues(
     }),
   )
   const { calendar: changed } = await findCalendar(client, home, path)
-  const isRefused = told.some(
-    ({ props, paths }) => paths.includes(path) && !names.every(name => props.has(name)),
-  )
-  if (isRefused || names.some(name => differs(changed, name, missing[name]!)))
+  // Servers report what they refused in too many ways.
+  if (names.some(name => differs(changed, name, missing[name]!)))
     throw new ProviderFailure('unsupported', 'The server does not store this field of a calendar.')
   return changed
 }

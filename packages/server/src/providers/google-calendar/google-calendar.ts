@@ -7,15 +7,25 @@ import type { Urgency } from '../google/governor.ts'
 import { findBusy } from './busy.ts'
 import { CalendarApi } from './calendar-api.ts'
 import { readEntry } from './calendar-entry.ts'
+import { type ChannelPlan, Channels } from './channels.ts'
 import { readCursor } from './cursor.ts'
 import { findEvent, followEvents, listVersions, pagesOf } from './following.ts'
 import { Pace } from './pace.ts'
 import { EventReader } from './reading.ts'
 import { GoogleCalendarWriter } from './writing/writer.ts'
 
+export interface GoogleCalendarOptions extends GoogleApiOptions {
+  /** How Google is asked for notices; null by default: calendars are only polled. */
+  channelPlan?: ChannelPlan | null
+}
+
 /** The calendars of a user of Google. It holds no connection of its own. */
-export function googleCalendarAccount(options: GoogleApiOptions): Offering<'calendars'> {
-  return { calendars: new GoogleCalendars(new CalendarApi(options)), [Symbol.asyncDispose]: async () => {} }
+export function googleCalendarAccount({
+  channelPlan = null,
+  ...options
+}: GoogleCalendarOptions): Offering<'calendars'> {
+  const calendars = new GoogleCalendars(new CalendarApi(options), channelPlan)
+  return { calendars, [Symbol.asyncDispose]: async () => {} }
 }
 
 /** A class, since thousands of idle accounts keep one each, and share its methods. */
@@ -23,17 +33,26 @@ class GoogleCalendars implements CalendarsProvider {
   readonly api: CalendarApi
   readonly writer: CalendarsWriter
   readonly #pace = new Pace()
+  readonly #channels: Channels | null
+  /** Null until they were listed. */
+  #listed: ReadonlySet<string> | null = null
 
-  constructor(api: CalendarApi) {
+  constructor(api: CalendarApi, channelPlan: ChannelPlan | null) {
     this.api = api
+    this.#channels = channelPlan && new Channels(api, channelPlan)
     this.writer = new GoogleCalendarWriter(api)
+  }
+
+  async keepNotifying(signal: AbortSignal): Promise<void> {
+    if (this.#listed) await this.#channels?.keep(this.#listed, signal)
   }
 
   async listCalendars(signal: AbortSignal): Promise<RemoteCalendar[]> {
     const calendars: RemoteCalendar[] = []
     for await (const { items } of pagesOf(pageToken => this.api.listEntries(pageToken, signal)))
       calendars.push(...items.flatMap(item => readEntry(item)?.calendar ?? []))
-    this.#pace.keep(new Set(calendars.map(({ key }) => key)))
+    this.#listed = new Set(calendars.map(({ key }) => key))
+    this.#pace.keep(this.#listed)
     return calendars
   }
 
@@ -47,7 +66,7 @@ class GoogleCalendars implements CalendarsProvider {
     for (const { calendar, cursor } of calendars) {
       const syncToken = readCursor(cursor)?.syncToken ?? null
       const now = this.api.now()
-      if (syncToken !== null && mayDefer && !this.#pace.isDue(calendar, now)) continue
+      if (syncToken !== null && mayDefer && !this.#isDue(calendar, now)) continue
       const isDeferred = mayDefer && !calendar.isPrimary
       if (isDeferred && isRefused) continue
       try {
@@ -94,6 +113,10 @@ class GoogleCalendars implements CalendarsProvider {
     const around = { access, timeZone, defaultReminders: entry.defaultReminders }
     const { objects, unreadable } = await new EventReader(ask).read(answered, around)
     return { items: objects, unreadable }
+  }
+
+  #isDue(calendar: RemoteCalendar, now: number): boolean {
+    return this.#pace.isDue(calendar, now, this.#channels?.isPushed(calendar.key))
   }
 
   /** A calendar whose token has expired, or that refuses the question, counts as changed: following it shows why. */

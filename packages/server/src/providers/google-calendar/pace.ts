@@ -22,11 +22,12 @@ interface Looked {
 export class Pace {
   readonly #looked = new Map<string, Looked>()
 
-  isDue({ key, isPrimary }: RemoteCalendar, now: number): boolean {
-    if (isPrimary) return true
+  /** @param isPushed whether Google notifies of changes of the calendar, which are then asked about only for safety */
+  isDue({ key, isPrimary }: RemoteCalendar, now: number, isPushed = false): boolean {
+    if (isPrimary && !isPushed) return true
     const looked = this.#looked.get(key) ?? this.#begin(key, now)
     if (now < looked.askedAt) return true
-    const isLively = looked.changedAt !== null && now - looked.changedAt <= LIVELY_MS
+    const isLively = !isPushed && looked.changedAt !== null && now - looked.changedAt <= LIVELY_MS
     return isLively || now - looked.askedAt >= RARELY_MS
   }
 

@@ -12,7 +12,8 @@ export function graphDeleteSubscription(
   calls: ProviderCalls,
   now: () => number = Date.now,
 ): DeleteSubscription {
-  return async ({ cloud, id, accessToken }, signal) => {
+  return async ({ cloud, id, resourceId, accessToken }, signal) => {
+    if (resourceId !== null) return
     const answer = await calls.call({
       host: CLOUDS[cloud].graph,
       method: 'DELETE',

@@ -44,6 +44,8 @@ export async function followByLooks<Provider>(options: FollowByLooksOptions<Prov
   permit.onWanted(() => wanted.fire())
   for (;;) {
     nudge.clear()
+    // The mark of a push is taken from the half before its runner is told.
+    const isNoticed = notice.signal.aborted
     notice.clear()
     // This clears the request for a restart, so the engine does not see it: it is handled here.
     const request = await takeWanted(db, owned, lookedAt.kind)
@@ -51,7 +53,7 @@ export async function followByLooks<Provider>(options: FollowByLooksOptions<Prov
     // A change of the plan wakes nobody. The runner lets the half rest.
     if (!(await lookedAt.isIncluded(owned.tenantId))) return 'more'
     await lookedAt.keepNotifying?.(provider, stall.signal)
-    const { waitSeconds, isThrough } = await lookOnce(openSession(options, request), options)
+    const { waitSeconds, isThrough } = await lookOnce(openSession(options, request, isNoticed), options)
     stall.signal.throwIfAborted()
     if (waitSeconds === 0) {
       if (permit.isWanted) return 'more'
@@ -140,6 +142,7 @@ async function reportCaughtUp<Provider>(
 function openSession<Provider>(
   options: FollowByLooksOptions<Provider>,
   { isInitialized, wanted }: Awaited<ReturnType<typeof takeWanted>>,
+  isNoticed: boolean,
 ): LookSession<Provider> {
   const { db, owned, provider, stall, doubts } = options
   return {
@@ -147,7 +150,7 @@ function openSession<Provider>(
     owned,
     provider,
     isInitialized,
-    isAsked: wanted.length > 0,
+    isAsked: isNoticed || wanted.length > 0,
     signal: stall.signal,
     progressed: () => stall.progressed(),
     allow: seconds => stall.allow(seconds),

@@ -12,6 +12,7 @@ import { dateOf, occurrenceDays } from '../../mailbox/recurrence.ts'
 import { badRequest, GraphRefusal } from '../errors.ts'
 import { etagOf } from '../message-shape.ts'
 import {
+  changingBy,
   created,
   type GraphAnswer,
   type GraphMethod,
@@ -39,12 +40,7 @@ import { movedToFirst } from './recurrence-input.ts'
 import { responseMethods } from './responses.ts'
 import { scheduleMethods } from './schedule.ts'
 
-const write = (
-  http: GraphMethod['http'],
-  path: string,
-  run: GraphMethod['run'],
-  needs?: GraphMethod['needs'],
-): GraphMethod => ({ http, path, scopes: WRITE_CALENDARS, run, ...(needs && { needs }) })
+const write = changingBy(WRITE_CALENDARS)
 
 /** Methods that change events, and those that answer invitations and schedules. */
 export const eventWriteMethods: readonly GraphMethod[] = [

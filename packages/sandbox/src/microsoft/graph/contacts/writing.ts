@@ -10,6 +10,7 @@ import {
 } from '../../mailbox/contacts.ts'
 import { badRequest, folderExists, GraphRefusal } from '../errors.ts'
 import {
+  changingBy,
   created,
   type GraphAnswer,
   type GraphMethod,
@@ -27,12 +28,7 @@ import { contactsContext, rootOf } from './reading.ts'
 
 const NAME_CHARACTERS_MAX = 250
 
-const write = (
-  http: GraphMethod['http'],
-  path: string,
-  run: GraphMethod['run'],
-  needs?: GraphMethod['needs'],
-): GraphMethod => ({ http, path, scopes: WRITE_CONTACTS, run, ...(needs && { needs }) })
+const write = changingBy(WRITE_CONTACTS)
 
 /** Methods that change contacts, their photos and their folders. */
 export const contactWriteMethods: readonly GraphMethod[] = [

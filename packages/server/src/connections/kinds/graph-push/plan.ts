@@ -9,17 +9,10 @@ import {
 import { recordPushed } from '../../../accounts/halves/notice.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { Db } from '../../../database/pool.ts'
-import { isPublicBase } from '../../../kit/link-base.ts'
 import type { SubscriptionPlan } from '../../../providers/graph/subscription.ts'
+import { type PushBase, pushAddress } from '../push-base.ts'
 import { type ClientStates, newNonce } from './client-state.ts'
 import { LIFECYCLE_PATH, NOTIFICATION_PATH } from './receive.ts'
-
-export interface PushBase {
-  /** The address of the service. Known once the API listens. */
-  url(): string
-  /** Whether a sandbox plays the provider, which reaches any address. */
-  isPlayed: boolean
-}
 
 export interface PlanOptions {
   db: Db
@@ -36,14 +29,14 @@ export function planSubscription(
   { id, delegate_account_id: delegateId }: Pick<AccountView, 'id' | 'delegate_account_id'>,
   kind: SubscribedKind = 'mail',
 ): SubscriptionPlan | null {
-  const url = base.url()
-  if (delegateId !== null || !(base.isPlayed || isPublicBase(url))) return null
-  const notificationUrl = addressOf(url, NOTIFICATION_PATH)
+  const notificationUrl = pushAddress(base, NOTIFICATION_PATH)
+  const lifecycleUrl = pushAddress(base, LIFECYCLE_PATH)
+  if (delegateId !== null || notificationUrl === null || lifecycleUrl === null) return null
   const mark = hash('sha256', notificationUrl, 'hex').slice(0, MARK_LENGTH)
   let knownId: string | null = null
   return {
     notificationUrl,
-    lifecycleUrl: addressOf(url, LIFECYCLE_PATH),
+    lifecycleUrl,
     newState() {
       const nonce = mark + newNonce().slice(MARK_LENGTH)
       return { nonce, clientState: states.make({ accountId: id, kind, nonce }) }
@@ -67,9 +60,4 @@ export function planSubscription(
       await forgetSubscription(db, { accountId: id, kind, nonce })
     },
   }
-}
-
-/** Below the path of the base, under which a proxy may serve the API. */
-function addressOf(base: string, path: string): string {
-  return base.replace(/\/+$/, '') + path
 }

@@ -81,6 +81,7 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
   const tables = [
     'account_secret',
     'gmail_watch',
+    'calendar_channel',
     'graph_subscription',
     'half_subscription',
     'oauth_grant',

@@ -301,7 +301,11 @@ describe('several accounts', () => {
     const fresh = await door.openAccount('files')
     const lost = [paused.id, off.id, fresh.id]
     const question = { ...hours, accountIds: [free.id, ...lost], explain: true }
-    const all = await findShared(question)
+    const lenient = await findShared(question)
+    expect(lenient.slots.map(({ accountIds }) => accountIds)).toEqual([[free.id], [free.id], [free.id]])
+    expect(lenient).toMatchObject({ complete: false, unresolved: lost })
+    expect(await findShared({ ...question, accountIds: lost })).toMatchObject({ slots: [], unresolved: lost })
+    const all = await findShared({ ...question, requireAll: true })
     expect(all).toMatchObject({ slots: [], complete: false, unresolved: lost })
     expect(all.accounts).toEqual([{ accountId: free.id, busy: [] }])
     const [first] = all.explanation!.refused

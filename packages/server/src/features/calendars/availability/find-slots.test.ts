@@ -88,10 +88,16 @@ function decide({ zone, hours, question }: Scene): Decided[] {
     busy.set(party, marked)
   }
   const stateOf = (party: Party, at: number) => {
-    if (party.busy === null) return party.accountId !== null || requireAll ? 'unresolved' : null
+    if (party.busy === null) {
+      const isInTheWay = requireAll || (party.accountId !== null && !isAnyKnown)
+      return isInTheWay ? 'unresolved' : null
+    }
     if (busy.get(party)!.some(at, at + minutes(length))) return 'busy'
     return busy.get(party)!.some(at - minutes(before), at + minutes(length + after)) ? 'buffer' : null
   }
+  const known = question.accounts.filter(({ busy: times }) => times !== null)
+  const isAnyKnown = known.length > 0
+  const isUnknownInTheWay = !isAnyKnown || (requireAll && known.length < question.accounts.length)
   const decided: Decided[] = []
   let section: number | null = null
   let day = ''
@@ -107,8 +113,9 @@ function decide({ zone, hours, question }: Scene): Decided[] {
       const state = stateOf(party, at)
       if (state !== null) reasons.set((party.accountId ?? party.address)!, state)
     }
-    const free = question.accounts.flatMap(({ accountId }) => (reasons.has(accountId!) ? [] : accountId!))
-    const isHosted = mode === 'all' ? free.length === question.accounts.length : free.length > 0
+    const free = known.flatMap(({ accountId }) => (reasons.has(accountId!) ? [] : accountId!))
+    const isEnough = mode === 'all' ? free.length === known.length : free.length > 0
+    const isHosted = isEnough && !isUnknownInTheWay
     const isGuested = question.attendees.every(({ address }) => !reasons.has(address!))
     // With one account free, the others are not the reason.
     if (isHosted) for (const { accountId } of question.accounts) reasons.delete(accountId!)

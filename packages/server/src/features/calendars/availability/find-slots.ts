@@ -14,7 +14,7 @@ export interface FreeQuestion extends SlotQuestion {
   accounts: readonly Party[]
   attendees: readonly Party[]
   mode: 'all' | 'any'
-  /** Whether an attendee of whom nothing is known is in the way. An account always is. */
+  /** Whether an account or attendee of whom nothing is known is in the way. Without any account that is known, there are no slots. */
   requireAll: boolean
   explain: boolean
 }
@@ -42,6 +42,9 @@ const OUTSIDE_HOURS: Refusal = { code: 'outside_hours', accountId: null, address
 export function* findSlots(question: FreeQuestion): Steps<FoundSlots> {
   const { accounts, attendees, mode, requireAll, explain, before, after } = question
   const hosts = accounts.map(party => watchParty(party, true))
+  const knownHosts = hosts.filter(({ party }) => party.busy !== null)
+  const isUnknownInTheWay = knownHosts.length === 0 || (requireAll && knownHosts.length < hosts.length)
+  const deciding = isUnknownInTheWay ? hosts : knownHosts
   const guests = attendees.map(party => watchParty(party, requireAll))
   const found: FoundSlots = { slots: [], isTruncated: false, refused: [], isExplanationTruncated: false }
   let [looked, reasonsLeft] = [0, REASONS_MAX]
@@ -63,8 +66,9 @@ export function* findSlots(question: FreeQuestion): Steps<FoundSlots> {
       continue
     }
     const asked = { slot, buffered: { start: slot.start - before, end: slot.end + after } }
-    const free = hosts.filter(host => host.isFree(asked))
-    const isHosted = mode === 'all' ? free.length === hosts.length : free.length > 0
+    const free = knownHosts.filter(host => host.isFree(asked))
+    const isEnough = mode === 'all' ? free.length === knownHosts.length : free.length > 0
+    const isHosted = isEnough && !isUnknownInTheWay
     if (isHosted && guests.every(guest => guest.isFree(asked))) {
       if (found.slots.length === SLOTS_MAX) {
         found.isTruncated = true
@@ -73,7 +77,7 @@ export function* findSlots(question: FreeQuestion): Steps<FoundSlots> {
       }
       const accountIds = free.flatMap(({ party }) => party.accountId ?? [])
       found.slots.push({ start: slot.start, end: slot.end, accountIds })
-    } else if (explain) refuse(slot, refusalsOf(isHosted ? guests : [...hosts, ...guests], asked))
+    } else if (explain) refuse(slot, refusalsOf(isHosted ? guests : [...deciding, ...guests], asked))
   }
   return found
 }

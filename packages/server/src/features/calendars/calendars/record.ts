@@ -9,6 +9,7 @@ import {
   outdatedBases,
   planCalendars,
   presentCalendar,
+  withoutWritten,
 } from './rules.ts'
 import { type IndexedCalendar, listCalendars } from './store.ts'
 
@@ -20,15 +21,17 @@ const COLUMNS =
  * Brings the calendars of the index to those that the provider lists, and announces what differs. Calendars that the list
  * lacks stay until they are certainly gone (`recordEndedCalendars`). The calendars of the account must be locked.
  * @param own the account's own addresses, as `comparedAddress` has them
+ * @param seen the calendars of the index before the provider was asked for its list
  * @returns `isOutdated` if events must be made again, since the zone of their calendar or the addresses changed
  */
 export async function recordCalendars(
   unit: UnitOfWork,
   account: CalendarAccount,
-  remotes: readonly RemoteCalendar[],
-  own: ReadonlySet<string>,
+  listed: readonly RemoteCalendar[],
+  { own, seen }: { own: ReadonlySet<string>; seen: readonly CalendarColumns[] },
 ): Promise<{ calendars: IndexedCalendar[]; vanished: IndexedCalendar[]; isOutdated: boolean }> {
   const indexed = await listCalendars(unit.sql, account.id)
+  const remotes = withoutWritten(listed, seen, indexed)
   const { inserted, updated, vanished } = planCalendars(indexed, remotes, account.grantsWrites)
   await insertCalendars(unit, account, inserted)
   await updateCalendars(
@@ -78,7 +81,7 @@ async function recordBases(
   return numAffectedRows > 0n
 }
 
-async function insertCalendars(
+export async function insertCalendars(
   unit: UnitOfWork,
   account: CalendarAccount,
   inserted: readonly CalendarColumns[],
@@ -93,7 +96,7 @@ async function insertCalendars(
   `.execute(unit.sql)
 }
 
-async function updateCalendars(unit: UnitOfWork, updated: readonly CalendarColumns[]): Promise<void> {
+export async function updateCalendars(unit: UnitOfWork, updated: readonly CalendarColumns[]): Promise<void> {
   if (updated.length === 0) return
   await sql`
     update calendar set name = next.name, description = next.description, owner = next.owner,

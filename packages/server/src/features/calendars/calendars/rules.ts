@@ -56,6 +56,43 @@ function basisOf(unzoned: string, own: ReadonlySet<string>): string {
   return createHash('sha256').update(facts).digest('base64url')
 }
 
+/**
+ * The calendars of a list, without what the interface wrote after the index was read: the list may be older, so these stay
+ * as the index has them.
+ * @param seen the calendars of the index before the list was asked for
+ * @param indexed those of now
+ */
+export function withoutWritten(
+  remotes: readonly RemoteCalendar[],
+  seen: readonly CalendarColumns[],
+  indexed: readonly CalendarColumns[],
+): RemoteCalendar[] {
+  const before = new Map(seen.map(calendar => [calendar.id, calendar]))
+  const written = indexed.filter(calendar => {
+    const known = before.get(calendar.id)
+    return !known || changedCalendarFields(known, calendar).length > 0
+  })
+  const left = new Set(indexed.map(({ id }) => id))
+  const held = new Map(written.map(calendar => [calendar.provider_key, calendar]))
+  const ended = new Set(seen.flatMap(({ id, provider_key: key }) => (left.has(id) ? [] : [key])))
+  const listed = new Set(remotes.map(({ key }) => key))
+  const added = written.filter(({ provider_key: key }) => !listed.has(key))
+  return [
+    ...remotes.flatMap(remote => {
+      const calendar = held.get(remote.key)
+      if (calendar) return [remoteOf(calendar, remote.isPrimary)]
+      return ended.has(remote.key) ? [] : [remote]
+    }),
+    ...added.map(calendar => remoteOf(calendar, null)),
+  ]
+}
+
+function remoteOf(columns: CalendarColumns, isPrimary: boolean | null): RemoteCalendar {
+  const { provider_key: key, name, description, owner, access, color } = columns
+  const { time_zone: timeZone, is_hidden: isHidden } = columns
+  return { key, name, description, owner, isPrimary, access, color, timeZone, isHidden }
+}
+
 export interface CalendarsPlan {
   inserted: CalendarColumns[]
   updated: Array<{ columns: CalendarColumns; changes: CalendarChange[] }>
@@ -95,7 +132,7 @@ export function planCalendars(
   return plan
 }
 
-function columnsOf(
+export function columnsOf(
   id: string,
   remote: RemoteCalendar,
   { position, isPrimary, grantsWrites }: { position: number; isPrimary: boolean; grantsWrites: boolean },
@@ -163,7 +200,7 @@ export function presentCalendar(columns: CalendarColumns): Calendar {
 }
 
 /** The names of the fields that differ, as `calendar.updated` has them. */
-function changedCalendarFields(before: CalendarColumns, after: CalendarColumns): CalendarChange[] {
+export function changedCalendarFields(before: CalendarColumns, after: CalendarColumns): CalendarChange[] {
   const [one, other] = [presentCalendar(before), presentCalendar(after)]
   const names = Object.keys(other) as Array<keyof Calendar>
   return names.filter(

@@ -56,7 +56,7 @@ export async function recordEvents(
   await recordItems(unit, account, { held, next, options })
 }
 
-/** Items that have moved to these keys. What the sync has found there meanwhile gives way to them. */
+/** Items that have moved to these keys. Items that the sync has found there meanwhile give way to them. */
 async function takeNamed(
   unit: UnitOfWork,
   account: CalendarAccount,

@@ -20,9 +20,10 @@ export interface ListedCalendar {
  */
 export async function lookAtCalendars(session: Session, window: CalendarWindow): Promise<ListedCalendar[]> {
   const { provider, signal, doubts } = session
+  const seen = await listCalendars(session.db, session.owned.id)
   const remotes = await provider.listCalendars(signal)
   session.progressed()
-  const { calendars, vanished, isOutdated } = await bringCalendars(session, remotes)
+  const { calendars, vanished, isOutdated } = await bringCalendars(session, remotes, seen)
   if (isOutdated) await remakeOutdated(session, window)
   doubts.forgetUnlisted(new Set([...vanished, ...calendars].map(({ id }) => id)))
   for (const { id } of calendars) doubts.forget(claimOf(id))
@@ -42,12 +43,17 @@ export async function lookAtCalendars(session: Session, window: CalendarWindow):
 const claimOf = (calendarId: string) => `vanished ${calendarId}`
 
 /** Most looks find the calendars as they were, and write nothing. */
-async function bringCalendars(session: Session, remotes: readonly RemoteCalendar[]) {
-  const indexed = await listCalendars(session.db, session.owned.id)
+async function bringCalendars(
+  session: Session,
+  remotes: readonly RemoteCalendar[],
+  indexed: readonly IndexedCalendar[],
+) {
   const { grantsWrites, own: known } = await findCalendarFacts(session.db, session.owned.id)
   const { inserted, updated, vanished } = planCalendars(indexed, remotes, grantsWrites)
   if (inserted.length + updated.length + outdatedBases(indexed, known).length > 0)
-    return underFence(session, (unit, account, own) => recordCalendars(unit, account, remotes, own))
+    return underFence(session, (unit, account, own) =>
+      recordCalendars(unit, account, remotes, { own, seen: indexed }),
+    )
   const gone = new Set(vanished.map(({ id }) => id))
   return {
     calendars: indexed.filter(({ id }) => !gone.has(id)),

@@ -1,94 +1,17 @@
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openCalendarDoor, readCalendarFeed } from '../../../../test/calendar-door.ts'
+import { History, Killed, timesAt, TODAY } from '../../../../test/calendars/calendar-history.ts'
 import { expectEqualIndex, readIndex, readShown } from '../../../../test/calendars/equal-index.ts'
-import { type HeldItem, type MemoryCalendars, PLAIN_EVENT } from '../../../../test/memory-calendars.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
-import { type Random, seeded } from '../../../../test/seeded.ts'
+import { seeded } from '../../../../test/seeded.ts'
 import { seedsFor } from '../../../../test/sync/disturbance.ts'
 import { SECOND_LOOK_SECONDS, Doubts } from '../../../sync/doubts.ts'
-import { DAY_MS, printWall, requireWall } from '../../../kit/wall-clock.ts'
-import { derivedId } from '../../../kit/ids.ts'
-import type { Db } from '../../../database/pool.ts'
-import { type EventRow, eventColumns } from '../events/event-row.ts'
-import { presentEvent } from '../events/present.ts'
+import { DAY_MS } from '../../../kit/wall-clock.ts'
 import { countQuarantined } from './quarantine.ts'
 
 const SEEDS = seedsFor(3)
 const PASSES = 25
-const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS
 const HOUR_MS = 3_600_000
-
-class Killed extends Error {}
-
-const wallOf = (time: number) => printWall(time)
-const timesAt = (time: number) => ({
-  start: { wall: wallOf(time), zone: 'UTC' },
-  end: { wall: wallOf(time + HOUR_MS), zone: 'UTC' },
-})
-
-/** Another client of an account, and kills of the process that follows it. */
-class History {
-  readonly #memory: MemoryCalendars
-  readonly #random: Random
-  #names = 0
-  isOver = false
-
-  constructor(memory: MemoryCalendars, random: Random) {
-    this.#memory = memory
-    this.#random = random
-    for (let nth = 0; nth < 6; nth++) this.#add()
-  }
-
-  /** Called wherever the provider awaits. */
-  disturb(): void {
-    if (this.isOver) return
-    if (this.#random.chance(0.4)) this.#act()
-    if (this.#random.chance(0.08)) throw new Killed()
-  }
-
-  #add(): void {
-    const calendar = this.#random.pick([...this.#memory.calendars.keys()])
-    const isSeries = this.#random.chance(0.5)
-    const recurrence = isSeries ? [`RRULE:FREQ=DAILY;COUNT=${this.#random.pick([3, 5, 8])}`] : null
-    const start = TODAY + this.#random.pick([1, 2, 3, 4, 5]) * DAY_MS + 9 * HOUR_MS
-    this.#memory.add(calendar, { ...timesAt(start), subject: this.#name() }, { recurrence })
-  }
-
-  #name(): string {
-    return `Name ${++this.#names}`
-  }
-
-  #act(): void {
-    const [memory, random] = [this.#memory, this.#random]
-    const items = [...memory.items.values()]
-    const item = items.length === 0 ? null : random.pick(items)
-    const act = random.next()
-    if (!item || act < 0.2) this.#add()
-    else if (act < 0.35) memory.update(item.key, { subject: this.#name() })
-    else if (act < 0.45) memory.remove(item.key)
-    else if (act < 0.5) memory.loseCursors()
-    else if (act < 0.52) memory.setUnreadable(item.key, !item.isUnreadable)
-    else if (act < 0.55) memory.move(item.key, random.pick([...memory.calendars.keys()]))
-    else if (act < 0.6) memory.update(item.key, {}, item.recurrence ? null : ['RRULE:FREQ=DAILY;COUNT=4'])
-    else this.#changeMember(item)
-  }
-
-  #changeMember({ key, event, recurrence, members }: HeldItem): void {
-    if (!event || !recurrence) return
-    const random = this.#random
-    const start = requireWall(event.start.wall) + random.pick([0, 1, 2]) * DAY_MS
-    const member = wallOf(start)
-    if (members.has(member) && random.chance(0.4)) this.#memory.clearMember(key, member)
-    else if (random.chance(0.3)) this.#memory.setMember(key, member, null)
-    else
-      this.#memory.setMember(key, member, {
-        ...PLAIN_EVENT,
-        ...timesAt(start + 2 * HOUR_MS),
-        subject: this.#name(),
-      })
-  }
-}
 
 test.each(SEEDS.flatMap(seed => (['files', 'members'] as const).map(kind => ({ seed, kind }))))(
   'after the random history $seed of calendars told as $kind, the index holds what the provider holds',

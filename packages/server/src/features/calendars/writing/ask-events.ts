@@ -13,7 +13,7 @@ import type {
 } from '../../../providers/changing-calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 
-/* What the provider is asked for by each write of events. Only `ProviderFailure` is thrown. */
+/* The calls of each write of events. Only `ProviderFailure` is thrown. */
 
 const TELLS_SECONDS = 20
 
@@ -22,7 +22,7 @@ async function requireTelling(writer: CalendarsWriter, calendarKey: string): Pro
   if (await writer.tellsPeople(calendarKey, AbortSignal.timeout(TELLS_SECONDS * 1_000))) return
   throw new ProviderFailure(
     'unsupported',
-    'The calendar server of this account tells nobody of events. Give notify: false to write without that.',
+    'The calendar server of this account sends no invitations. Give notify: false to write without them.',
   )
 }
 
@@ -69,7 +69,7 @@ export async function askForChange(
   return changed ? oneAfterTheOther(changed, moved) : moved
 }
 
-/** The effect of two writes. What the second has ended is not told as the first left it. */
+/** The effect of two writes. Items that the second has ended are not among those of the first. */
 function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): WrittenEvents {
   const nameOf = ({ calendarKey, key }: ItemPlace) => JSON.stringify([calendarKey, key])
   const ended = new Set(second.gone.map(nameOf))
@@ -85,7 +85,7 @@ export interface AskedRemoval {
   concernsOthers: boolean
 }
 
-/** Deletes an event. One that is gone already, by an earlier try, is no failure. */
+/** Deletes an event. It is no failure if the event is gone already, by an earlier try. */
 export async function askForRemoval(
   writer: CalendarsWriter,
   { place, part, concernsOthers }: AskedRemoval,

@@ -48,7 +48,7 @@ async function openWritten(kind: 'files' | 'members') {
     create,
     createSeries: (body: object = {}) =>
       create({ ...hour(0), subject: 'Daily', recurrence: ['RRULE:FREQ=DAILY;COUNT=5'], ...body }),
-    /** What takes place, in short. */
+    /** The events that take place, in their order. */
     async list() {
       const { body } = await door.get<{ items: CalendarEvent[] }>(`${events}?start=${at(-2)}&end=${at(30)}`)
       return body.items
@@ -120,6 +120,14 @@ describe.each(['files', 'members'] as const)('writing events of calendars that a
       'calendar.initialized',
       'calendar_event.created',
     ])
+  })
+
+  test('answers an event that ended before the window, and does not show it', async () => {
+    const account = await openWritten(kind)
+    const event = await account.create({ ...hour(-300), subject: 'Long ago' })
+    expect(event).toMatchObject({ kind: 'single', subject: 'Long ago', start: { dateTime: at(-300) } })
+    expect(await door.get(`${account.events}/${event.id}`)).toMatchObject({ status: 404 })
+    expect(account.memory.items.size).toBe(1)
   })
 
   test('changes an occurrence, which keeps its id', async () => {

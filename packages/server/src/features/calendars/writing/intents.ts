@@ -22,7 +22,7 @@ export function intentOf(
     : { type: 'move', place, toCalendarKey, itemId: target.root.id, notify }
 }
 
-/** What is younger is taken to be under way. */
+/** The age up to which a write is taken to be under way. */
 const UNDER_WAY_SECONDS = 60
 const INTENTS_MAX = 20
 

@@ -120,7 +120,8 @@ async function readChange(
   body: EventChangeInput,
 ): Promise<EventChange> {
   const options = writing.planFor(calendar)
-  const { recurrence } = body
+  // A single has none to take away.
+  const recurrence = body.recurrence === null && target.root.kind === 'single' ? undefined : body.recurrence
   const isSeries =
     recurrence ?? (recurrence === undefined && target.root.kind === 'series' && part !== 'member')
   if (isSeries && body.start) requireSeriesZone(body.start)

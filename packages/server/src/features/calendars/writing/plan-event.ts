@@ -9,7 +9,7 @@ import type { CalendarWindow, EventTime } from '../../../providers/calendars.ts'
 import type { EventInput } from '../../../providers/changing-calendars.ts'
 import { readEventTime, readPlainFields, requireSeriesZone, requireTimes } from './read-input.ts'
 
-/** What a plan needs besides the index and the request. */
+/** The facts that a plan needs besides the index and the request. */
 export interface PlanOptions {
   /** The addresses of the account, as `comparedAddress` has them. */
   own: ReadonlySet<string>

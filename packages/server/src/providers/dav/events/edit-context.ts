@@ -70,14 +70,14 @@ export function addDefinitions(calendar: EventNode, { used }: EditContext): void
     ),
   )
   const first = calendar.items.findIndex(item => item.type === 'component' && item.name === 'VEVENT')
-  for (const [tzid, { wall, zone }] of used) {
-    if (defined.has(tzid) || zone === null || presentZone(zone) === null) continue
+  const added = [...used].flatMap(([tzid, { wall, zone }]) => {
+    if (defined.has(tzid) || zone === null || presentZone(zone) === null) return []
     const from = toInstant(wall, zone)
     const to = from + ZONE_YEARS * 366 * DAY_MS
     const lines = printDefinition(zone, { from: new Date(from - 366 * DAY_MS), to: new Date(to) })
-    const node = nodeOfLines(lines.map(line => (line === `TZID:${zone}` ? `TZID:${tzid}` : line)))
-    calendar.items.splice(first === -1 ? calendar.items.length : first, 0, node)
-  }
+    return [nodeOfLines(lines.map(line => (line === `TZID:${zone}` ? `TZID:${tzid}` : line)))]
+  })
+  calendar.items.splice(first === -1 ? calendar.items.length : first, 0, ...added)
 }
 
 /** A component of new lines, the first of which is its BEGIN and the last one its END. */

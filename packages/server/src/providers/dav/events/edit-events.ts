@@ -6,6 +6,8 @@ import type {
   MemberPlace,
   RemovedPart,
 } from '../../changing-calendars.ts'
+import { toName } from '../../contact-text.ts'
+import type { RemoteEvent } from '../../calendars.ts'
 import { ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
 import { changeMember, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
@@ -15,7 +17,7 @@ import { printTree, viewOf } from './event-tree.ts'
 import { newEvent } from './new-event.ts'
 import { type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
-import type { ResolveZone } from './read-events.ts'
+import { type EventsOfFile, readEvents, type ResolveZone } from './read-events.ts'
 import { UnwritableEvents } from './unwritable.ts'
 
 /** A change of the file of an event. */
@@ -54,7 +56,40 @@ export function editEvents(
   if (nodes.length === 0) return null
   if (options.agent) for (const node of nodes) setAgent(node, options.agent, options)
   addDefinitions(open.calendar, open.context)
-  return printTree(open.tree)
+  const written = printTree(open.tree)
+  requireRead(readEvents(written, resolveZone), open, edit)
+  return written
+}
+
+/** Checks that the event is read as it was meant. */
+function requireRead(read: EventsOfFile | null, open: OpenEvent, edit: EventEdit): void {
+  const kept = new Set(open.overrides.flatMap(({ member, event }) => (event ? [member] : [])))
+  const found = new Set(
+    read ? [...read.members.exceptions.map(({ member }) => member), ...read.members.taken] : [],
+  )
+  const isWhole = read !== null && (read.event !== null) === (open.master !== null)
+  if (!isWhole || [...kept].some(member => !found.has(member))) throw notAsMeant()
+  const change = edit.type === 'create' ? edit.fields : 'change' in edit ? edit.change : {}
+  const member = edit.type === 'change' && edit.part.type === 'member' ? edit.part.member : null
+  const event =
+    member === null ? read.event : read.members.exceptions.find(one => one.member === member)?.event
+  if (open.master && !(event && isAsAsked(event, change))) throw notAsMeant()
+}
+
+const notAsMeant = () => new UnwritableEvents('It would not be read as it was meant')
+
+function isAsAsked(
+  event: RemoteEvent,
+  { subject, location, showAs, sensitivity, reminderMinutes }: EventChange,
+): boolean {
+  return (
+    (subject === undefined || event.subject === toName(subject ?? '')) &&
+    // The link of a meeting may take the place of a location.
+    (!location || event.location === toName(location)) &&
+    (showAs === undefined || event.showAs === showAs) &&
+    (sensitivity === undefined || event.sensitivity === sensitivity) &&
+    (reminderMinutes === undefined || event.reminderMinutes === reminderMinutes)
+  )
 }
 
 function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {

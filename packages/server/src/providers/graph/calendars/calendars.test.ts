@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { arrangeCalendars } from '../../../../test/graph/arrange-calendars.ts'
 import { type GraphServer, startGraph } from '../../../../test/graph/graph-server.ts'
 import { describeCalendars } from '../../conformance/calendars.ts'
+import { describeChangingCalendars } from '../../conformance/changing-calendars.ts'
 
 let server: GraphServer
 
@@ -11,6 +12,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 describeCalendars('Graph', async () => arrangeCalendars(server))
+describeChangingCalendars('Graph', async () => arrangeCalendars(server))
 describeCalendars('Graph in China', async () => arrangeCalendars(server, 'china'))
 describeCalendars('Graph that reports series', async () =>
   configured({ seriesMasters: 'told', leavers: 'empty' }),

@@ -12,14 +12,21 @@ import { changeSeries, lacksMember } from '../../../series-change.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { requireMeetings } from './create.ts'
 import { toPatch } from './fields.ts'
-import { planProperty, requireMemberKey, writeMembers } from './members.ts'
+import { planProperty, requireMember, writeMembers } from './members.ts'
 import { requireCheckedPattern } from './patterns.ts'
-import { exceptionKeys, finishMembers, isSame, rewriteSeries, sendPatch, stateOf } from './series.ts'
+import {
+  exceptionKeys,
+  finishMembers,
+  isSame,
+  requireSeries,
+  rewriteSeries,
+  sendPatch,
+  stateOf,
+} from './series.ts'
 import { splitEvent } from './split.ts'
 import {
   appliedAgain,
   type EventThere,
-  requireItem,
   requireThere,
   requireTold,
   type Writing,
@@ -99,7 +106,7 @@ async function changeSeriesThere(
 ): Promise<string[]> {
   const { recurrence, start, end } = change
   const times = { ...(start && { start }), ...(end && { end }) }
-  const item = await requireItem(work, there.item.id)
+  const item = await requireSeries(work, there)
   const state = stateOf(item)
   if (recurrence === null) {
     if (lacksMember(state, times, timesOf?.member ?? null))
@@ -128,9 +135,8 @@ async function changeMember(
   change: EventChange,
 ): Promise<WrittenEvents> {
   const series = await requireThere(work, seriesKey)
-  const key = await requireMemberKey(work, series, place)
   await appliedAgain(async () => {
-    const there = await requireThere(work, key)
+    const there = await requireMember(work, series, place)
     requireMayChange(work, there, change)
     const { recurrence: _, start: _start, end: _end, ...plain } = change
     const times = newTimes(there.fields, change)

@@ -167,17 +167,23 @@ async function unless(kind: ProviderFailure['kind'], work: () => Promise<unknown
   }
 }
 
-/** The key of a member of a series. Throws `not_found` if the series does not have it. */
-export async function requireMemberKey(
-  writing: Writing,
+/** Reads a member of a series. Throws `not_found` if the series does not have it. */
+export async function requireMember(
+  work: Writing,
   series: EventThere,
   { member, memberKey }: MemberPlace,
-): Promise<string> {
-  if (memberKey !== null) return memberKey
-  const found = await findMember(writing.place, series.event, member)
-  if (found) return found.key
-  const item = await requireItem(writing, series.item.id)
+): Promise<EventThere> {
+  if (memberKey !== null)
+    try {
+      return await requireThere(work, memberKey)
+    } catch (error) {
+      // A series that was written again has other keys.
+      if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
+    }
+  const found = await findMember(work.place, series.event, member)
+  if (found) return requireThere(work, found.key)
+  const item = await requireItem(work, series.item.id)
   const moved = item.occurrences?.find(one => one.member === member)
-  if (moved) return moved.key
+  if (moved) return requireThere(work, moved.key)
   throw new ProviderFailure('not_found', 'The series has no such occurrence.')
 }

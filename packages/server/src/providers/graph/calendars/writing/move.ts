@@ -4,11 +4,11 @@ import { ignoredSchema } from '../../resources.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { pathOfEvent } from '../pages.ts'
 import { openPlace } from '../place.ts'
-import { finishMembers, stateOf } from './series.ts'
+import { finishMembers, requireSeries, stateOf } from './series.ts'
 import { copyOf, requireCopied } from './copies.ts'
 import { createOnce, findCreated } from './create.ts'
 import { planMembers } from './members.ts'
-import { requireItem, requireThere, type Writing, writing, written } from './there.ts'
+import { requireThere, type Writing, writing, written } from './there.ts'
 import { requirePattern } from './patterns.ts'
 import { requireZoneName, toTimes } from './times.ts'
 
@@ -47,7 +47,7 @@ async function makeCopy(from: Writing, to: Writing, key: string, creation: Creat
     if (attendees.length > 0 || self?.isOrganizer === false)
       throw new ProviderFailure('unsupported', 'Exchange does not move events with attendees.')
     requireCopied(there)
-    const item = await requireItem(from, key)
+    const item = await requireSeries(from, there)
     const { lines, taken, exceptions, times } = stateOf(item)
     const same = { taken, times, exceptions: new Map(exceptions.map(member => [member, member])) }
     const plan = await planMembers(from, { there, item }, same)

@@ -4,7 +4,7 @@ import { ignoredSchema } from '../../resources.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { pathOfEvent } from '../pages.ts'
 import { finishMembers } from './series.ts'
-import { requireMemberKey } from './members.ts'
+import { requireMember } from './members.ts'
 import { askAction } from './respond.ts'
 import { endSeries } from './split.ts'
 import { type EventThere, requireThere, requireTold, type Writing, writing, written } from './there.ts'
@@ -26,10 +26,9 @@ export function removeEvent(
       await remove(work, there)
       return { items: [], gone: [place], place }
     }
-    const memberKey = await requireMemberKey(work, there, part)
-    const occurrence = await requireThere(work, memberKey)
+    const occurrence = await requireMember(work, there, part)
     await remove(work, occurrence)
-    return written(work, [key], occurrence.event.type === 'exception' ? [memberKey] : [])
+    return written(work, [key], occurrence.event.type === 'exception' ? [occurrence.item.id] : [])
   })
 }
 

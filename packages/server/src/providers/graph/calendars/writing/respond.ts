@@ -8,7 +8,7 @@ import type {
 import { ignoredSchema } from '../../resources.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { pathOfEvent } from '../pages.ts'
-import { requireMemberKey } from './members.ts'
+import { requireMember } from './members.ts'
 import { requireThere, type Writing, writing, written } from './there.ts'
 
 const ACTIONS = { accepted: 'accept', tentative: 'tentativelyAccept', declined: 'decline' } as const
@@ -28,8 +28,8 @@ export function respond(
     const { key } = place
     const there = await requireThere(work, key)
     const isWhole = part.type === 'all'
-    const answered = isWhole ? key : await requireMemberKey(work, there, part)
-    const occurrence = isWhole ? there : await requireThere(work, answered)
+    const occurrence = isWhole ? there : await requireMember(work, there, part)
+    const answered = occurrence.item.id
     await askAction(work, answered, ACTIONS[response], { comment, isTold: options.notify })
     if (response !== 'declined') return written(work, [key])
     if (isWhole) return { items: [], gone: [place], place }

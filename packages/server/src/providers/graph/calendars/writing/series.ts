@@ -1,12 +1,43 @@
 import type { RemoteItem } from '../../../calendars.ts'
+import { DAY_MS } from '../../../../kit/wall-clock.ts'
 import type { EventTimes } from '../../../new-times.ts'
 import type { ChangedSeries } from '../../../series-change.ts'
 import { etagOf, itemSchema } from '../../items.ts'
+import { instantOf } from '../event-times.ts'
 import { pathOfEvent } from '../pages.ts'
 import { planMembers, planProperty, planThere, writeMembers } from './members.ts'
 import { requirePattern } from './patterns.ts'
-import { EVENT_BYTES_MAX, type EventThere, requireThere, type Writing } from './there.ts'
+import { EVENT_BYTES_MAX, type EventThere, requireItem, requireThere, type Writing } from './there.ts'
 import { requireZoneName, toTimes } from './times.ts'
+
+/** A calendar view has at most 1,825 days. */
+const VIEW_MS = 1_800 * DAY_MS
+const VIEWS_MAX = 20
+
+/** A series with its members from its start up to five years ahead: those outside of the window are not to be lost either. */
+export async function requireSeries(work: Writing, there: EventThere): Promise<RemoteItem> {
+  const { id } = there.item
+  if (!there.event.recurrence) return requireItem(work, id)
+  const begin = instantOf(there.fields.start) - DAY_MS
+  const ends = Math.max(begin, work.connection.api.now()) + VIEW_MS
+  const read: RemoteItem[] = []
+  for (let from = begin; from < ends && read.length < VIEWS_MAX; from += VIEW_MS) {
+    const window = { start: new Date(from), end: new Date(Math.min(from + VIEW_MS, ends)) }
+    read.push(await requireItem({ place: { ...work.place, window } }, id))
+  }
+  const occurrences = read.flatMap(item => item.occurrences ?? [])
+  const listed = new Set(occurrences.map(({ member }) => member))
+  const exceptions = new Map(
+    read.flatMap(({ members }) => members?.exceptions.map(one => [one.member, one] as const) ?? []),
+  )
+  const taken = new Set(read.flatMap(({ members }) => members?.taken ?? []))
+  return {
+    ...read.at(-1)!,
+    occurrences,
+    // An exception may lie in another view than its member.
+    members: { exceptions: [...exceptions.values()], taken: [...taken].filter(one => !listed.has(one)) },
+  }
+}
 
 export const stateOf = ({ event, recurrence, members }: RemoteItem) => ({
   times: { start: event!.start, end: event!.end },

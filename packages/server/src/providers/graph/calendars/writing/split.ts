@@ -4,21 +4,13 @@ import type { Creation, EventChange, MemberPlace, WrittenEvents } from '../../..
 import { ProviderFailure } from '../../../failure.ts'
 import { timesOfMember } from '../../../new-times.ts'
 import { changeSeries } from '../../../series-change.ts'
-import { exceptionKeys, finishMembers, rewriteSeries, stateOf } from './series.ts'
+import { exceptionKeys, finishMembers, requireSeries, rewriteSeries, stateOf } from './series.ts'
 import { copyOf, requireCopied } from './copies.ts'
 import { createOnce, findCreated } from './create.ts'
 import { toPatch } from './fields.ts'
 import { planMembers } from './members.ts'
 import { requirePattern } from './patterns.ts'
-import {
-  appliedAgain,
-  type EventThere,
-  requireItem,
-  requireThere,
-  requireTold,
-  type Writing,
-  written,
-} from './there.ts'
+import { appliedAgain, type EventThere, requireThere, requireTold, type Writing, written } from './there.ts'
 import { requireZoneName, toTimes } from './times.ts'
 
 /** Makes a series of a member and those after it: first the new series, and then the end of the one before it. */
@@ -31,7 +23,7 @@ export async function splitEvent(
   await finishMembers(work, key)
   const { calendarKey } = work.place
   const there = await requireThere(work, key)
-  const item = await requireItem(work, key)
+  const item = await requireSeries(work, there)
   const earlier = creation.mayExist
     ? await findCreated(work.connection, { calendarKey, creationId: creation.creationId }, {})
     : null
@@ -98,7 +90,7 @@ async function makeRest(
 export async function endSeries(work: Writing, key: string, member: string): Promise<string[]> {
   return appliedAgain(async () => {
     const there = await requireThere(work, key)
-    const item = await requireItem(work, key)
+    const item = await requireSeries(work, there)
     if (there.event.isOrganizer !== false) requireTold(work.options, there.fields.attendees)
     const { times, lines, taken, exceptions } = stateOf(item)
     const before = truncateSeries({ start: times.start, lines, taken }, member)
