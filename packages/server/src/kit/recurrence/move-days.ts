@@ -125,7 +125,7 @@ function waysToMoveMonthDays(parts: Parts, start: MovedStart): ChangedParts[] {
     if (Math.sign(across) !== Math.sign(day) && Math.abs(across) <= 31) ways.push([across])
     ways.push([day > 0 ? monthDay : monthDay - monthLength - 1])
   }
-  return ways.map(days => {
+  return ways.map((days): ChangedParts => {
     const isOfStart = !written && days[0] === describeDay(to).monthDay
     return isOfStart ? {} : { BYMONTHDAY: days.join(',') }
   })
