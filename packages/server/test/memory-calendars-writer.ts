@@ -16,7 +16,7 @@ import type {
 } from '../src/providers/changing-calendars.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
 import { type EventTimes, newTimes, timesOfMember } from '../src/providers/new-times.ts'
-import { changeSeries } from '../src/providers/series-change.ts'
+import { changeSeries, lacksMember } from '../src/providers/series-change.ts'
 import { type HeldItem, type MemoryCalendars, PLAIN_EVENT } from './memory-calendars.ts'
 
 /** Writes to calendars in memory. Wherever one may be killed, `wait` is called. */
@@ -297,19 +297,21 @@ function changeWhole(
   const before = item.event!
   const { recurrence } = change
   const event = changedEvent(memory, before, change, options)
+  const exceptions = [...item.members.values()].filter(one => one.event !== null)
+  const state = {
+    times: timesOfEvent(before),
+    lines: item.recurrence ?? [],
+    taken: takenOf(item),
+    exceptions: exceptions.map(({ member }) => member),
+  }
+  if (lacksMember(state, change, timesOf))
+    throw new ProviderFailure('not_found', 'There is no such occurrence.')
   if (item.recurrence === null || recurrence === null) {
     const times = newTimes(timesOfEvent(before), change, timesOf)
     const lines = recurrence ? printRecurrence(recurrence, times.start) : null
     memory.update(item.key, { ...event, ...times }, lines)
     for (const member of recurrence?.taken ?? []) memory.setMember(item.key, member, null)
     return
-  }
-  const exceptions = [...item.members.values()].filter(one => one.event !== null)
-  const state = {
-    times: timesOfEvent(before),
-    lines: item.recurrence,
-    taken: takenOf(item),
-    exceptions: exceptions.map(({ member }) => member),
   }
   const { recurrence: rule, ...times } = change
   const changed = changeSeries(state, { ...times, ...(rule && { recurrence: rule }) }, timesOf)

@@ -67,3 +67,34 @@ test('a series that cannot move is none', () => {
   const monthly = { ...WEEKLY, lines: ['RRULE:FREQ=MONTHLY;BYMONTHDAY=1,5'] }
   expect(changeSeries(monthly, { start: berlin('20260102T090000') })).toBeNull()
 })
+
+test('the members of a rule that moves in its own way keep their places', () => {
+  const start = berlin('20261214T090000')
+  const monthly: SeriesState = {
+    times: { start, end: berlin('20261214T100000') },
+    lines: ['RRULE:FREQ=MONTHLY;BYDAY=2MO;UNTIL=20270510T070000Z'],
+    taken: ['20270412T090000', '20270208'],
+    exceptions: ['20270510T090000', '20270301T090000'],
+  }
+  expect(changeSeries(monthly, { start: berlin('20261215T090000') })).toMatchObject({
+    lines: ['RRULE:FREQ=MONTHLY;BYDAY=3TU;UNTIL=20270518T070000Z'],
+    taken: ['20270420T090000', '20270216'],
+    exceptions: new Map([
+      ['20270510T090000', '20270518T090000'],
+      ['20270301T090000', '20270302T090000'],
+    ]),
+  })
+})
+
+test('the same change of a member is not made twice', () => {
+  const { exceptions: _, ...state } = { ...WEEKLY, lines: ['RRULE:FREQ=WEEKLY;COUNT=3'] }
+  const change = { start: berlin('20260120T100000') }
+  const made = changeSeries({ ...state, exceptions: [] }, change, '20260119T090000')!
+  const again = () =>
+    changeSeries({ ...made, exceptions: [...made.exceptions.values()] }, change, '20260119T090000')
+  expect(again).toThrow(expect.objectContaining({ kind: 'not_found' }))
+  const shorter = { end: berlin('20260112T093000') }
+  expect(() => changeSeries(WEEKLY, shorter, '20260112T090000')).toThrow('no longer has')
+  expect(changeSeries(WEEKLY, change, '20260127T090000')).not.toBeNull()
+  expect(changeSeries(WEEKLY, {}, '20260101T090000')).not.toBeNull()
+})

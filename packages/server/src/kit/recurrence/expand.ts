@@ -4,7 +4,7 @@ import type { SeriesStart } from './member.ts'
 import { readRecurrenceDates } from './recurrence-dates.ts'
 import { readRule } from './rule.ts'
 import { isWithin, readUntil } from './until.ts'
-import { type Budget, MEMBERS_MAX, PERIODS_MAX, walkRule } from './walk-rule.ts'
+import { type Budget, MEMBERS_MAX, PERIODS_MAX, type RuleWalk, walkRule } from './walk-rule.ts'
 
 export interface Expansion {
   /** RRULE, EXRULE and RDATE, as content lines without folds. A line that cannot be read gives nothing. */
@@ -78,16 +78,15 @@ export function expand(
   return { members, isTruncated: isTruncated || sorted.length > bounds.members }
 }
 
-interface Window {
-  start: number
-  from: number
-  to: number
-  isStartCounted: boolean
-}
-
 const NOTHING = { members: [], isTruncated: false }
 
-function expandRule(value: string, start: SeriesStart, window: Window, budget: Budget) {
+/** The wall times that a rule gives in a window, up to its UNTIL. A rule that cannot be read gives nothing. */
+export function expandRule(
+  value: string,
+  start: SeriesStart,
+  window: RuleWalk,
+  budget: Budget,
+): { members: number[]; isTruncated: boolean } {
   const rule = readRule(value)
   const until = rule?.until ? readUntil(rule.until, start) : undefined
   if (!rule || until === null) return NOTHING

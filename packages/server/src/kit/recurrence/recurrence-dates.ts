@@ -11,15 +11,22 @@ export interface RecurrenceDate {
   end: string | null
 }
 
-/** Reads the values of RDATE lines, at most `MEMBERS_MAX`. Values that cannot be read are left out. */
-export function readRecurrenceDates(lines: readonly ContentLine[], start: SeriesStart) {
+/**
+ * Reads the values of RDATE lines, at most `MEMBERS_MAX`. Values that cannot be read are left out.
+ * @param zoneOf as for `toMember`
+ */
+export function readRecurrenceDates(
+  lines: readonly ContentLine[],
+  start: SeriesStart,
+  zoneOf?: (tzid: string) => string | null,
+): { members: RecurrenceDate[]; isTruncated: boolean } {
   const members: RecurrenceDate[] = []
   let count = 0
   for (const line of lines) {
     if (line.name !== 'RDATE') continue
     for (const value of valuesOf(line.value)) {
       if (count++ === MEMBERS_MAX) return { members, isTruncated: true }
-      const member = readRecurrenceDate(value, line, start)
+      const member = readRecurrenceDate(value, line, start, zoneOf)
       if (member) members.push(member)
     }
   }
@@ -60,25 +67,40 @@ function* valuesOf(list: string) {
   }
 }
 
-function readRecurrenceDate(value: string, line: ContentLine, start: SeriesStart): RecurrenceDate | null {
+function readRecurrenceDate(
+  value: string,
+  line: ContentLine,
+  start: SeriesStart,
+  zoneOf: ((tzid: string) => string | null) | undefined,
+): RecurrenceDate | null {
   const [first = '', last] = value.split('/', 2)
-  const begin = toMember(first, line.parameters, start)
+  const begin = toMember(first, line.parameters, start, zoneOf)
   if (begin === null) return null
   const day = requireWall(begin)
   // A day on a series with times is its usual time on that day.
   const isUsualTime = isDay(begin) && !isDay(start.wall)
   const time = isUsualTime ? day + (((requireWall(start.wall) % DAY_MS) + DAY_MS) % DAY_MS) : day
   if (last === undefined) return { time, end: null }
-  const end = readEnd(last.trim(), begin, line, start)
+  const end = readEnd(
+    last.trim(),
+    begin,
+    (text: string) => toMember(text, line.parameters, start, zoneOf),
+    start,
+  )
   const endTime = end === null ? null : readWall(end)
   return { time, end: endTime !== null && endTime >= time ? end : null }
 }
 
 /** The end of a period (RFC 5545 section 3.3.9): a time, or a duration after its begin. */
-function readEnd(text: string, begin: string, line: ContentLine, start: SeriesStart): string | null {
+function readEnd(
+  text: string,
+  begin: string,
+  readTime: (text: string) => string | null,
+  start: SeriesStart,
+): string | null {
   if (isDay(begin)) return null
   const duration = readDuration(text)
-  if (!duration) return toMember(text, line.parameters, start)
+  if (!duration) return readTime(text)
   const { days, milliseconds } = duration
   if (days < 0 || milliseconds < 0) return null
   const afterDays = requireWall(begin) + days * DAY_MS

@@ -112,9 +112,22 @@ describe('a split series', () => {
       ['RRULE:FREQ=WEEKLY;INTERVAL=2', 'RDATE:20260112T090000'],
       '20260112T090000',
     ],
+    [
+      'at an RDATE years before the next member of a rule',
+      ['RRULE:FREQ=YEARLY;INTERVAL=10', 'RDATE;TZID=Europe/Berlin:20270301T090000'],
+      '20270301T090000',
+    ],
   ])('is none %s', (_, lines, split) => {
     expect(splitSeries(series(lines), split)).toBeNull()
   })
+})
+
+test('a series does not begin at a time that clocks skip', () => {
+  const night = { wall: '20260301T023000', zone: BERLIN }
+  const daily = series(['RRULE:FREQ=DAILY;COUNT=60'], [], night)
+  expect(splitSeries(daily, '20260329T023000')).toBeNull()
+  expect(truncateSeries(daily, '20260329T023000')?.lines).toEqual(['RRULE:FREQ=DAILY;UNTIL=20260328T013000Z'])
+  expect(splitSeries(daily, '20260330T023000')).not.toBeNull()
 })
 
 const rules = fc

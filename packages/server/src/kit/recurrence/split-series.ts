@@ -4,6 +4,7 @@ import { expand, type Expansion } from './expand.ts'
 import { type SeriesStart, toMember } from './member.ts'
 import { printUntil, withParts, withValue } from './recurrence-lines.ts'
 import { fillRule } from './fill-rule.ts'
+import { toInstant, toWall } from '../zones/zones.ts'
 import { readRule } from './rule.ts'
 import { isWithin, readUntil } from './until.ts'
 import { PERIODS_MAX, walkRule } from './walk-rule.ts'
@@ -26,10 +27,12 @@ export interface SplitSeries {
 }
 
 /** Resolves the TZID of a line, as `toMember` has it. */
-type ZoneOf = (tzid: string) => string | null
+export type ZoneOf = (tzid: string) => string | null
 
 /** The longest time for which the two parts are compared with the series. */
 const COMPARED_DAYS = 5 * 366
+/** Members that are compared even if they lie later. */
+const FIRST_COMPARED = 3
 const FIRST_DAYS = 2
 const COUNTED_MAX = 1_000_000
 
@@ -43,12 +46,13 @@ export function isFrom(member: string, split: string): boolean {
  * second one begins at it, with the rest of COUNT. RDATEs and taken members go to their part. So do exceptions, by `isFrom`.
  * @param split a member of the series that is not its first
  * @returns null if it is none, if a bound is reached, or if no rule that begins at the member gives the members after it:
- * it is an RDATE between the members of a rule, for instance
+ * it is an RDATE between the members of a rule, for instance, or a time that clocks skip in its zone
  */
 export function splitSeries(series: Series, split: string, zoneOf?: ZoneOf): SplitSeries | null {
   const before = truncateSeries(series, split, zoneOf)
-  if (!before) return null
   const { zone } = series.start
+  // A series that begins in a gap has all its members behind it, for some programs.
+  if (!before || isInGap(split, zone)) return null
   const start = { wall: split, zone }
   const rest = restOf(series, start, zoneOf)
   if (!rest) return null
@@ -194,8 +198,30 @@ function lastBefore(series: Series, split: string): string | null {
   return null
 }
 
+/** Whether clocks skip a time. */
+function isInGap(wall: string, zone: string | null): boolean {
+  return !isDay(wall) && zone !== null && toWall(toInstant(wall, zone), zone) !== wall
+}
+
 /** Whether two series have the same members from one on, as far as they are compared. */
 function isEqualFrom(from: string, one: Series, other: Series): boolean {
+  return isEqualNear(from, one, other) && isEqualFirst(from, one, other)
+}
+
+/** Compares the first members, whenever they are. */
+function isEqualFirst(from: string, ...both: [Series, Series]): boolean {
+  // The first members of an EXRULE exclude too few.
+  if (both.some(({ lines }) => lines.some(line => /^EXRULE\b/i.test(line)))) return true
+  const range = { from, to: print(WALL_TIME_END - DAY_MS, from) }
+  const [left, right] = both.map(({ start, lines }) =>
+    expand({ start, lines, ...range }, { periods: PERIODS_MAX, members: FIRST_COMPARED }).members.map(
+      ({ wall }) => wall,
+    ),
+  )
+  return left!.join() === right!.join()
+}
+
+function isEqualNear(from: string, one: Series, other: Series): boolean {
   for (let days = COMPARED_DAYS; days > 1; days /= 4) {
     const range = { from, to: laterBy(from, Math.ceil(days) * DAY_MS) }
     const [a, b] = [one, other].map(({ start, lines }) =>

@@ -341,7 +341,9 @@ export function describeChangingCalendars(
       const place = await opened.create({ ...SERIES, recurrence: weekly(undefined, [SECOND]) })
       await opened.change(place, member(THIRD), { subject: 'Once' })
       const timesOf = { member: FOURTH, memberKey: null }
-      await opened.change(place, { type: 'all', timesOf }, { start: berlin('20270406T100000') })
+      const move = () => opened.change(place, { type: 'all', timesOf }, { start: berlin('20270406T100000') })
+      await move()
+      await expect(move()).rejects.toMatchObject({ kind: 'not_found' })
       const later = [FIRST, THIRD, FOURTH, FIFTH, SIXTH].map(wall =>
         wall.replace(
           /(\d\d)T09/,

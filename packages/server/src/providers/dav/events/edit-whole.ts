@@ -3,7 +3,7 @@ import type { RemoteEvent } from '../../calendars.ts'
 import type { EventChange } from '../../changing-calendars.ts'
 import { printRecurrence } from '../../../kit/recurrence/recurrence-lines.ts'
 import { type EventTimes, newTimes, timesOfMember } from '../../new-times.ts'
-import { changeSeries } from '../../series-change.ts'
+import { changeSeries, lacksMember } from '../../series-change.ts'
 import type { Writer } from './edit-attendees.ts'
 import { completeFields, type FieldChange, followedFields, setFields } from './edit-fields.ts'
 import { linesOfRecurrence, setRecurrence, setTaken, takenBy, tzidOf } from './edit-recurrence.ts'
@@ -70,23 +70,27 @@ function changeMembers(
   const { context } = open
   const lines = linesOfRecurrence(node)
   const { recurrence } = change
+  const state = {
+    times: { start: event.start, end: event.end },
+    lines: lines ?? [],
+    taken: takenBy(node, event.start, context),
+    exceptions: open.overrides.map(({ member }) => member),
+  }
+  const asked = { ...timesIn(change), ...(recurrence && { recurrence }) }
+  if (lacksMember(state, asked, timesOf)) throw new MissingMember('The series no longer has this occurrence.')
   if (lines === null || recurrence === null) {
-    const times = newTimes(event, timesIn(change), lines === null ? null : timesOf)
+    const times = newTimes(event, asked, timesOf)
     const hasMoved = setTimes(node, times, context)
     if (!recurrence) return (lines !== null && becomeSingle(open, node)) || hasMoved
     setRecurrence(node, printRecurrence(recurrence, times.start, tzidOf(times.start, context)))
     setTaken(node, recurrence.taken, { start: times.start }, context)
     return true
   }
-  const state = {
-    times: { start: event.start, end: event.end },
-    lines,
-    taken: takenBy(node, event.start, context),
-    exceptions: open.overrides.map(({ member }) => member),
-  }
-  const asked = { ...timesIn(change), ...(recurrence && { recurrence }) }
   const start = newTimes(state.times, asked, timesOf).start
-  const changed = changeSeries(state, asked, timesOf, tzidOf(start, context))
+  const changed = changeSeries(state, asked, timesOf, {
+    tzid: tzidOf(start, context),
+    zoneOf: context.zoneOf,
+  })
   if (!changed) throw new UnheldChange('The rule does not give the new start. Give the recurrence as well.')
   moveOverrides(open, { before: state.times, after: changed.times, members: changed.exceptions, timesOf })
   const edits = [

@@ -8,7 +8,7 @@ import type {
 } from '../../../changing-calendars.ts'
 import { ProviderFailure } from '../../../failure.ts'
 import { newTimes } from '../../../new-times.ts'
-import { changeSeries } from '../../../series-change.ts'
+import { changeSeries, lacksMember } from '../../../series-change.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { requireMeetings } from './create.ts'
 import { toPatch } from './fields.ts'
@@ -109,6 +109,8 @@ async function changeSeriesThere(
   const item = await requireSeries(work, there)
   const state = stateOf(item)
   if (recurrence === null) {
+    if (lacksMember(state, times, timesOf?.member ?? null))
+      throw new ProviderFailure('not_found', 'The series no longer has this occurrence.')
     const single = newTimes(state.times, times, timesOf?.member ?? null)
     await sendPatch(work, there, { ...patch, ...toTimes(single, work.place.mailboxZone), recurrence: null })
     return exceptionKeys(item)
