@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { expand } from '../../../kit/recurrence/expand.ts'
 import type { Series } from '../../../kit/recurrence/split-series.ts'
-import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import type { EventChange, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { timesOfMember } from '../../new-times.ts'
@@ -11,7 +9,14 @@ import { changedTimes, fieldWriting, newRecurrence } from './change-event.ts'
 import { eventPatch, type Times } from './event-patch.ts'
 import { askHeld, awaitMeeting, changeHeld, type EventWrite, writtenEvents } from './event-write.ts'
 import { type HeldEvent, type Json, readHeld } from './held-event.ts'
-import { deleteExceptions, type HeldSeries, isSeries, loadSeries, recurrenceJson } from './series.ts'
+import {
+  deleteExceptions,
+  firstMember,
+  type HeldSeries,
+  isSeries,
+  loadSeries,
+  recurrenceJson,
+} from './series.ts'
 
 /** A series as it is to become. */
 interface SeriesPlan {
@@ -119,21 +124,8 @@ function patchSeries(write: EventWrite, { before, times, next }: SeriesPlan, cha
 
 /** Times of the first member that was not taken; null if none is left. */
 function firstTimes({ master, series, exceptions }: HeldSeries): Times | null {
-  const first = firstMember(series)
+  const first = firstMember(series, series.start.wall)
   if (first === null) return null
   const { start, end } = exceptions.find(({ member }) => member === first)?.held.fields ?? {}
   return start && end ? { start, end } : timesOfMember(master.fields, first)
-}
-
-function firstMember(series: Series): string | null {
-  const { start, lines } = series
-  const print = isDay(start.wall) ? printDay : printWall
-  const [taken, time] = [new Set(series.taken), requireWall(start.wall)]
-  const isLeft = ({ wall }: { wall: string }) => !taken.has(wall) && !taken.has(wall.slice(0, 8))
-  for (const days of [1, 400, 40_000]) {
-    const to = print(Math.min(time + days * DAY_MS, WALL_TIME_END - DAY_MS))
-    const found = expand({ start, lines, from: start.wall, to }).members.find(isLeft)
-    if (found) return found.wall
-  }
-  return null
 }

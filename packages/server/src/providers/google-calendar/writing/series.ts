@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { expand } from '../../../kit/recurrence/expand.ts'
 import { printDates } from '../../../kit/recurrence/recurrence-lines.ts'
 import type { Series } from '../../../kit/recurrence/split-series.ts'
+import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { pagesOf } from '../following.ts'
 import { requireNamed } from '../reading.ts'
@@ -105,4 +107,18 @@ export const isSeries = ({ event }: HeldEvent): boolean => (event.recurrence ?? 
 export function requireSeries(held: HeldEvent): HeldEvent {
   if (isSeries(held)) return held
   throw eventGone()
+}
+
+/** The first member of a series from a wall clock on that was not taken; null if none is left. */
+export function firstMember(series: Series, from: string): string | null {
+  const { start, lines } = series
+  const print = isDay(start.wall) ? printDay : printWall
+  const [taken, time] = [new Set(series.taken), requireWall(from)]
+  const isLeft = ({ wall }: { wall: string }) => !taken.has(wall) && !taken.has(wall.slice(0, 8))
+  for (const days of [1, 400, 40_000]) {
+    const to = print(Math.min(time + days * DAY_MS, WALL_TIME_END - DAY_MS))
+    const found = expand({ start, lines, from: print(time), to }).members.find(isLeft)
+    if (found) return found.wall
+  }
+  return null
 }

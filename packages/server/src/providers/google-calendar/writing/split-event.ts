@@ -1,18 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import { findHits } from '../../../kit/recurrence/hits.ts'
-import { isFrom, splitSeries, truncateSeries } from '../../../kit/recurrence/split-series.ts'
+import { isFrom, type Series, splitSeries, truncateSeries } from '../../../kit/recurrence/split-series.ts'
 import type { Creation, EventChange, MemberPlace, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { newTimes, timesOfMember } from '../../new-times.ts'
 import { carryExceptions } from './carry-exceptions.ts'
 import { createdKey, fieldWriting } from './change-event.ts'
 import { planMembers } from './change-series.ts'
-import { insertEvent } from './event-calls.ts'
+import { deleteEvent, insertEvent } from './event-calls.ts'
 import { eventPatch, withoutNulls } from './event-patch.ts'
 import { askHeld, awaitMeeting, changeHeld, type EventWrite, findHeld, writtenEvents } from './event-write.ts'
-import { eventGone, type Json, readHeld } from './held-event.ts'
+import { eventGone, type HeldEvent, type Json, readHeld } from './held-event.ts'
 import {
   copiedFields,
   deleteExceptions,
+  firstMember,
+  type HeldException,
   type HeldSeries,
   isSeries,
   loadSeries,
@@ -23,7 +26,8 @@ import {
 /**
  * Makes a member of a series and those after it a series of their own, and changes that. The new series is made first, under
  * the id of the creation, with the exceptions from the member on; then the first one is truncated. So another try goes on
- * where an earlier one stopped.
+ * where an earlier one stopped. Throws `forbidden` unless the account organizes the series, since it would invite everybody
+ * to the new one.
  */
 export async function changeFollowing(
   write: EventWrite,
@@ -31,7 +35,7 @@ export async function changeFollowing(
   part: MemberPlace & Creation,
   change: EventChange,
 ): Promise<WrittenEvents> {
-  const held = await loadSeries(write, requireSeries(await askHeld(write, key)))
+  const held = await loadSeries(write, requireOrganized(requireSeries(await askHeld(write, key))))
   const newKey = createdKey(part)
   const exceptions = held.exceptions.filter(({ member }) => isFrom(member, part.member))
   const parts = splitSeries(held.series, part.member)
@@ -39,38 +43,80 @@ export async function changeFollowing(
   const made = part.mayExist && !parts ? await findHeld(write, newKey) : null
   if (!parts && !made) throw noPart(held, part.member)
   if (parts) await makeRest(write, { ...held, series: parts.after, exceptions }, newKey, change)
-  const truncated = await truncate(write, key, part.member)
-  const gone = await deleteExceptions(write, exceptions)
+  const ended = await endBefore(write, key, part.member)
+  if (!ended) {
+    // Another client has changed the series meanwhile, and the new one would double its members.
+    await write.record.run(() => removeMade(write, newKey))
+    throw new ProviderFailure('conflict', 'Another client has changed the series.')
+  }
+  const gone = await deleteExceptions(write, ended.later)
   const rest = await askHeld(write, newKey)
   const { answered } = isSeries(rest) ? await loadSeries(write, rest) : { answered: [] }
-  return writtenEvents(write, newKey, [rest.raw, ...answered, truncated], gone)
+  return writtenEvents(write, newKey, [rest.raw, ...answered, ended.answered], gone)
 }
 
-/** Ends a series before a member. */
+/**
+ * Ends a series before a member. Throws `not_found` if the series gives later members, but not this one, and `forbidden` if
+ * the account may not change the series.
+ */
 export async function removeFollowing(
   write: EventWrite,
   key: string,
   { member }: MemberPlace,
 ): Promise<WrittenEvents> {
-  const { exceptions } = await loadSeries(write, requireSeries(await askHeld(write, key)))
-  const truncated = await truncate(write, key, member)
-  const later = exceptions.filter(one => isFrom(one.member, member))
-  return writtenEvents(write, key, [truncated], await deleteExceptions(write, later))
+  const master = requireSeries(await askHeld(write, key))
+  if (master.raw['guestsCanModify'] !== true) requireOrganized(master)
+  const ended = await endBefore(write, key, member, true)
+  if (!ended) throw eventGone()
+  return writtenEvents(write, key, [ended.answered], await deleteExceptions(write, ended.later))
 }
 
-/** Ends a series before a member. Its exceptions from there on are deleted apart: Google leaves them. */
-async function truncate(write: EventWrite, key: string, member: string): Promise<unknown> {
+/** A series that ends before a member, and its exceptions from there on, which Google leaves. */
+interface Ended {
+  answered: unknown
+  later: readonly HeldException[]
+}
+
+/**
+ * Ends a series before the first member that it gives from another one on: another client may have moved it meanwhile.
+ * @param onlyAt whether that must be the named member
+ * @returns null if the series cannot end so. Nothing is written then
+ */
+async function endBefore(
+  write: EventWrite,
+  key: string,
+  member: string,
+  onlyAt = false,
+): Promise<Ended | null> {
+  const state: { later: readonly HeldException[] | null } = { later: null }
   const { answered } = await changeHeld(
     write,
     () => askHeld(write, key),
     async (held): Promise<Json> => {
-      const { series } = await loadSeries(write, held)
-      const before = truncateSeries(series, member)
-      // An earlier try has truncated it.
-      return before && before !== series ? { recurrence: recurrenceJson(before) } : {}
+      const { series, exceptions } = await loadSeries(write, requireSeries(held))
+      state.later = exceptions.filter(one => isFrom(one.member, member))
+      const first = isGiven(series, member) ? member : firstMember(series, member)
+      // An earlier try, or another client, has ended it.
+      if (first === null) return {}
+      const before = first === member || !onlyAt ? truncateSeries(series, first) : null
+      if (!before) state.later = null
+      return before && !isDeepStrictEqual(before, series) ? { recurrence: recurrenceJson(before) } : {}
     },
   )
-  return answered
+  return state.later && { answered, later: state.later }
+}
+
+const isGiven = (series: Series, member: string): boolean => findHits(series, [member]).has(member)
+
+function requireOrganized(held: HeldEvent): HeldEvent {
+  if (held.fields.self?.isOrganizer === true) return held
+  throw new ProviderFailure('forbidden', 'Only the organizer can split or end a series.', {
+    isBeforeAcceptance: true,
+  })
+}
+
+async function removeMade({ calendar, options }: EventWrite, key: string): Promise<void> {
+  await deleteEvent(calendar.api, { calendarKey: calendar.key, key }, options.notify)
 }
 
 /** @param held the series from the member on, with the whole one as its master */
@@ -102,7 +148,7 @@ async function makeRest(
 }
 
 function noPart({ series }: HeldSeries, member: string): ProviderFailure {
-  if (!findHits(series, [member]).has(member)) return eventGone()
+  if (!isGiven(series, member)) return eventGone()
   return new ProviderFailure('unsupported', 'The series cannot be split at this occurrence.', {
     isBeforeAcceptance: true,
   })
