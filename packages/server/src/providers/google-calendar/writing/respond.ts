@@ -1,7 +1,14 @@
 import type { EventResponse, MemberPlace, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { heldAttendees, isOwn } from './attendees.ts'
-import { askHeld, askMember, changeHeld, type EventWrite, writtenEvents } from './event-write.ts'
+import {
+  askHeld,
+  askMember,
+  changeHeld,
+  changeListed,
+  type EventWrite,
+  writtenEvents,
+} from './event-write.ts'
 import type { HeldEvent, Json } from './held-event.ts'
 import { isSeries, loadSeries } from './series.ts'
 
@@ -19,8 +26,7 @@ export async function respond(
     const former = answerOf(write, before)
     for (const { held } of (await loadSeries(write, before)).exceptions) {
       if (answerOf(write, held) !== former) continue
-      const again = () => askHeld(write, held.key)
-      others.push((await changeHeld(write, again, one => answerPatch(write, one, response))).answered)
+      others.push((await changeListed(write, held, one => answerPatch(write, one, response))).answered)
     }
   }
   return writtenEvents(write, key, [answered, ...others])

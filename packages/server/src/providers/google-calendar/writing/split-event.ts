@@ -4,12 +4,16 @@ import { isFrom, type Series, splitSeries, truncateSeries } from '../../../kit/r
 import type { Creation, EventChange, MemberPlace, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { newTimes, timesOfMember } from '../../new-times.ts'
-import { carryExceptions } from './carry-exceptions.ts'
-import { createdKey, fieldWriting } from './change-event.ts'
-import { planMembers } from './change-series.ts'
+import { heldAttendees } from './attendees.ts'
+import { putMember } from './carry-exceptions.ts'
+import { changedTimes, createdKey, fieldWriting } from './change-event.ts'
+import { askSettled, planMembers } from './change-series.ts'
 import { deleteEvent, insertEvent } from './event-calls.ts'
-import { eventPatch, withoutNulls } from './event-patch.ts'
+import { eventPatch, patched, type Times, withoutNulls } from './event-patch.ts'
 import { askHeld, awaitMeeting, changeHeld, type EventWrite, findHeld, writtenEvents } from './event-write.ts'
+import { type Following, followedChange, followedMeeting, hasUsualTimes, timesOf } from './follow-series.ts'
+import { instanceKey, requireFew } from './move-plan.ts'
+import { requireNamed } from '../reading.ts'
 import { eventGone, type HeldEvent, type Json, readHeld } from './held-event.ts'
 import {
   copiedFields,
@@ -35,7 +39,7 @@ export async function changeFollowing(
   part: MemberPlace & Creation,
   change: EventChange,
 ): Promise<WrittenEvents> {
-  const held = await loadSeries(write, requireOrganized(requireSeries(await askHeld(write, key))))
+  const held = await loadSeries(write, requireOrganized(requireSeries(await askSettled(write, key))))
   const newKey = createdKey(part)
   const exceptions = held.exceptions.filter(({ member }) => isFrom(member, part.member))
   const parts = splitSeries(held.series, part.member)
@@ -64,7 +68,7 @@ export async function removeFollowing(
   key: string,
   { member }: MemberPlace,
 ): Promise<WrittenEvents> {
-  const master = requireSeries(await askHeld(write, key))
+  const master = requireSeries(await askSettled(write, key))
   if (master.raw['guestsCanModify'] !== true) requireOrganized(master)
   const ended = await endBefore(write, key, member, true)
   if (!ended) throw eventGone()
@@ -127,24 +131,55 @@ async function makeRest(
   change: EventChange,
 ): Promise<void> {
   const { master, series, exceptions } = held
-  const first = timesOfMember(master.fields, series.start.wall)
+  const chosen = series.start.wall
   const { start, end } = change
-  const isSingle = change.recurrence === null
-  const planned = isSingle ? null : planMembers(held, change, null)
-  const times = planned?.times ?? newTimes(first, { ...(start && { start }), ...(end && { end }) })
+  const planned = change.recurrence === null ? null : planMembers(held, change, null)
+  const given = { ...(start && { start }), ...(end && { end }) }
+  const times = planned?.times ?? newTimes(timesOfMember(master.fields, chosen), given)
   const { calendar, options, record } = write
   const event = withoutNulls({
-    ...copiedFields(master.raw),
-    ...eventPatch(master, change, times, fieldWriting(write)),
+    ...patched(copiedFields(master.raw), eventPatch(master, change, times, fieldWriting(write))),
     id: key,
     recurrence: planned && recurrenceJson(planned.next),
   })
-  await record.run(() => insertEvent(calendar.api, calendar.key, event, options.notify))
-  const made = (await askHeld(write, key)).raw
-  const after = readHeld(calendar, change.onlineMeeting ? await awaitMeeting(write, made) : made)
-  if (!planned) return
-  const { members } = planned
-  await carryExceptions(write, { exceptions, members, before: master, times, after, change })
+  const following = { before: master, change, chosen }
+  const members = planned?.members ?? new Map<string, string>()
+  const carried = exceptions.flatMap(one => carry(write, one, members.get(one.member), times, following))
+  requireFew(carried.length)
+  const isNew =
+    (await record.run(() => insertEvent(calendar.api, calendar.key, event, options.notify))) !== null
+  const made = await askHeld(write, key)
+  const after = change.onlineMeeting ? readHeld(calendar, await awaitMeeting(write, made.raw)) : made
+  const known = isNew || !planned ? [] : (await loadSeries(write, after)).answered
+  const done = new Set(known.map(answered => requireNamed(answered).id))
+  const { zone } = after.fields.start
+  for (const { exception, member, fields, at } of carried) {
+    const place = { key: instanceKey(key, member, zone), member, seriesKey: key, zone }
+    // An earlier try made it, and people may have answered since.
+    if (done.has(place.key)) continue
+    const meeting = followedMeeting(exception.held, exception.member, following, after)
+    await putMember(write, place, { ...fields, ...meeting }, at)
+  }
+}
+
+/** An exception as the new series gets it; nothing if it has no member there. */
+function carry(
+  write: EventWrite,
+  exception: HeldException,
+  member: string | undefined,
+  times: Times,
+  following: Following,
+) {
+  if (member === undefined) return []
+  const { held, member: former } = exception
+  if (held.raw['attendeesOmitted'] === true) heldAttendees(held)
+  const change = followedChange(held, former, following)
+  const fields = patched(copiedFields(held.raw), eventPatch(held, change, null, fieldWriting(write)))
+  const isUsual = hasUsualTimes(held, following.before.fields, former)
+  const own = former === following.chosen ? changedTimes(held, following.change) : null
+  return [
+    { exception, member, fields, at: isUsual ? timesOfMember(times, member) : (own ?? timesOf(held.fields)) },
+  ]
 }
 
 function noPart({ series }: HeldSeries, member: string): ProviderFailure {
