@@ -73,3 +73,15 @@ export function fieldsOf({ items }: WrittenEvents): RemoteEvent {
   if (!first?.object.event) throw new Error('nothing was written')
   return first.object.event
 }
+
+/** The occurrences that Google gives, as `MMDD HH:MM subject`. */
+export async function occurrences(
+  { client, email }: Pick<OpenedWriter, 'client' | 'email'>,
+  calendarId = email,
+): Promise<string[]> {
+  const items = await client.listInstances(calendarId, '2026-11-01T00:00:00Z', '2027-06-01T00:00:00Z')
+  return items.map(({ start, summary }) => {
+    const text = start?.dateTime ?? `${start?.date}T     `
+    return `${text.slice(5, 7)}${text.slice(8, 10)} ${text.slice(11, 16)} ${summary}`.replace(/ +/, ' ')
+  })
+}

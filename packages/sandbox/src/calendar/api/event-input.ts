@@ -51,7 +51,11 @@ export function readPatch(event: StoredEvent, body: Json, zone: string): Written
     status,
     attendees,
   }
-  return readEvent(merged(before, body), zone)
+  const written = readEvent(merged(before, body), zone)
+  if (body['attendeesOmitted'] !== true || body['attendees'] === undefined) return written
+  // Only the response of a participant is changed, and the others stay.
+  const given = new Map(written.attendees.map(one => [one.email, one]))
+  return { ...written, attendees: attendees.map(one => given.get(one.email) ?? one) }
 }
 
 export function merged(before: Json, patch: Json): Json {

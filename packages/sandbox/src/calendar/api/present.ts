@@ -55,6 +55,8 @@ export function presentEvent(calendar: Calendar, event: StoredEvent, viewer: Vie
     ...(transparency !== undefined && transparency !== 'opaque' && { transparency }),
   }
   if (!seesDetails(viewer.role, visibility)) return { ...base, ...shared, visibility: 'private' }
+  const isHidden = contents['guestsCanSeeOtherGuests'] === false && event.organizer.email !== calendar.id
+  const shown = event.attendees.filter(one => !isHidden || one.email === calendar.id)
   const party = (one: Party) => ({ ...one, ...(one.email === calendar.id && { self: true }) })
   return {
     ...base,
@@ -62,8 +64,9 @@ export function presentEvent(calendar: Calendar, event: StoredEvent, viewer: Vie
     htmlLink: `https://www.google.com/calendar/event?eid=${Buffer.from(`${id} ${calendar.id}`).toString('base64url')}`,
     creator: party(event.creator),
     organizer: party(event.organizer),
-    ...(event.attendees.length > 0 && {
-      attendees: event.attendees.map(one => ({
+    ...(shown.length < event.attendees.length && { attendeesOmitted: true }),
+    ...(shown.length > 0 && {
+      attendees: shown.map(one => ({
         ...party(one),
         ...(one.email === event.organizer.email && { organizer: true }),
       })),

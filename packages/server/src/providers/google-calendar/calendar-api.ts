@@ -8,7 +8,7 @@ import { readAnswer } from '../http/answers.ts'
 
 export interface CalendarRequest<T> {
   /** GET by default. */
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below `/calendar/v3/`. */
   path: string
   query?: Query
@@ -56,7 +56,10 @@ export interface SyncPlace {
   timeMin: number | null
 }
 
-/** The Calendar API as one user (developers.google.com/workspace/calendar/api/v3/reference). Every call costs one unit. */
+/** Units of the quota that one patch costs (developers.google.com/workspace/calendar/api/v3/reference/events/patch). */
+const PATCH_UNITS = 3
+
+/** The Calendar API as one user (developers.google.com/workspace/calendar/api/v3/reference). */
 export class CalendarApi extends GoogleApi {
   constructor(options: GoogleApiOptions) {
     super('Google Calendar', options)
@@ -186,7 +189,11 @@ export class CalendarApi extends GoogleApi {
       },
       ...(json && { body: JSON.stringify(json) }),
     } as const
-    const { content } = await this.call(call, 1, asking.urgency ?? 'background')
+    const { content } = await this.call(
+      call,
+      method === 'PATCH' ? PATCH_UNITS : 1,
+      asking.urgency ?? 'background',
+    )
     return readAnswer(this.api, asking.schema, content)
   }
 }

@@ -95,6 +95,10 @@ export async function planChange(
   if (body.recurrence !== undefined && part === 'member') refuse('recurrence_on_instance')
   const change = await readChange({ writing, target, calendar }, part, body)
   const { guestsMayChange } = abilitiesOf(account.provider)
+  if (!target.shown.isOrganizer && part === 'following')
+    refuse('provider_forbidden', undefined, {
+      message: 'The account does not organize this series, so it cannot split it.',
+    })
   if (!target.shown.isOrganizer && !guestsMayChange && !isOwnChange(change))
     refuse('provider_forbidden', undefined, {
       message:

@@ -48,6 +48,7 @@ async function openAccount() {
   memory.add(first, { ...utc(8), subject: 'Asked', organizer, attendees })
   memory.add(first, { ...utc(9), subject: 'Cancelled', organizer, attendees, status: 'cancelled' })
   memory.add(first, { ...utc(10), subject: 'Overheard', organizer })
+  memory.add(first, { ...utc(12), subject: 'Weekly', organizer, attendees }, { recurrence: [DAILY] })
   memory.add(theirs, { ...utc(11), subject: 'Theirs' })
   await one.pass()
   const events = `${path}/calendar-events`
@@ -181,6 +182,15 @@ describe('a change is refused', () => {
   ])('%s', async (_, status, body, subject, input, query) =>
     expectRefused(status, body, patch(subject, input, query)),
   )
+
+  test('of a series that others organize and that would be split', async () => {
+    const { body } = await door.get<{ items: CalendarEvent[] }>(
+      `${account.events}?start=${iso(-1)}Z&end=${iso(20)}Z`,
+    )
+    const [, second] = body.items.filter(({ subject }) => subject === 'Weekly')
+    const path = `${account.events}/${second!.id}?scope=following`
+    await expectRefused(403, { code: 'provider_forbidden' }, () => door.patch(path, { showAs: 'free' }))
+  })
 
   test('of an occurrence that would move to another calendar', async () => {
     const second = account.memory.createCalendar('second')

@@ -20,9 +20,14 @@ const rawSchema = z.record(z.string(), z.unknown())
  * The attendees of an event as they were answered. Throws `unsupported` if the answer leaves some out, since a list is
  * replaced as a whole.
  */
-export function heldAttendees({ raw, event }: HeldEvent): HeldAttendee[] {
-  if (raw['attendeesOmitted'] === true)
+export function heldAttendees(held: HeldEvent): HeldAttendee[] {
+  if (held.raw['attendeesOmitted'] === true)
     throw new ProviderFailure('unsupported', 'Google Calendar does not show all attendees of the event.')
+  return shownAttendees(held)
+}
+
+/** The attendees of an event that were answered, of which some may be left out. */
+export function shownAttendees({ event }: HeldEvent): HeldAttendee[] {
   return event.attendees.map(each => {
     const read = attendeeSchema.safeParse(each).data ?? {}
     const shown = toEventAddress(read.email ?? '', '')

@@ -1,145 +1,126 @@
 import { isDeepStrictEqual } from 'node:util'
-import { comparedAddress } from '../../../kit/compared-address.ts'
-import type { RemoteEvent } from '../../calendars.ts'
-import type { EventChange } from '../../changing-calendars.ts'
 import { timesOfMember } from '../../new-times.ts'
-import { fieldWriting } from './change-event.ts'
-import { eventPatch, type Times } from './event-patch.ts'
-import { askHeld, askInstance, changeHeld, type EventWrite } from './event-write.ts'
-import { type HeldEvent, type Json, objectAt } from './held-event.ts'
-import { copiedFields, differencesOf, type HeldException, mergedFields } from './series.ts'
-import { originalStartOf, timeJson } from './written-times.ts'
+import { patchEvent, putEvent } from './event-calls.ts'
+import { patched, type Times, withoutNulls } from './event-patch.ts'
+import type { EventWrite } from './event-write.ts'
+import { type HeldEvent, type Json, readHeld } from './held-event.ts'
+import { hasUsualTimes, timesOf } from './follow-series.ts'
+import {
+  baseOf,
+  formerTimes,
+  instanceKey,
+  isMovedBy,
+  MARK,
+  type MovePlan,
+  targetOf,
+  withoutPlan,
+} from './move-plan.ts'
+import { copiedFields, deleteExceptions, type HeldException } from './series.ts'
+import { timeJson } from './written-times.ts'
 
-/** A series before a change and after it, to which its exceptions are carried. */
-export interface Carrying {
-  exceptions: readonly HeldException[]
-  /** New names of the exceptions by their former ones. An exception that is absent has no member any more. */
-  members: ReadonlyMap<string, string>
-  before: HeldEvent
-  /** Times of the series after the change. */
-  times: Times
-  /** The series after the change. */
-  after: HeldEvent
-  change: EventChange
-}
-
-/** The answers for exceptions that were changed, and those that the series before has no use for any more. */
+/** The effect of carrying exceptions: the answers for members, by their keys, and keys that differ no more. */
 export interface Carried {
-  answered: unknown[]
-  left: HeldException[]
+  answered: ReadonlyMap<string, unknown>
+  gone: readonly string[]
+  /** The series after the last call. */
+  last: unknown
 }
 
 /**
- * Carries the exceptions of a series along with a change. Each takes over what it had like the series, and keeps what it had
- * of its own. An exception that has another place after the change is made there, and
- * is left where it was.
+ * Carries out what is left of a plan: each exception is written whole at its new place, members that the series gives again are
+ * as it says, and places that are no members are deleted. An exception is written before its own place is written over,
+ * so that the call can be repeated.
+ * @param after the series at its new place
  */
-export async function carryExceptions(write: EventWrite, carrying: Carrying): Promise<Carried> {
-  const { exceptions, members, before, after } = carrying
-  const isSameSeries = before.key === after.key && before.fields.start.zone === after.fields.start.zone
-  const carried: Carried = { answered: [], left: [] }
-  for (const exception of exceptions) {
-    const member = members.get(exception.member)
-    const isSame = isSameSeries && member === exception.member
-    if (!isSame) carried.left.push(exception)
-    if (member === undefined) continue
-    carried.answered.push(
-      await (isSame
-        ? changeInPlace(write, carrying, exception)
-        : makeAnew(write, carrying, exception, member)),
-    )
-  }
-  return carried
-}
-
-async function changeInPlace(
+export async function finishMove(
   write: EventWrite,
-  carrying: Carrying,
-  { member, held: exception }: HeldException,
-): Promise<unknown> {
-  const { before, times } = carrying
-  const isUsual = hasUsualTimes(exception, before, member)
-  const isMoved = isUsual && !isDeepStrictEqual(timesOf(before.fields), timesOf(times))
-  const { answered } = await changeHeld(
+  after: HeldEvent,
+  exceptions: readonly HeldException[],
+  plan: MovePlan,
+): Promise<Carried> {
+  const { zone } = after.fields.start
+  const sources = new Map(exceptions.map(exception => [exception.held.key, exception]))
+  const isDone = (key: string) => sources.has(key) && isMovedBy(sources.get(key)!.held, plan)
+  const answered = new Map<string, unknown>()
+  for (const exception of exceptions)
+    if (isMovedBy(exception.held, plan)) answered.set(exception.held.key, exception.held.raw)
+  const put = async (key: string, member: string, fields: Json, times: Times) => {
+    const marked = patched(fields, { extendedProperties: { private: { [MARK]: plan.id } } })
+    answered.set(key, await putMember(write, { key, member, seriesKey: after.key, zone }, marked, times))
+  }
+  const targets = new Set(plan.moves.flatMap(move => targetOf(move, zone) ?? []))
+  for (const [former, member] of inOrder(plan.moves, zone)) {
+    const source = sources.get(former)
+    if (!source || member === null || isDone(former)) continue
+    const key = instanceKey(baseOf(former), member, zone)
+    if (isDone(key)) continue
+    const { held } = source
+    const isUsual = hasUsualTimes(held, formerTimes(plan), source.member)
+    const times = isUsual ? timesOfMember(timesOf(after.fields), member) : timesOf(held.fields)
+    if (key === former && isDeepStrictEqual(times, timesOf(held.fields))) answered.set(key, held.raw)
+    else await put(key, member, copiedFields(held.raw), times)
+  }
+  for (const [key, member] of plan.restored)
+    if (!isDone(key))
+      await put(key, member, copiedFields(after.raw), timesOfMember(timesOf(after.fields), member))
+  const kept = new Set([...targets, ...plan.restored.map(([key]) => key)])
+  const ended = plan.moves.map(([key]) => key).filter(key => !kept.has(key))
+  const gone = await deleteExceptions(
     write,
-    () => askHeld(write, exception.key),
-    held => ({
-      ...eventPatch(
-        held,
-        followedChange(held, carrying),
-        isMoved ? timesOfMember(times, member) : null,
-        fieldWriting(write),
-      ),
-      ...followedMeeting(held, carrying),
+    ended.flatMap(key => sources.get(key) ?? []),
+  )
+  const { calendar, record } = write
+  const last = await record.run(() =>
+    patchEvent(calendar.api, { calendarKey: calendar.key, key: after.key }, withoutPlan(after), {
+      notify: false,
+      ifMatch: null,
     }),
   )
-  return answered
+  return { answered, gone: [...new Set([...gone, ...ended])], last }
 }
 
-async function makeAnew(
-  write: EventWrite,
-  carrying: Carrying,
-  { member: former, held: exception }: HeldException,
-  member: string,
-): Promise<unknown> {
-  const { before, after } = carrying
-  const originalStart = originalStartOf(member, after.fields.start.zone)
-  const { start, end } = exception.fields
-  const { answered } = await changeHeld(
-    write,
-    () => askInstance(write, after.key, originalStart),
-    () => ({
-      ...mergedFields(
-        differencesOf(exception.raw, before.raw),
-        eventPatch(exception, followedChange(exception, carrying), null, fieldWriting(write)),
-      ),
-      ...(!hasUsualTimes(exception, before, former) && { start: timeJson(start), end: timeJson(end) }),
-    }),
-  )
-  return answered
-}
-
-const timesOf = ({ start, end }: Times): Times => ({ start, end })
-
-const hasUsualTimes = (exception: HeldEvent, series: HeldEvent, member: string): boolean =>
-  isDeepStrictEqual(timesOf(exception.fields), timesOfMember(timesOf(series.fields), member))
-
-const FOLLOWED = [
-  'subject',
-  'location',
-  'body',
-  'showAs',
-  'sensitivity',
-  'reminderMinutes',
-  'onlineMeetingUrl',
-] as const satisfies ReadonlyArray<keyof EventChange & keyof RemoteEvent>
-
-/** The part of a change that an exception takes over: fields in which it had what the series had. */
-function followedChange({ fields }: HeldEvent, { before, change }: Carrying): EventChange {
-  const names = FOLLOWED.filter(
-    name => name in change && isDeepStrictEqual(fields[name], before.fields[name]),
-  )
-  const { attendees, onlineMeeting } = change
-  const isInvitedAlike = addressesOf(fields) === addressesOf(before.fields)
-  return {
-    ...Object.fromEntries(names.map(name => [name, change[name]])),
-    ...(attendees && isInvitedAlike && { attendees }),
-    ...(onlineMeeting === false && hasMeetingOf(fields, before.fields) && { onlineMeeting }),
+/** Moves in an order in which none is written over the place of one that comes later, as far as there is one. */
+function inOrder(moves: MovePlan['moves'], zone: string | null): MovePlan['moves'] {
+  const left = new Map(moves.map(move => [move[0], move]))
+  const ordered: MovePlan['moves'] = []
+  while (left.size > 0) {
+    const free = [...left.values()].find(move => {
+      const target = targetOf(move, zone)
+      return target === null || target === move[0] || !left.has(target)
+    })
+    const next = free ?? [...left.values()][0]!
+    left.delete(next[0])
+    ordered.push(next)
   }
+  return ordered
 }
 
-/** An exception has the meeting that its series got. */
-function followedMeeting({ fields }: HeldEvent, { before, change, after }: Carrying): Json {
-  if (change.onlineMeeting !== true || !hasMeetingOf(fields, before.fields)) return {}
-  const conferenceData = objectAt(copiedFields(after.raw), 'conferenceData')
-  return Object.keys(conferenceData).length > 0 ? { conferenceData } : {}
+/** A member of a series by its key. */
+export interface MemberKey {
+  key: string
+  member: string
+  seriesKey: string
+  zone: string | null
 }
 
-const hasMeetingOf = (one: RemoteEvent, other: RemoteEvent): boolean =>
-  one.onlineMeetingUrl === other.onlineMeetingUrl
+/** Writes a member whole, whatever lies at its place. */
+export async function putMember(
+  { calendar, options, record }: EventWrite,
+  { key, member, seriesKey, zone }: MemberKey,
+  fields: Json,
+  times: Times,
+): Promise<unknown> {
+  const event = withoutNulls({
+    ...fields,
+    id: key,
+    recurringEventId: seriesKey,
+    originalStartTime: timeJson({ wall: member, zone }),
+    start: timeJson(times.start),
+    end: timeJson(times.end),
+  })
+  const place = { calendarKey: calendar.key, key }
+  return record.run(() => putEvent(calendar.api, place, event, options.notify))
+}
 
-const addressesOf = ({ attendees }: RemoteEvent): string =>
-  attendees
-    .map(({ address }) => comparedAddress(address))
-    .toSorted()
-    .join(' ')
+/** A series without the plan of a move, and what it has by now. */
+export const readCarried = (write: EventWrite, { last }: Carried): HeldEvent => readHeld(write.calendar, last)

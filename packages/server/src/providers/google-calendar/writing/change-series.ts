@@ -1,17 +1,26 @@
+import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { expand } from '../../../kit/recurrence/expand.ts'
 import type { Series } from '../../../kit/recurrence/split-series.ts'
-import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import type { EventChange, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { timesOfMember } from '../../new-times.ts'
 import { changeSeries } from '../../series-change.ts'
-import { carryExceptions } from './carry-exceptions.ts'
+import { finishMove } from './carry-exceptions.ts'
 import { changedTimes, fieldWriting, newRecurrence } from './change-event.ts'
 import { eventPatch, type Times } from './event-patch.ts'
 import { askHeld, awaitMeeting, changeHeld, type EventWrite, writtenEvents } from './event-write.ts'
-import { type HeldEvent, type Json, readHeld } from './held-event.ts'
-import { deleteExceptions, type HeldSeries, isSeries, loadSeries, recurrenceJson } from './series.ts'
+import { followChange, followedMeeting } from './follow-series.ts'
+import { type HeldEvent, type Json, objectAt, readHeld } from './held-event.ts'
+import { type MovePlan, planMove, planProperties, readPlan, targetOf } from './move-plan.ts'
+import {
+  differencesOf,
+  firstMember,
+  type HeldException,
+  type HeldSeries,
+  isSeries,
+  loadSeries,
+  recurrenceJson,
+} from './series.ts'
 
 /** A series as it is to become. */
 interface SeriesPlan {
@@ -21,11 +30,21 @@ interface SeriesPlan {
   next: Series | null
   /** New names of exceptions by their former ones. */
   members: ReadonlyMap<string, string>
+  /** The member that the change names. */
+  chosen: string | null
+}
+
+interface WholeChange {
+  plan: SeriesPlan
+  /** The exceptions that stay, with the changed fields, where they were. */
+  followed: readonly HeldException[]
+  move: MovePlan | null
 }
 
 /**
- * Changes a single or a whole series. The exceptions of a series stay: they move along with it, and take over what changed
- * where they had what the series had. Exceptions that it does not give any more are deleted.
+ * Changes a single or a whole series. The exceptions of a series stay: they take over what changed where they had what the
+ * series had, and move along with it. Exceptions that it does not give any more are deleted. A move that an earlier
+ * write has not ended is ended first.
  * @param timesOf the member whose times those of the change are; null: the first
  */
 export async function changeWhole(
@@ -34,28 +53,61 @@ export async function changeWhole(
   change: EventChange,
   timesOf: string | null,
 ): Promise<WrittenEvents> {
-  const planned: SeriesPlan[] = []
+  const state: { whole: WholeChange | null } = { whole: null }
+  const ended: string[] = []
   const { answered } = await changeHeld(
     write,
-    () => askHeld(write, key),
+    () => askSettled(write, key, ended),
     async held => {
-      planned.length = 0
+      state.whole = null
       if (!isSeries(held)) return patchSingle(write, held, change)
       const plan = planSeries(await loadSeries(write, held), change, timesOf)
-      planned.push(plan)
-      return patchSeries(write, plan, change)
+      const patch = patchSeries(write, plan, change)
+      const { before, next, members, chosen } = plan
+      const move = isPlaced(plan) ? planMove(randomUUID(), before, next, members) : null
+      const staying = before.exceptions.filter(({ member }) => members.has(member))
+      const followed = await followChange(write, staying, { before: before.master, change, chosen })
+      state.whole = { plan, followed, move }
+      if (!move) return patch
+      const own = objectAt(objectAt(patch, 'extendedProperties'), 'private')
+      return { ...patch, extendedProperties: { private: { ...own, ...planProperties(move) } } }
     },
   )
   const last = change.onlineMeeting ? await awaitMeeting(write, answered) : answered
-  const [plan] = planned
-  if (!plan) return writtenEvents(write, key, [last])
-  const { before, times, members } = plan
+  const { whole } = state
+  if (!whole) return writtenEvents(write, key, [last], ended)
+  const { plan, followed, move } = whole
   const after = readHeld(write.calendar, last)
-  const { master, exceptions } = before
-  const carrying = { exceptions, members, before: master, times, after, change }
-  const carried = await carryExceptions(write, carrying)
-  const gone = await deleteExceptions(write, carried.left)
-  return writtenEvents(write, key, [last, ...carried.answered], gone)
+  const left = plan.before.exceptions.filter(({ member }) => !plan.members.has(member))
+  const carried = move
+    ? await finishMove(write, after, [...followed, ...left], move)
+    : { answered: new Map(followed.map(({ held }) => [held.key, held.raw])), gone: [], last }
+  const { zone } = after.fields.start
+  const meetings = new Map<string, unknown>()
+  for (const { member, held } of followed) {
+    const following = { before: plan.before.master, change, chosen: plan.chosen }
+    const meeting = followedMeeting(held, member, following, after)
+    if (Object.keys(meeting).length === 0) continue
+    const place = targetOf([held.key, plan.members.get(member) ?? null], zone) ?? held.key
+    const written = await changeHeld(
+      write,
+      () => askHeld(write, place),
+      () => meeting,
+    )
+    meetings.set(place, written.answered)
+  }
+  const members = new Map([...carried.answered, ...meetings])
+  return writtenEvents(write, key, [carried.last, ...members.values()], [...ended, ...carried.gone])
+}
+
+/** Reads an event, and ends a move of it that an earlier write has begun. */
+export async function askSettled(write: EventWrite, key: string, ended: string[] = []): Promise<HeldEvent> {
+  const held = await askHeld(write, key)
+  const plan = readPlan(held)
+  if (!plan) return held
+  const carried = await finishMove(write, held, (await loadSeries(write, held)).exceptions, plan)
+  ended.push(...carried.gone)
+  return readHeld(write.calendar, carried.last)
 }
 
 /** The patch of a single, which may become a series. */
@@ -72,10 +124,10 @@ function patchSingle(write: EventWrite, held: HeldEvent, change: EventChange): J
 }
 
 function planSeries(before: HeldSeries, change: EventChange, timesOf: string | null): SeriesPlan {
-  if (change.recurrence !== null) return { before, ...planMembers(before, change, timesOf) }
+  if (change.recurrence !== null) return { before, ...planMembers(before, change, timesOf), chosen: timesOf }
   const { start, end } =
     changedTimes(before.master, change, timesOf) ?? firstTimes(before) ?? before.master.fields
-  return { before, times: { start, end }, next: null, members: new Map() }
+  return { before, times: { start, end }, next: null, members: new Map(), chosen: timesOf }
 }
 
 /**
@@ -107,33 +159,36 @@ export function planMembers(
   return { times, members, next: { start: times.start, lines, taken } }
 }
 
+/** Whether the members get other places or times. */
+function isPlaced({ before: { master, series }, times, next }: SeriesPlan): boolean {
+  const { start, end } = master.fields
+  return !isDeepStrictEqual(next, series) || !isDeepStrictEqual(times, { start, end })
+}
+
 function patchSeries(write: EventWrite, { before, times, next }: SeriesPlan, change: EventChange): Json {
   const { master, series } = before
   const { start, end } = master.fields
   const isMoved = !isDeepStrictEqual(times, { start, end })
+  const first = next ? null : firstException(before)
   return {
-    ...eventPatch(master, change, isMoved ? times : null, fieldWriting(write)),
+    // A single is what the first occurrence was.
+    ...(first && differencesOf(first.raw, master.raw)),
+    ...eventPatch(first ?? master, change, isMoved ? times : null, fieldWriting(write)),
     ...(!isDeepStrictEqual(next, series) && { recurrence: next && recurrenceJson(next) }),
   }
 }
 
-/** Times of the first member that was not taken; null if none is left. */
-function firstTimes({ master, series, exceptions }: HeldSeries): Times | null {
-  const first = firstMember(series)
-  if (first === null) return null
-  const { start, end } = exceptions.find(({ member }) => member === first)?.held.fields ?? {}
-  return start && end ? { start, end } : timesOfMember(master.fields, first)
+/** The first member that was not taken, if it is an exception. */
+function firstException({ series, exceptions }: HeldSeries): HeldEvent | null {
+  const first = firstMember(series, series.start.wall)
+  return exceptions.find(({ member }) => member === first)?.held ?? null
 }
 
-function firstMember(series: Series): string | null {
-  const { start, lines } = series
-  const print = isDay(start.wall) ? printDay : printWall
-  const [taken, time] = [new Set(series.taken), requireWall(start.wall)]
-  const isLeft = ({ wall }: { wall: string }) => !taken.has(wall) && !taken.has(wall.slice(0, 8))
-  for (const days of [1, 400, 40_000]) {
-    const to = print(Math.min(time + days * DAY_MS, WALL_TIME_END - DAY_MS))
-    const found = expand({ start, lines, from: start.wall, to }).members.find(isLeft)
-    if (found) return found.wall
-  }
-  return null
+/** Times of the first member that was not taken; null if none is left. */
+function firstTimes(before: HeldSeries): Times | null {
+  const { master, series } = before
+  const { start, end } = firstException(before)?.fields ?? {}
+  if (start && end) return { start, end }
+  const first = firstMember(series, series.start.wall)
+  return first === null ? null : timesOfMember(master.fields, first)
 }

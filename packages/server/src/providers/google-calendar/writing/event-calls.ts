@@ -62,6 +62,23 @@ export function patchEvent(
   })
 }
 
+/** Writes an event whole, also one that was cancelled. */
+export function putEvent(
+  api: CalendarApi,
+  place: EventPlace,
+  event: Json,
+  notify: boolean,
+): Promise<unknown> {
+  return api.ask({
+    method: 'PUT',
+    path: pathOf(place),
+    query: { ...WHOLE, ...toldQuery(notify) },
+    json: event,
+    schema: z.unknown(),
+    urgency: PROMPT,
+  })
+}
+
 export const isOvertaken = (error: unknown): boolean =>
   error instanceof RequestRefused && error.reasons.includes('conditionNotMet')
 

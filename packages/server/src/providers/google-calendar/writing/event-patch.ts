@@ -45,6 +45,14 @@ export function eventPatch(
   }
 }
 
+/** The fields of an event with a patch of it. Properties of other programs stay. */
+export function patched(fields: Json, patch: Json): Json {
+  if (!('extendedProperties' in patch)) return { ...fields, ...patch }
+  const [held, given] = [objectAt(fields, 'extendedProperties'), objectAt(patch, 'extendedProperties')]
+  const own = withoutNulls({ ...objectAt(held, 'private'), ...objectAt(given, 'private') })
+  return { ...fields, ...patch, extendedProperties: { ...held, private: own } }
+}
+
 /** A new event has nothing to clear. */
 export function withoutNulls(json: Json): Json {
   const kept = Object.entries(json).filter(([, value]) => value !== null)

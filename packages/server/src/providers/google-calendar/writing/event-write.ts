@@ -92,6 +92,16 @@ export async function changeHeld(
   }
 }
 
+/** Changes an event of a listing. It is read again if another client was faster. */
+export function changeListed(
+  write: EventWrite,
+  listed: HeldEvent,
+  plan: (held: HeldEvent) => Json,
+): Promise<{ before: HeldEvent; answered: unknown }> {
+  const first = [listed]
+  return changeHeld(write, async () => first.pop() ?? askHeld(write, listed.key), plan)
+}
+
 /** Reads an event again until Google has made its meeting, for 10 seconds. */
 export async function awaitMeeting({ calendar }: EventWrite, answered: unknown): Promise<unknown> {
   const until = performance.now() + MEETING_MS_MAX
@@ -117,7 +127,7 @@ export async function writtenEvents(
   answered: readonly unknown[],
   goneKeys: readonly string[] = [],
 ): Promise<WrittenEvents> {
-  const objects = await readObjects(calendar, answered)
+  const { objects } = await readObjects(calendar, answered)
   return {
     items: objects.map((object: RemoteObject) => ({ calendarKey: calendar.key, object })),
     gone: goneKeys.map((gone): ItemPlace => ({ calendarKey: calendar.key, key: gone })),

@@ -1,7 +1,14 @@
 import type { EventResponse, MemberPlace, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
-import { heldAttendees, isOwn } from './attendees.ts'
-import { askHeld, askMember, changeHeld, type EventWrite, writtenEvents } from './event-write.ts'
+import { isOwn, shownAttendees } from './attendees.ts'
+import {
+  askHeld,
+  askMember,
+  changeHeld,
+  changeListed,
+  type EventWrite,
+  writtenEvents,
+} from './event-write.ts'
 import type { HeldEvent, Json } from './held-event.ts'
 import { isSeries, loadSeries } from './series.ts'
 
@@ -19,27 +26,29 @@ export async function respond(
     const former = answerOf(write, before)
     for (const { held } of (await loadSeries(write, before)).exceptions) {
       if (answerOf(write, held) !== former) continue
-      const again = () => askHeld(write, held.key)
-      others.push((await changeHeld(write, again, one => answerPatch(write, one, response))).answered)
+      others.push((await changeListed(write, held, one => answerPatch(write, one, response))).answered)
     }
   }
   return writtenEvents(write, key, [answered, ...others])
 }
 
 function answerOf({ options }: EventWrite, held: HeldEvent): string | null {
-  return heldAttendees(held).find(each => isOwn(each, options.own))?.read.responseStatus ?? null
+  return shownAttendees(held).find(each => isOwn(each, options.own))?.read.responseStatus ?? null
 }
 
-/** The list of attendees with another answer of the account. A comment belongs to its answer. */
+/**
+ * Another answer of the account, without the other attendees: Google may not show them all, and they may answer meanwhile.
+ * A comment belongs to its answer.
+ */
 function answerPatch(
   { options: { own } }: EventWrite,
   held: HeldEvent,
   { response, comment }: EventResponse,
 ): Json {
-  const attendees = heldAttendees(held)
+  const attendees = shownAttendees(held)
   const self = attendees.find(each => each.read.self === true) ?? attendees.find(each => isOwn(each, own))
   if (!self) throw new ProviderFailure('rejected', 'The account is not invited to the event.')
   const { comment: _former, ...kept } = self.raw
   const answer = { ...kept, responseStatus: response, ...(comment !== null && { comment }) }
-  return { attendees: attendees.map(each => (each === self ? answer : each.raw)) }
+  return { attendeesOmitted: true, attendees: [answer] }
 }

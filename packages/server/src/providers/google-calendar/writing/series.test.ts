@@ -5,7 +5,7 @@ import {
   FIELDS,
   fieldsOf,
   newCreation,
-  type OpenedWriter,
+  occurrences,
   openWriter,
   recurring,
 } from '../../../../test/google-calendar/open-writer.ts'
@@ -28,15 +28,6 @@ async function openSeries(fields: Partial<typeof FIELDS> = {}) {
   await opened.world.take(place.key, '20261215T090000')
   await opened.world.except(place.key, '20261222T090000', 'Once')
   return { ...opened, place }
-}
-
-/** The occurrences that Google gives, as `MMDD HH:MM subject`. */
-async function occurrences({ client, email }: OpenedWriter, calendarId = email): Promise<string[]> {
-  const items = await client.listInstances(calendarId, '2026-11-01T00:00:00Z', '2027-06-01T00:00:00Z')
-  return items.map(({ start, summary }) => {
-    const text = start?.dateTime ?? `${start?.date}T     `
-    return `${text.slice(5, 7)}${text.slice(8, 10)} ${text.slice(11, 16)} ${summary}`.replace(/ +/, ' ')
-  })
 }
 
 test('a series has the dates that were added and lacks those that were taken', async () => {

@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { expand } from '../../../kit/recurrence/expand.ts'
+import { findHits } from '../../../kit/recurrence/hits.ts'
 import { printDates } from '../../../kit/recurrence/recurrence-lines.ts'
 import type { Series } from '../../../kit/recurrence/split-series.ts'
+import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { pagesOf } from '../following.ts'
 import { requireNamed } from '../reading.ts'
@@ -21,11 +24,13 @@ export interface HeldSeries {
   /** Its taken members are those of EXDATE lines and those that were deleted. */
   series: Series
   exceptions: readonly HeldException[]
+  /** Members that were deleted one by one. */
+  cancelled: ReadonlyArray<{ key: string; member: string }>
   /** Exceptions and deleted members, as they were answered. */
   answered: readonly unknown[]
 }
 
-/** Reads what a calendar has of a series besides the series itself. */
+/** Reads what a calendar has of a series besides the series itself. Throws `rejected` if a part of it cannot be read. */
 export async function loadSeries({ calendar }: EventWrite, master: HeldEvent): Promise<HeldSeries> {
   const { api, key } = calendar
   const uid = master.event.iCalUID
@@ -36,17 +41,24 @@ export async function loadSeries({ calendar }: EventWrite, master: HeldEvent): P
         const { id, recurringEventId } = requireNamed(item)
         if (recurringEventId === master.key) answered.set(id, item)
       }
-  const objects = await readObjects(calendar, [master.raw, ...answered.values()])
-  const taken: string[] = []
+  const { objects, unreadable } = await readObjects(calendar, [master.raw, ...answered.values()])
+  const [odd] = unreadable
+  if (odd) throw new ProviderFailure('rejected', `${odd.key} cannot be read: ${odd.reason}.`)
+  const excluded: string[] = []
+  const cancelled: Array<{ key: string; member: string }> = []
   const exceptions: HeldException[] = []
   for (const object of objects) {
-    if (object.type === 'item') taken.push(...(object.excluded ?? []))
-    else if (object.event === null) taken.push(object.member)
+    if (object.type === 'item') excluded.push(...(object.excluded ?? []))
+    else if (object.event === null) cancelled.push({ key: object.key, member: object.member })
     else exceptions.push({ member: object.member, held: readHeld(calendar, answered.get(object.key)) })
   }
   const lines = (master.event.recurrence ?? []).filter(line => !/^EXDATE[:;]/i.test(line))
-  const series = { start: master.fields.start, lines, taken }
-  return { master, series, exceptions, answered: [...answered.values()] }
+  const { start } = master.fields
+  // A cancelled member stays at Google when its series moves away.
+  const members = cancelled.map(({ member }) => member)
+  const hits = findHits({ start, lines }, members)
+  const series = { start, lines, taken: [...excluded, ...members.filter(member => hits.has(member))] }
+  return { master, series, exceptions, cancelled, answered: [...answered.values()] }
 }
 
 /** The lines of a series as Google takes them: it writes names of zones without quotes. */
@@ -114,4 +126,18 @@ export const isSeries = ({ event }: HeldEvent): boolean => (event.recurrence ?? 
 export function requireSeries(held: HeldEvent): HeldEvent {
   if (isSeries(held)) return held
   throw eventGone()
+}
+
+/** The first member of a series from a wall clock on that was not taken; null if none is left. */
+export function firstMember(series: Series, from: string): string | null {
+  const { start, lines } = series
+  const print = isDay(start.wall) ? printDay : printWall
+  const [taken, time] = [new Set(series.taken), requireWall(from)]
+  const isLeft = ({ wall }: { wall: string }) => !taken.has(wall) && !taken.has(wall.slice(0, 8))
+  for (const days of [1, 400, 40_000]) {
+    const to = print(Math.min(time + days * DAY_MS, WALL_TIME_END - DAY_MS))
+    const found = expand({ start, lines, from: print(time), to }).members.find(isLeft)
+    if (found) return found.wall
+  }
+  return null
 }

@@ -320,6 +320,24 @@ describe('invitations', () => {
     await expect(host.writer.respond(own, host.options)).rejects.toMatchObject({ kind: 'rejected' })
   })
 
+  test('are answered by guests who do not see each other', async () => {
+    await using host = await openWriter(sandbox())
+    await using guest = await openWriter(sandbox())
+    const recurrence = { rule: 'FREQ=WEEKLY;COUNT=3', dates: [], taken: [] }
+    const { key } = await host.create({ recurrence, attendees: [{ ...GUEST, address: guest.email }, GUEST] })
+    await host.client.patch(key, { guestsCanSeeOtherGuests: false })
+    const place = { calendarKey: guest.email, key }
+    const answer = { place, part: { type: 'all' }, response: 'accepted', comment: null } as const
+    const written = await guest.writer.respond(answer, guest.options)
+    expect(fieldsOf(written)).toMatchObject({ self: { response: 'accepted' }, attendees: [{}] })
+    expect(await host.client.get(key)).toMatchObject({
+      attendees: [
+        { email: guest.email, responseStatus: 'accepted' },
+        { email: GUEST.address, responseStatus: 'needsAction' },
+      ],
+    })
+  })
+
   test('tell people by mail if they are to', async () => {
     await using opened = await openWriter(sandbox())
     const { writer, options, email } = opened

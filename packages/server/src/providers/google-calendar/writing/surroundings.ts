@@ -2,8 +2,7 @@ import { ProviderFailure } from '../../failure.ts'
 import type { CalendarApi } from '../calendar-api.ts'
 import { type CalendarEntry, readEntry } from '../calendar-entry.ts'
 import { findEvent } from '../following.ts'
-import { EventReader } from '../reading.ts'
-import type { RemoteObject } from '../../calendars.ts'
+import { EventReader, type ReadEvents } from '../reading.ts'
 
 /** A calendar in which something is written. */
 export interface WrittenCalendar {
@@ -34,10 +33,7 @@ export function aroundOf({ entry: { calendar, defaultReminders } }: WrittenCalen
 export async function readObjects(
   calendar: WrittenCalendar,
   answered: readonly unknown[],
-): Promise<RemoteObject[]> {
+): Promise<ReadEvents> {
   const reader = new EventReader(key => findEvent(calendar.api, calendar.key, key))
-  const { objects, unreadable } = await reader.read(answered, aroundOf(calendar))
-  const [odd] = unreadable
-  if (odd) throw new ProviderFailure('rejected', `${odd.key} cannot be read: ${odd.reason}.`)
-  return objects
+  return reader.read(answered, aroundOf(calendar))
 }
