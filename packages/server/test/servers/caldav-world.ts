@@ -35,7 +35,7 @@ export async function openUser(server: DavTestServer, files: FileThread) {
       schemes,
       signal: new AbortController().signal,
     })
-  return { client: davTestClient(server, user), home, connect }
+  return { client: davTestClient(server, user), home, connect, name: user.user }
 }
 
 export type Lacks = Partial<Record<'description' | 'timeZone' | 'color', null>>
@@ -56,9 +56,9 @@ export async function arrangeCalendars(
     world: {
       async add(events) {
         const paths = events.map(() => `${calendar}${randomUUID()}.ics`)
-        const stored = paths.map((path, index) => ({ path, file: fileOf(events[index]!) }))
-        while (stored.length > 0)
-          await Promise.all(stored.splice(0, PUTS_MAX).map(({ path, file }) => client.put(path, file)))
+        const left = paths.map((path, index) => ({ path, file: fileOf(events[index]!) }))
+        while (left.length > 0)
+          await Promise.all(left.splice(0, PUTS_MAX).map(({ path, file }) => client.put(path, file)))
         return paths.map(path => pathOf(path, home)!)
       },
       rename: (key, subject) => change(key, file => file.replace(/^SUMMARY:.*$/m, `SUMMARY:${subject}`)),

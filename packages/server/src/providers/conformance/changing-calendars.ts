@@ -54,7 +54,7 @@ const [SECOND, THIRD, FOURTH, FIFTH, SIXTH] = ['22', '29', '05', '12', '19'].map
   (dayOfMonth, at) => `2027${at < 2 ? '03' : '04'}${dayOfMonth}T090000`,
 ) as [string, string, string, string, string]
 
-const PLAIN: EventInput = {
+export const PLAIN_EVENT: EventInput = {
   start: berlin('20261201T090000'),
   end: berlin('20261201T103000'),
   subject: 'Meeting; "first, second"',
@@ -69,7 +69,7 @@ const PLAIN: EventInput = {
   onlineMeetingUrl: null,
 }
 const SERIES: EventInput = {
-  ...PLAIN,
+  ...PLAIN_EVENT,
   start: berlin(FIRST),
   end: berlin('20270315T100000'),
   subject: 'Weekly',
@@ -142,7 +142,7 @@ async function open(arranged: ChangingCalendarsArrangement): Promise<Opened> {
     async create(fields) {
       const event = {
         calendarKey,
-        fields: { ...PLAIN, ...fields },
+        fields: { ...PLAIN_EVENT, ...fields },
         creationId: randomUUID(),
         mayExist: false,
       }
@@ -169,7 +169,7 @@ export function describeChangingCalendars(
       await using arranged = await setUp()
       await using opened = await open(arranged)
       const { writer, index, options, calendarKey } = opened
-      const fields = { ...PLAIN, ...FULL }
+      const fields = { ...PLAIN_EVENT, ...FULL }
       const creation = { creationId: randomUUID(), mayExist: false }
 
       expect(await writer.findCreated({ calendarKey, ...creation }, never)).toBeNull()
@@ -181,9 +181,9 @@ export function describeChangingCalendars(
       const event = await opened.eventAt(written.place.key)
       expect(event).toMatchObject({
         ...read(arranged, FULL),
-        start: PLAIN.start,
-        end: PLAIN.end,
-        subject: PLAIN.subject,
+        start: PLAIN_EVENT.start,
+        end: PLAIN_EVENT.end,
+        subject: PLAIN_EVENT.subject,
         showAs: 'busy',
         sensitivity: 'normal',
         status: 'confirmed',
@@ -210,7 +210,11 @@ export function describeChangingCalendars(
       await using opened = await open(arranged)
       const { holds } = arranged
       const place = await opened.create({})
-      let expected: Partial<RemoteEvent> = { subject: PLAIN.subject, start: PLAIN.start, end: PLAIN.end }
+      let expected: Partial<RemoteEvent> = {
+        subject: PLAIN_EVENT.subject,
+        start: PLAIN_EVENT.start,
+        end: PLAIN_EVENT.end,
+      }
       const changes: EventChange[] = [
         { subject: 'Renamed' },
         { location: 'Room 6' },

@@ -16,11 +16,13 @@ import { CAL, COLOR, D, mkcalendarBody, type PropValues, proppatchBody } from '.
 /** Creates a calendar whose name on the server is the id of the creation, or finds the one of an earlier try. */
 export function createCalendar(
   source: FileSource,
-  { creationId, mayExist: _, ...fields }: CalendarFields & Creation,
+  { creationId, name, description, color, timeZone }: CalendarFields & Creation,
 ): Promise<RemoteCalendar> {
   return changingBy(identity, async record => {
     // A server may give each calendar a colour of its own.
-    const given = Object.entries(valuesOf(fields)).filter(([, value]) => value !== null)
+    const given = Object.entries(valuesOf({ name, description, color, timeZone })).filter(
+      ([, value]) => value !== null,
+    )
     const values = Object.fromEntries(given)
     const path = `${canonicalPath(source.home.pathname)}/${creationId}`
     const isMade = await make(source, path, values, record)

@@ -1,13 +1,171 @@
-import { afterAll, describe } from 'vitest'
-import { arrangeCalendars, CALDAV_SERVERS } from '../../../test/servers/caldav-world.ts'
+import { randomUUID } from 'node:crypto'
+import { afterAll, describe, expect, test } from 'vitest'
+import { arrangeCalendars, CALDAV_SERVERS, openUser } from '../../../test/servers/caldav-world.ts'
+import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
+import { startRadicale } from '../../../test/servers/radicale.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
-import { describeChangingCalendars } from '../conformance/changing-calendars.ts'
-import { openFileThread } from './file-thread.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
+import { never } from '../conformance/arrangement.ts'
+import { describeChangingCalendars, PLAIN_EVENT } from '../conformance/changing-calendars.ts'
+import type { EventInput } from '../changing-calendars.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { EventEdit } from './events/edit-events.ts'
+import { type FileThread, openFileThread } from './file-thread.ts'
+import { pathOf } from './hrefs.ts'
 
 const fileThread = openFileThread()
 afterAll(() => fileThread[Symbol.asyncDispose]())
+const window = { start: new Date('2026-09-01'), end: new Date('2027-09-01') }
+/** The domain of the users of Cyrus. */
+const HOST = 'cyrus.test'
 
 describe.concurrent.each(CALDAV_SERVERS)('$name', ({ name, start, lacks }) => {
   const server = useServer(start)
   describeChangingCalendars(name, () => arrangeCalendars(server(), fileThread, lacks))
+})
+
+describe('a server that another client uses', () => {
+  const server = useServer(startRadicale)
+  const ALL = { type: 'all', timesOf: null } as const
+
+  /** An account, whose work on files is preceded by something else. */
+  async function openDisturbed() {
+    const disturbances: Array<(edit: EventEdit) => Promise<void>> = []
+    const files: FileThread = {
+      readCard: (...given) => fileThread.readCard(...given),
+      editCard: (...given) => fileThread.editCard(...given),
+      readEvents: (...given) => fileThread.readEvents(...given),
+      async editEvents(party, bytes, asked) {
+        await disturbances.shift()?.(asked.edit)
+        return fileThread.editEvents(party, bytes, asked)
+      },
+      async [Symbol.asyncDispose]() {},
+    }
+    const { client, home, connect, name } = await openUser(server(), files)
+    const key = pathOf(await client.makeCalendar('work'), home)!
+    const account = connect()
+    const writer = account.calendars.writer!
+    const self = { name: null, address: `${name}@example.org` }
+    const options = { self, own: new Set([self.address]), notify: true, window }
+    const create = async (fields: Partial<EventInput>) => {
+      const creation = { creationId: randomUUID(), mayExist: false }
+      return (
+        await writer.createEvent(
+          { calendarKey: key, fields: { ...PLAIN_EVENT, ...fields }, ...creation },
+          options,
+        )
+      ).place
+    }
+    const subjectsOf = async () => {
+      const [calendar] = (await account.calendars.listCalendars(never)).filter(one => one.key === key)
+      const listed = (await Array.fromAsync(account.calendars.list(calendar!, window, never))).flat()
+      const keys = listed.map(one => one.key)
+      const { items } = await account.calendars.read({ calendarKey: key, keys, window }, never)
+      return items.map(({ event }) => event?.subject).toSorted()
+    }
+    return { account, writer, client, options, create, subjectsOf, disturbances }
+  }
+
+  test('keeps the change of the other client, up to three times', async () => {
+    const { account, writer, client, options, create, disturbances } = await openDisturbed()
+    await using _ = account
+    const place = await create({})
+    const rename = async (subject: string) =>
+      client.put(place.key, (await client.get(place.key)).replace(/^SUMMARY:.*$/m, `SUMMARY:${subject}`))
+    const change = { place, part: ALL, change: { location: 'Room 7' } }
+    disturbances.push(...[1, 2, 3].map(time => () => rename(`Renamed ${time}`)))
+    const { items } = await writer.changeEvent(change, options)
+    expect(items).toMatchObject([{ object: { event: { subject: 'Renamed 3', location: 'Room 7' } } }])
+    disturbances.push(...[1, 2, 3, 4].map(time => () => rename(`Again ${time}`)))
+    const lost = writer.changeEvent({ ...change, change: { location: 'Room 8' } }, options)
+    await expect(lost).rejects.toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
+  })
+
+  test('has a series that is split as a whole, or not at all', async () => {
+    const { account, writer, options, create, subjectsOf, disturbances } = await openDisturbed()
+    await using _ = account
+    const recurrence = { rule: 'FREQ=DAILY;COUNT=5', dates: [], taken: [] }
+    const place = await create({ subject: 'Series', recurrence })
+    const fail = (kind: 'unavailable' | 'forbidden') => (edit: EventEdit) => {
+      if (edit.type === 'truncate') throw new ProviderFailure(kind, 'It failed.')
+      return Promise.resolve()
+    }
+    const creation = { creationId: randomUUID(), mayExist: false }
+    const member = { type: 'following', member: '20261203T090000', memberKey: null } as const
+    const split = (mayExist: boolean) =>
+      writer.changeEvent(
+        { place, part: { ...member, ...creation, mayExist }, change: { subject: 'Rest' } },
+        options,
+      )
+    disturbances.push(() => Promise.resolve(), fail('forbidden'))
+    await expect(split(false)).rejects.toMatchObject({ kind: 'forbidden' })
+    expect(await subjectsOf()).toEqual(['Series'])
+
+    disturbances.push(() => Promise.resolve(), fail('unavailable'))
+    await expect(split(false)).rejects.toMatchObject({ isBeforeAcceptance: false })
+    expect(await subjectsOf()).toEqual(['Rest', 'Series'])
+    const { items } = await split(true)
+    expect(items.map(({ object }) => object.type === 'item' && object.recurrence)).toEqual([
+      ['RRULE:FREQ=DAILY;UNTIL=20261202T080000Z'],
+      ['RRULE:FREQ=DAILY;COUNT=3'],
+    ])
+    expect(await subjectsOf()).toEqual(['Rest', 'Series'])
+  })
+})
+
+describe('a server that schedules', () => {
+  const server = useServer(startCyrusDav)
+
+  /** A user with the calendar that invitations come to. */
+  async function openInvited() {
+    const user = await openUser(server(), fileThread)
+    const account = user.connect()
+    const [calendar] = await account.calendars.listCalendars(never)
+    const self = { name: null, address: `${user.name}@${HOST}` }
+    const read = async () => {
+      const listed = await Array.fromAsync(account.calendars.list(calendar!, window, never))
+      const keys = listed.flat().map(({ key }) => key)
+      const { items } = await account.calendars.read({ calendarKey: calendar!.key, keys, window }, never)
+      return items.filter(item => item.type === 'item')
+    }
+    const options = { self, own: new Set([self.address]), notify: true, window }
+    return { ...user, writer: account.calendars.writer!, key: calendar!.key, self, read, options, account }
+  }
+
+  test('tells people unless it is asked not to, and tells them later', async () => {
+    const [host, guest] = [await openInvited(), await openInvited()]
+    await using _ = host.account
+    await using __ = guest.account
+    expect(await host.writer.tellsPeople(host.key, never)).toBe(true)
+    const attendees = [{ name: 'Guest', address: guest.self.address, type: 'required' as const }]
+    const creation = { creationId: randomUUID(), mayExist: false }
+    const event = { calendarKey: host.key, fields: { ...PLAIN_EVENT, attendees }, ...creation }
+
+    const { place } = await host.writer.createEvent(event, { ...host.options, notify: false })
+    expect(await host.client.get(place.key)).toContain('SCHEDULE-AGENT=CLIENT')
+    expect(await guest.read()).toEqual([])
+
+    const change = { place, part: { type: 'all', timesOf: null }, change: { subject: 'Come' } } as const
+    await host.writer.changeEvent(change, host.options)
+    expect(await host.client.get(place.key)).not.toContain('SCHEDULE-AGENT=CLIENT')
+    const [invitation] = await waitUntil('the invitation', async () => {
+      const found = await guest.read()
+      return found.length > 0 ? found : null
+    })
+    expect(invitation!.event).toMatchObject({ subject: 'Come', organizer: { address: host.self.address } })
+
+    const answered = { calendarKey: guest.key, key: invitation!.key }
+    const answer = { place: answered, part: { type: 'all' }, response: 'accepted', comment: null } as const
+    await guest.writer.respond(answer, guest.options)
+    await waitUntil('the answer', async () => {
+      const [found] = await host.read()
+      return found?.event?.attendees.some(({ response }) => response === 'accepted') ? found : null
+    })
+
+    const quiet = { place, part: { type: 'all', timesOf: null }, change: { subject: 'Quiet' } } as const
+    await host.writer.changeEvent(quiet, { ...host.options, notify: false })
+    expect(await guest.read()).toMatchObject([{ event: { subject: 'Come', status: 'confirmed' } }])
+    await host.writer.removeEvent({ place, part: { type: 'all' } }, { ...host.options, notify: false })
+    expect(await guest.read()).toMatchObject([{ event: { status: 'confirmed' } }])
+  })
 })

@@ -6,6 +6,7 @@ import { StatusFailure } from './failure.ts'
 import { deleteFile, putFile, request, requireEtag } from './file-writing.ts'
 import { type FileSource, getFile } from './files.ts'
 import { urlOf } from './hrefs.ts'
+import { SILENCE } from './scheduling.ts'
 
 /** Servers answer so that cannot move a file to another collection. */
 const WITHOUT_MOVE = new Set([400, 403, 405, 501, 502])
@@ -45,7 +46,8 @@ async function exists(source: FileSource, path: string): Promise<boolean> {
 
 async function removeOriginal(source: FileSource, path: string, record: EffectRecord): Promise<void> {
   try {
-    await deleteFile(source, path, { run: work => record.run(work) })
+    // The event goes on in the other calendar, so nobody is to be told.
+    await deleteFile(source, path, { run: work => record.run(work), headers: SILENCE })
   } catch (error) {
     if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
   }

@@ -10,6 +10,12 @@ export interface Scheduling {
   isOffered(signal?: AbortSignal): Promise<boolean>
 }
 
+/**
+ * Headers by which a server tells nobody of a change. The first one is of RFC 6638 section 8.1 for attendees, and sabre/dav
+ * takes it of organizers too; the second one is of Cyrus. Otherwise both would send a cancellation when SCHEDULE-AGENT becomes CLIENT.
+ */
+export const SILENCE = { 'schedule-reply': 'F', 'scheduling-enabled': 'F' } as const
+
 /** The server is asked once. */
 export function openScheduling(source: FileSource): Scheduling {
   let known: Promise<boolean> | null = null

@@ -15,7 +15,7 @@ import {
 import { escapeText } from '../../../kit/content-lines/text-value.ts'
 import { readAddress, typeOf } from './people.ts'
 
-/** Who writes: the account, and all of its addresses. */
+/** The account that writes, and all of its addresses. */
 export type Writer = Pick<WriteOptions, 'self' | 'own'>
 
 const addressOf = (line: ContentLine): string | null => {

@@ -309,10 +309,12 @@ function isText(text: string): boolean {
 
 test('any changes one after the other leave the last of each field, and all other lines', () => {
   fc.assert(
-    fc.property(fc.constantFrom(...GIVEN), fc.array(changes, { maxLength: 4 }), ([, bytes], all) => {
+    fc.property(fc.constantFrom(...GIVEN), fc.array(changes, { maxLength: 4 }), ([, bytes], given) => {
       const { event } = read(bytes)
-      if (event!.onlineMeetingUrl !== null) all = all.map(({ body: _, ...rest }) => rest)
-      const after = all.reduce((file, change) => changeAll(file, change as EventChange), bytes)
+      // A body of an event with a meeting gets a line more.
+      const kept = event!.onlineMeetingUrl === null ? {} : { body: event!.body }
+      const all = given.map(change => ({ ...(change as EventChange), ...kept }))
+      const after = all.reduce((file, change) => changeAll(file, change), bytes)
       const names = new Set([...STAMPS, ...CHANGES.flatMap(([, touched]) => touched)])
       for (const name of changedNames(bytes, after)) expect(names).toContain(name)
       expect(read(after).event).toMatchObject(Object.assign({}, ...all) as object)

@@ -34,7 +34,7 @@ export type EventEdit =
   | { type: 'agent' }
 
 export interface EditOptions extends Writer {
-  /** Who is to tell the people of the event; null if the server tells nobody. */
+  /** Whether the client or the server is to inform the people of the event; null if the server informs nobody. */
   agent: 'client' | 'server' | null
   now: Date
 }

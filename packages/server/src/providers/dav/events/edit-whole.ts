@@ -104,7 +104,7 @@ interface Move {
   timesOf: string | null
 }
 
-/** Exceptions move along with their members. One that had the times of its member, or is named by the change, takes the new ones. */
+/** Exceptions move along with their members. If one had the times of its member, or the change names it, it takes the new times. */
 function moveOverrides(open: OpenEvent, { before, after, members, timesOf }: Move): void {
   removeOverrides(open, ({ member }) => !members.has(member))
   const hasMoved = !isDeepStrictEqual(before, after)

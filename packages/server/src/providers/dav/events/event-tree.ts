@@ -153,7 +153,7 @@ export function propertyOf(text: string): Property {
 }
 
 /**
- * Puts properties in the place of others. Those that are among both keep their places, as long as their order is the same.
+ * Puts properties in the place of others. A property that is in both lists keeps its place, as long as the order is the same.
  * If there were none, the new ones come behind the properties with these names, or behind all.
  */
 export function replaceProperties(
@@ -215,7 +215,7 @@ export function setValue(
   const kept = parameters(first?.content.parameters ?? [])
   if (first?.content.value === value && first.content.parameters === kept)
     return replaceProperties(node, before, [first])
-  // What is written is in UTF-8, and needs no encoding.
+  // New values are written in UTF-8, and need no encoding.
   const line = { rawName: first?.content.rawName ?? name, parameters: without(kept, ...ENCODINGS), value }
   replaceProperties(node, before, [newProperty(line)])
 }
