@@ -43,8 +43,8 @@ async function finish(
   const made = await writer.findCreated({ calendarKey: madeIn(intent), creationId }, signal)
   if (made === null) return null
   const { own, self } = await findCalendarFacts(db, owned.id)
-  const options: WriteOptions = { self, own, notify: intent.notify, window }
-  const { place } = intent
+  const { place, notify, concernsOthers } = intent
+  const options: WriteOptions = { self, own, notify, concernsOthers, window }
   if (intent.type === 'split') {
     const part = { ...intent.part, mayExist: true }
     return writer.changeEvent({ place, part, change: intent.change }, options)

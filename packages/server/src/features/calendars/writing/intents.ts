@@ -5,7 +5,7 @@ import type { ChangedPart, EventChange, ItemPlace } from '../../../providers/cha
 import type { AskedChange } from './ask-events.ts'
 
 /** A write of several calls to the provider, so that it may be found half done. */
-export type WriteIntent = { place: ItemPlace; notify: boolean } & (
+export type WriteIntent = { place: ItemPlace; notify: boolean; concernsOthers: boolean } & (
   | { type: 'split'; part: Extract<ChangedPart, { type: 'following' }>; change: EventChange }
   /** `itemId`: the id that the moved item has in the index. */
   | { type: 'move'; toCalendarKey: string; itemId: string }
@@ -13,13 +13,14 @@ export type WriteIntent = { place: ItemPlace; notify: boolean } & (
 
 /** The intent of a change; null if that takes one call. */
 export function intentOf(
-  { target, place, part, change, toCalendarKey }: AskedChange,
+  { target, place, part, change, toCalendarKey, concernsOthers }: AskedChange,
   notify: boolean,
 ): WriteIntent | null {
-  if (part.type === 'following') return { type: 'split', place, part, change, notify }
+  if (part.type === 'following') return { type: 'split', place, part, change, notify, concernsOthers }
+  const itemId = target.root.id
   return toCalendarKey === null
     ? null
-    : { type: 'move', place, toCalendarKey, itemId: target.root.id, notify }
+    : { type: 'move', place, toCalendarKey, itemId, notify, concernsOthers: false }
 }
 
 /** The age up to which a write is taken to be under way. */
