@@ -11,7 +11,7 @@ export interface Scheduling {
 }
 
 /**
- * Headers by which a server tells nobody of a change. The first one is of RFC 6638 section 8.1 for attendees, and sabre/dav
+ * Headers of a change of which nobody is informed. The first one is of RFC 6638 section 8.1 for attendees, and sabre/dav
  * takes it of organizers too; the second one is of Cyrus. Otherwise both would send a cancellation when SCHEDULE-AGENT becomes CLIENT.
  */
 export const SILENCE = { 'schedule-reply': 'F', 'scheduling-enabled': 'F' } as const
