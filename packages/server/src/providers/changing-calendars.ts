@@ -115,6 +115,8 @@ export interface WriteOptions {
   own: ReadonlySet<string>
   /** Whether the provider is to tell the attendees whom the write concerns. */
   notify: boolean
+  /** Whether the write concerns people besides the account. If not, nobody is to be told, whatever `notify` is. */
+  concernsOthers: boolean
   /** The window in which a provider that expands series itself is asked for members. */
   window: CalendarWindow
 }

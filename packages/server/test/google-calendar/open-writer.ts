@@ -29,6 +29,7 @@ export async function openWriter(sandbox: SandboxServer): Promise<OpenedWriter> 
     self: { name: null, address: email },
     own: new Set([email]),
     notify: true,
+    concernsOthers: true,
     window: WINDOW,
   }
   return {

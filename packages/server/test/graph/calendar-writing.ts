@@ -45,6 +45,7 @@ export async function openWriting(
     self: { name: 'Eva', address: email },
     own: new Set([email]),
     notify: true,
+    concernsOthers: true,
     window: WINDOW,
   }
   const { calendarKey } = arranged

@@ -45,7 +45,7 @@ const CARETS = new Map([
  * Prints a line, folded at 75 bytes between characters of UTF-8, and never before white space. A value that its parameters call quoted-printable is
  * encoded, and broken as that is.
  * @param ending of each physical line
- * @throws LineRefused for a value with control characters, and for a name that none is
+ * @throws LineRefused for a value with control characters other than tabs, and for a name that none is
  */
 export function printLine(line: WritableLine, ending: string): Buffer {
   if (!NAME.test(line.rawName)) throw new LineRefused('A line has no name')
@@ -53,7 +53,8 @@ export function printLine(line: WritableLine, ending: string): Buffer {
   const head = `${line.rawName}${parameters.join('')}:`
   if (!line.value.isWellFormed()) throw new LineRefused(`A value of ${line.rawName} is no text`)
   if (isQuotedPrintable(line)) return Buffer.from(breakSoftly(head, line.value, ending), 'latin1')
-  if (CONTROL.test(line.value)) throw new LineRefused(`A value of ${line.rawName} has a control character`)
+  if (CONTROL.test(line.value.replaceAll('\t', '')))
+    throw new LineRefused(`A value of ${line.rawName} has a control character`)
   return Buffer.from(fold(head + toLatin1(line.value), line.rawName.length, ending), 'latin1')
 }
 

@@ -109,7 +109,13 @@ async function open(arranged: ChangingCalendarsArrangement): Promise<Opened> {
   if (!calendar || !calendars.writer) throw new Error('the arrangement has no calendar that can be written')
   const { writer } = calendars
   const index = openEventIndex(calendar, WINDOW)
-  const options = { self, own: new Set([self.address.toLowerCase()]), notify: false, window: WINDOW }
+  const options = {
+    self,
+    own: new Set([self.address.toLowerCase()]),
+    notify: false,
+    concernsOthers: true,
+    window: WINDOW,
+  }
   const find = async (key: string) => {
     await index.follow(calendars)
     const object = index.objects.get(key)

@@ -46,7 +46,7 @@ describe('a server that another client uses', () => {
     const account = connect()
     const writer = account.calendars.writer!
     const self = { name: null, address: `${name}@example.org` }
-    const options = { self, own: new Set([self.address]), notify: true, window }
+    const options = { self, own: new Set([self.address]), notify: true, concernsOthers: true, window }
     const create = async (fields: Partial<EventInput>) => {
       const creation = { creationId: randomUUID(), mayExist: false }
       return (
@@ -128,7 +128,7 @@ describe('a server that schedules', () => {
       const { items } = await account.calendars.read({ calendarKey: calendar!.key, keys, window }, never)
       return items.filter(item => item.type === 'item')
     }
-    const options = { self, own: new Set([self.address]), notify: true, window }
+    const options = { self, own: new Set([self.address]), notify: true, concernsOthers: true, window }
     return { ...user, writer: account.calendars.writer!, key: calendar!.key, self, read, options, account }
   }
 
@@ -144,6 +144,11 @@ describe('a server that schedules', () => {
     const { place } = await host.writer.createEvent(event, { ...host.options, notify: false })
     expect(await host.client.get(place.key)).toContain('SCHEDULE-AGENT=CLIENT')
     expect(await guest.read()).toEqual([])
+
+    const all = { type: 'all', timesOf: null } as const
+    const own = { place, part: all, change: { reminderMinutes: 5 } }
+    await host.writer.changeEvent(own, { ...host.options, concernsOthers: false })
+    expect(await host.client.get(place.key)).toContain('SCHEDULE-AGENT=CLIENT')
 
     const change = { place, part: { type: 'all', timesOf: null }, change: { subject: 'Come' } } as const
     await host.writer.changeEvent(change, host.options)
@@ -163,9 +168,11 @@ describe('a server that schedules', () => {
     })
 
     const quiet = { place, part: { type: 'all', timesOf: null }, change: { subject: 'Quiet' } } as const
-    await host.writer.changeEvent(quiet, { ...host.options, notify: false })
-    expect(await guest.read()).toMatchObject([{ event: { subject: 'Come', status: 'confirmed' } }])
-    await host.writer.removeEvent({ place, part: { type: 'all' } }, { ...host.options, notify: false })
-    expect(await guest.read()).toMatchObject([{ event: { status: 'confirmed' } }])
+    const silent = { ...host.options, notify: false }
+    const before = await host.client.get(place.key)
+    await expect(host.writer.changeEvent(quiet, silent)).rejects.toMatchObject({ kind: 'unsupported' })
+    const removed = host.writer.removeEvent({ place, part: { type: 'all' } }, silent)
+    await expect(removed).rejects.toMatchObject({ kind: 'unsupported' })
+    expect(await host.client.get(place.key)).toBe(before)
   })
 })

@@ -108,9 +108,9 @@ export class DavCalendarsWriter implements CalendarsWriter {
           ? this.#files.written(calendar, path, [path], options)
           : { items: [], gone: [place], place }
       }
-      // Without a notice, the server must not find anybody whom it could tell.
-      const isSilent = !options.notify && (await this.#scheduling.isOffered())
-      if (isSilent) await this.#silence(await this.#open(place.calendarKey), path, options, record)
+      const isSilent = !(options.notify && options.concernsOthers) && (await this.#scheduling.isOffered())
+      if (isSilent && options.concernsOthers)
+        await this.#requireSilence(await this.#open(place.calendarKey), path, options, record)
       const headers: Record<string, string> = isSilent ? SILENCE : {}
       await deleteFile(this.#source, path, { run: work => record.run(work), headers })
       return { items: [], gone: [place], place }
@@ -159,14 +159,15 @@ export class DavCalendarsWriter implements CalendarsWriter {
     throw new ProviderFailure('not_found', 'The event is not in this calendar.')
   }
 
-  async #silence(
+  /** Refuses a deletion of which the server would inform people. */
+  async #requireSilence(
     calendar: OpenCalendar,
     path: string,
     options: WriteOptions,
     record: EffectRecord,
   ): Promise<void> {
     try {
-      await this.#files.edit(calendar, path, { edit: { type: 'agent' }, options, record })
+      await this.#files.edit(calendar, path, { edit: { type: 'silence' }, options, record })
     } catch (error) {
       // A file that cannot be read can be deleted all the same.
       if (!(error instanceof ProviderFailure) || error.kind !== 'rejected') throw error

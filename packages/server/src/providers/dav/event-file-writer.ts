@@ -44,13 +44,14 @@ export class EventFileWriter {
   }
 
   async #apply(calendar: OpenCalendar, bytes: Buffer, edit: EventEdit, options: WriteOptions) {
-    const isOffered = await this.#scheduling.isOffered()
-    const agent = isOffered ? (options.notify ? ('server' as const) : ('client' as const)) : null
+    // A write that concerns nobody else leaves SCHEDULE-AGENT as it is.
+    const isSet = options.concernsOthers && (await this.#scheduling.isOffered())
+    const agent = isSet ? (options.notify ? ('server' as const) : ('client' as const)) : null
     return editFile(this.#source, calendar, { bytes, edit, options, agent })
   }
 
-  async #headersOf({ notify }: WriteOptions): Promise<Record<string, string>> {
-    return !notify && (await this.#scheduling.isOffered()) ? SILENCE : {}
+  async #headersOf({ notify, concernsOthers }: WriteOptions): Promise<Record<string, string>> {
+    return !(notify && concernsOthers) && (await this.#scheduling.isOffered()) ? SILENCE : {}
   }
 
   /** Makes a file whose name and UID are the id of a creation, or finds the one of an earlier try. */

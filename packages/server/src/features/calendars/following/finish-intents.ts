@@ -57,17 +57,17 @@ async function finish(
 ): Promise<WrittenEvents | null> {
   const { writer } = provider
   if (!writer) return null
-  const { place, part, change, toCalendarKey, notify } = intent
+  const { place, part, change, toCalendarKey, notify, concernsOthers } = intent
   const calendarKey = toCalendarKey ?? place.calendarKey
   const made = await writer.findCreated({ calendarKey, creationId }, signal)
   if (made === null) return null
   const { own, self } = await findCalendarFacts(db, owned.id)
-  const options: WriteOptions = { self, own, notify, window }
+  const options: WriteOptions = { self, own, notify, concernsOthers, window }
   if (part.type === 'following')
     return writer.changeEvent({ place, part: { ...part, mayExist: true }, change }, options)
   const moved = await writer.moveEvent(
     { place, toCalendarKey: calendarKey, creationId, mayExist: true },
-    options,
+    { ...options, concernsOthers: false },
   )
   return Object.keys(change).length === 0 ? moved : changeMoved(writer, { moved, part, change }, options)
 }

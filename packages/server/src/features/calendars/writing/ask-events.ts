@@ -18,7 +18,12 @@ import { ProviderFailure, restate } from '../../../providers/failure.ts'
 const TELLS_SECONDS = 20
 
 /** A write is refused if people are to be told of it and nobody would tell them. */
-async function requireTelling(writer: CalendarsWriter, calendarKey: string): Promise<void> {
+async function requireTelling(
+  writer: CalendarsWriter,
+  calendarKey: string,
+  { notify, concernsOthers }: WriteOptions,
+): Promise<void> {
+  if (!notify || !concernsOthers) return
   if (await writer.tellsPeople(calendarKey, AbortSignal.timeout(TELLS_SECONDS * 1_000))) return
   throw new ProviderFailure(
     'unsupported',
@@ -37,7 +42,7 @@ export async function askForEvent(
   { calendarKey, fields, creation }: AskedEvent,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  if (options.notify && fields.attendees.length > 0) await requireTelling(writer, calendarKey)
+  await requireTelling(writer, calendarKey, options)
   return writer.createEvent({ calendarKey, fields, ...creation }, options)
 }
 
@@ -57,12 +62,13 @@ export interface AskedChange {
 /** Moves an event, which tells nobody, and then changes it. */
 export async function askForChange(
   writer: CalendarsWriter,
-  { place, part, change, toCalendarKey, creation, concernsOthers }: AskedChange,
+  { place, part, change, toCalendarKey, creation }: Omit<AskedChange, 'concernsOthers'>,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  if (options.notify && concernsOthers) await requireTelling(writer, place.calendarKey)
+  await requireTelling(writer, place.calendarKey, options)
   if (toCalendarKey === null) return writer.changeEvent({ place, part, change }, options)
-  const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, options)
+  const toOwn = { ...options, concernsOthers: false }
+  const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, toOwn)
   if (Object.keys(change).length === 0) return moved
   const changed = await writer.changeEvent({ place: moved.place, part, change }, options).catch(afterMove)
   return oneAfterTheOther(moved, changed)
@@ -87,16 +93,15 @@ export function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): W
 export interface AskedRemoval {
   place: ItemPlace
   part: RemovedPart
-  concernsOthers: boolean
 }
 
 /** Deletes an event. It is no failure if the event is gone already, by an earlier try. */
 export async function askForRemoval(
   writer: CalendarsWriter,
-  { place, part, concernsOthers }: AskedRemoval,
+  { place, part }: AskedRemoval,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  if (options.notify && concernsOthers) await requireTelling(writer, place.calendarKey)
+  await requireTelling(writer, place.calendarKey, options)
   if (part.type !== 'all') return writer.removeEvent({ place, part }, options)
   const removed = await writer.removeEvent({ place, part }, options).catch((error: unknown) => {
     if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
@@ -115,6 +120,6 @@ export async function askForResponse(
   asked: AskedResponse,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  if (options.notify) await requireTelling(writer, asked.place.calendarKey)
+  await requireTelling(writer, asked.place.calendarKey, options)
   return writer.respond(asked, options)
 }

@@ -16,15 +16,16 @@ export interface WriteIntent {
   /** The id of the item in the index. */
   itemId: string
   notify: boolean
+  concernsOthers: boolean
 }
 
 /** The intent of a change; null if that takes one call. */
 export function intentOf(
-  { target, place, part, change, toCalendarKey }: AskedChange,
+  { target, place, part, change, toCalendarKey, concernsOthers }: AskedChange,
   notify: boolean,
 ): WriteIntent | null {
   if (part.type !== 'following' && toCalendarKey === null) return null
-  return { place, part, change, toCalendarKey, itemId: target.root.id, notify }
+  return { place, part, change, toCalendarKey, itemId: target.root.id, notify, concernsOthers }
 }
 
 /** Time for which nobody else does the calls of a write, unless its lease is renewed. */

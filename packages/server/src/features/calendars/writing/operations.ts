@@ -37,7 +37,7 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
 
       const { id: creationId, isResumed: mayExist } = context.attempt
       const asked = { calendarKey: calendar.provider_key, fields, creation: { creationId, mayExist } }
-      const to = writing.optionsFor(body.notify)
+      const to = writing.optionsFor({ notify: body.notify, concernsOthers: fields.attendees.length > 0 })
       const written = await changeCalendars(context, connections, reached, {
         marked: [],
         work: writer => askForEvent(writer, asked, to),
@@ -68,7 +68,7 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
             (await findWritten(unit.sql, account.id, target.id)) ?? refuse('calendar_event_not_found'),
         )
 
-      const to = writing.optionsFor(body.notify)
+      const to = writing.optionsFor({ notify: body.notify, concernsOthers: asked.concernsOthers })
       const intent = intentOf(asked, body.notify)
       if (intent) await context.step(unit => beginIntent(unit, account.id, creationId, intent))
       const answerId = { all: itemId, member: target.id, following: null }[part]
@@ -104,8 +104,9 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       const reached = await requireWritable(context, account)
       requireEditable(calendar)
 
-      const to = writing.optionsFor(query.notify)
-      const asked = { place, part: planRemoval(target, part), concernsOthers: hasOthers(target, own) }
+      const concernsOthers = hasOthers(target, own)
+      const to = writing.optionsFor({ notify: query.notify, concernsOthers })
+      const asked = { place, part: planRemoval(target, part) }
       const written = await changeCalendars(context, connections, reached, {
         marked: [{ calendarId: calendar.id, keys: [place.key] }],
         work: writer => askForRemoval(writer, asked, to),
@@ -127,7 +128,7 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       const reached = await requireWritable(context, account)
       requireEditable(calendar)
 
-      const to = writing.optionsFor(body.notify)
+      const to = writing.optionsFor({ notify: body.notify, concernsOthers: true })
       const written = await changeCalendars(context, connections, reached, {
         marked: [{ calendarId: calendar.id, keys: [place.key] }],
         work: writer => askForResponse(writer, asked, to),

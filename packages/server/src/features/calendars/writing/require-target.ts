@@ -26,7 +26,7 @@ export interface WritingAccount {
   calendars: readonly IndexedCalendar[]
   own: ReadonlySet<string>
   planFor(calendar: IndexedCalendar): PlanOptions
-  optionsFor(notify: boolean): WriteOptions
+  optionsFor(whom: Pick<WriteOptions, 'notify' | 'concernsOthers'>): WriteOptions
 }
 
 export async function requireWriting(
@@ -48,7 +48,7 @@ export async function requireWriting(
       unzoned: unzonedOf(calendar, calendars),
       expand: expansion => planner.expand(account.id, expansion),
     }),
-    optionsFor: notify => ({ self, own, notify, window }),
+    optionsFor: whom => ({ self, own, ...whom, window }),
   }
 }
 

@@ -116,22 +116,37 @@ export function setResponse(
  * Whether the server is to mail the people of an event (RFC 6638 section 7.1). A line that says it with another value, such as
  * NONE, stays.
  */
-export function setAgent(node: EventNode, agent: 'client' | 'server', { own }: Writer): void {
-  const organizer = propertiesOf(node, 'ORGANIZER')
-  const isOwn = organizer.some(({ content }) => own.has(addressOf(content) ?? ''))
-  // A server looks at the attendees of the organizer, and at the organizer of an attendee.
-  const told = isOwn ? propertiesOf(node, 'ATTENDEE') : organizer
-  const after = told.map(property => {
+export function setAgent(node: EventNode, agent: 'client' | 'server', writer: Writer): void {
+  const before = propertiesOf(node, isOrganizer(node, writer) ? 'ATTENDEE' : 'ORGANIZER')
+  const informed = new Set<Property>(informedLines(node, writer))
+  const after = before.map(property => {
+    if (!informed.has(property)) return property
     const { rawName, parameters, value } = property.content
-    if (isOwn && own.has(addressOf(property.content) ?? '')) return property
-    const current = parameters.find(parameter => parameter.name === AGENT)?.values[0]?.toUpperCase()
+    const current = agentOf(property.content)
     if (current !== undefined && current !== 'CLIENT' && current !== 'SERVER') return property
     if (agent === 'client' ? current === 'CLIENT' : current !== 'CLIENT') return property
     const kept = without(parameters, AGENT)
     const added = agent === 'client' ? [...kept, makeParameter(AGENT, ['CLIENT'])] : kept
     return newProperty({ rawName, parameters: added, value })
   })
-  replaceProperties(node, told, after)
+  replaceProperties(node, before, after)
 }
 
 const AGENT = 'SCHEDULE-AGENT'
+
+const agentOf = ({ parameters }: ContentLine): string | undefined =>
+  parameters.find(({ name }) => name === AGENT)?.values[0]?.toUpperCase()
+
+/** Whether the account organizes an event. */
+export const isOrganizer = (node: EventNode, { own }: Writer): boolean =>
+  propertiesOf(node, 'ORGANIZER').some(({ content }) => own.has(addressOf(content) ?? ''))
+
+/** A server looks at the attendees of the organizer, and at the organizer of an attendee. */
+function informedLines(node: EventNode, writer: Writer) {
+  if (!isOrganizer(node, writer)) return propertiesOf(node, 'ORGANIZER')
+  return propertiesOf(node, 'ATTENDEE').filter(({ content }) => !writer.own.has(addressOf(content) ?? ''))
+}
+
+/** Whether a server that schedules informs anybody of changes of an event. */
+export const hasServed = (node: EventNode, writer: Writer): boolean =>
+  informedLines(node, writer).some(({ content }) => (agentOf(content) ?? 'SERVER') === 'SERVER')

@@ -231,9 +231,53 @@ test('people stay as they are, but for those who come and go', () => {
     'ada@example.com',
     'kurt@example.com',
   ])
-  const quiet = edit(more, { type: 'agent' }, { agent: 'client' })
-  expect(quiet.toString().match(/SCHEDULE-AGENT=CLIENT/g)).toHaveLength(2)
-  expect(edit(quiet, { type: 'agent' }, { agent: 'server' }).toString()).not.toContain('SCHEDULE-AGENT')
+})
+
+test('only people of whom the server has no line yet are kept from its messages', () => {
+  const attendees = [{ name: null, address: 'grace@example.com', type: 'required' }] as const
+  const fields = {
+    start: { wall: '20261201T090000', zone: 'Europe/Berlin' },
+    end: { wall: '20261201T100000', zone: 'Europe/Berlin' },
+    subject: 'Guests',
+    location: null,
+    body: null,
+    attendees,
+    recurrence: null,
+    showAs: 'busy',
+    sensitivity: 'normal',
+    onlineMeeting: false,
+    onlineMeetingUrl: null,
+  } as const
+  const create: EventEdit = { type: 'create', uid: 'one', fields }
+  const rename: EventEdit = {
+    type: 'change',
+    part: { type: 'all', timesOf: null },
+    change: { subject: 'Renamed' },
+  }
+  const noBytes = Buffer.alloc(0)
+  const quiet = edit(noBytes, create, { agent: 'client' })
+  expect(quiet.toString()).toContain('SCHEDULE-AGENT=CLIENT')
+  expect(edit(quiet, rename, { agent: 'client' }).toString()).toContain('SCHEDULE-AGENT=CLIENT')
+  expect(edit(quiet, rename).toString()).toContain('SCHEDULE-AGENT=CLIENT')
+  const served = edit(quiet, rename, { agent: 'server' })
+  expect(served.toString()).not.toContain('SCHEDULE-AGENT')
+  for (const asked of [rename, { type: 'silence' } as const])
+    expect(() => edit(served, asked, { agent: 'client' })).toThrow('informs people')
+  const guest = { own: new Set(['grace@example.com']), agent: 'client' } as const
+  expect(edit(served, { type: 'silence' }, guest)).toEqual(served)
+})
+
+test('tabs and separators of lines are held in texts', () => {
+  const content = 'a\tb\u2028c\u2029d'
+  const text = changeAll(PRODUCERS.GOOGLE, {
+    body: { contentType: 'text', content },
+    location: 'Room\u20281',
+  })
+  expect(read(text).event).toMatchObject({ body: { content: 'a\tb\nc\nd' }, location: 'Room 1' })
+  const html = changeAll(PRODUCERS.GOOGLE, {
+    body: { contentType: 'html', content: '<p>\n\t<b>x</b>\u2028</p>' },
+  })
+  expect(read(html).event!.body!.content).toContain('\t<b>x</b>')
 })
 
 test('the link to a meeting follows it into the location and the body', () => {

@@ -8,7 +8,7 @@ import type {
 } from '../../changing-calendars.ts'
 import { toName } from '../../contact-text.ts'
 import type { RemoteEvent } from '../../calendars.ts'
-import { ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
+import { hasServed, isOrganizer, ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
 import { changeMember, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
 import { stamp } from './edit-times.ts'
@@ -18,7 +18,7 @@ import { newEvent } from './new-event.ts'
 import { type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
 import { type EventsOfFile, readEvents, type ResolveZone } from './read-events.ts'
-import { UnwritableEvents } from './unwritable.ts'
+import { UnheldChange, UnwritableEvents } from './unwritable.ts'
 
 /** A change of the file of an event. */
 export type EventEdit =
@@ -30,8 +30,8 @@ export type EventEdit =
   | { type: 'truncate'; member: string }
   | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
   | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
-  /** Sets only who tells people. */
-  | { type: 'agent' }
+  /** Changes nothing, and is refused if the server informs people of the end of the event. */
+  | { type: 'silence' }
 
 export interface EditOptions extends Writer {
   /** Whether the client or the server is to inform the people of the event; null if the server informs nobody. */
@@ -51,14 +51,28 @@ export function editEvents(
   resolveZone: ResolveZone,
 ): Buffer | null {
   const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options.now)
+  if (options.agent === 'client') requireSilence(open, edit, options)
   apply(open, edit, options)
   const nodes = [...(open.master ? [open.master.node] : []), ...open.overrides.map(({ node }) => node)]
   if (nodes.length === 0) return null
-  if (options.agent) for (const node of nodes) setAgent(node, options.agent, options)
+  if (options.agent && edit.type !== 'silence')
+    for (const node of nodes) setAgent(node, options.agent, options)
   addDefinitions(open.calendar, open.context)
   const written = printTree(open.tree)
   requireRead(readEvents(written, resolveZone), open, edit)
   return written
+}
+
+/**
+ * Lines that the server sends messages about cannot be taken from it: that would itself be a cancellation (RFC 6638 section
+ * 3.2.1.2). An attendee may delete the own copy without a message (section 8.1).
+ */
+function requireSilence({ master, overrides }: OpenEvent, edit: EventEdit, options: EditOptions): void {
+  const nodes = [...(master ? [master.node] : []), ...overrides.map(({ node }) => node)]
+  const isServed = nodes.some(
+    node => (edit.type !== 'silence' || isOrganizer(node, options)) && hasServed(node, options),
+  )
+  if (isServed) throw new UnheldChange('The calendar server informs people of every change of this event.')
 }
 
 /** Checks that the event is read as it was meant. */
@@ -108,7 +122,7 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
       return removeMember(open, edit.part.member)
     case 'respond':
       return respond(open, edit, options)
-    case 'agent':
+    case 'silence':
       return
   }
 }

@@ -22,18 +22,22 @@ import { UnheldChange } from './unwritable.ts'
 const ALTERNATIVES = (parameters: readonly Parameter[]) => without(parameters, 'ALTREP')
 
 export function setSubject(node: EventNode, subject: string | null): void {
-  setText(node, 'SUMMARY', subject)
+  setText(node, 'SUMMARY', inOneLine(subject))
 }
 
 /** Apple's place on the map is one of the location before. */
 export function setLocation(node: EventNode, location: string | null): void {
-  setText(node, 'LOCATION', location)
+  setText(node, 'LOCATION', inOneLine(location))
   replaceProperties(node, propertiesOf(node, 'X-APPLE-STRUCTURED-LOCATION'), [])
 }
 
 function setText(node: EventNode, name: string, text: string | null): void {
-  setValue(node, name, text === null ? null : escapeText(text), ALTERNATIVES)
+  setValue(node, name, text === null ? null : escapeText(withPlainBreaks(text)), ALTERNATIVES)
 }
+
+/** Separators of lines and paragraphs as line breaks, since some readers take them for the end of a content line. */
+const withPlainBreaks = (text: string): string => text.replaceAll(/[\u2028\u2029]/g, '\n')
+const inOneLine = (text: string | null): string | null => text && text.replaceAll(/[\u2028\u2029]/g, ' ')
 
 /** Outlook and the RFC have a property of their own for HTML, and others show the text beside it. */
 export function setBody(node: EventNode, body: WritableFields['body']): void {
@@ -42,7 +46,7 @@ export function setBody(node: EventNode, body: WritableFields['body']): void {
   setText(node, 'DESCRIPTION', text)
   if (body?.contentType !== 'html') return replaceProperties(node, styled, [])
   const parameters = [makeParameter('FMTTYPE', ['text/html'])]
-  const line = { rawName: 'X-ALT-DESC', parameters, value: escapeText(body.content) }
+  const line = { rawName: 'X-ALT-DESC', parameters, value: escapeText(withPlainBreaks(body.content)) }
   replaceProperties(node, styled, [newProperty(line)], ['DESCRIPTION'])
 }
 
