@@ -18,6 +18,7 @@ describeChangingCalendars('Google', async () => {
     holds: {
       showAs: ['free', 'busy'],
       sensitivity: ['private', 'confidential', 'normal'],
+      text: true,
       html: true,
       description: true,
       color: true,
