@@ -29,7 +29,7 @@ export function intentOf(
 }
 
 /** Time for which nobody else does the calls of a write, unless its lease is renewed. */
-const LEASE_SECONDS = 60
+export const LEASE_SECONDS = 60
 const RENEWAL_SECONDS = 15
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`
 
