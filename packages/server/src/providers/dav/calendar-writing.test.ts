@@ -111,6 +111,29 @@ describe('a server that another client uses', () => {
     ])
     expect(await subjectsOf()).toEqual(['Rest', 'Series'])
   })
+
+  test('ends a series at its split where another client has moved it or ended it meanwhile', async () => {
+    const { account, writer, client, options, create, disturbances } = await openDisturbed()
+    await using _ = account
+    const recurrence = { rule: 'FREQ=DAILY;COUNT=5', dates: [], taken: [] }
+    const member = { type: 'following', member: '20261203T090000', memberKey: null } as const
+    const splitBeside = async (edit: (file: string) => string) => {
+      const place = await create({ subject: 'Series', recurrence })
+      disturbances.push(
+        () => Promise.resolve(),
+        async () => client.put(place.key, edit(await client.get(place.key))),
+      )
+      const creation = { creationId: randomUUID(), mayExist: false }
+      const part = { ...member, ...creation }
+      const { items } = await writer.changeEvent({ place, part, change: { subject: 'Rest' } }, options)
+      return items.map(({ object }) => object.type === 'item' && object.recurrence)
+    }
+    const rest = ['RRULE:FREQ=DAILY;COUNT=3']
+    const moved = await splitBeside(file => file.replaceAll('T090000', 'T093000'))
+    expect(moved).toEqual([['RRULE:FREQ=DAILY;UNTIL=20261202T083000Z'], rest])
+    const ended = await splitBeside(file => file.replace('COUNT=5', 'COUNT=2'))
+    expect(ended).toEqual([['RRULE:FREQ=DAILY;COUNT=2'], rest])
+  })
 })
 
 describe('a server that schedules', () => {

@@ -102,7 +102,9 @@ export class DavCalendarsWriter implements CalendarsWriter {
       if (part.type !== 'all') {
         const calendar = await this.#open(place.calendarKey)
         const edit: EventEdit =
-          part.type === 'member' ? { type: 'remove', part } : { type: 'truncate', member: part.member }
+          part.type === 'member'
+            ? { type: 'remove', part }
+            : { type: 'truncate', member: part.member, mayDiffer: false }
         const isLeft = await this.#files.edit(calendar, path, { edit, options, record })
         return isLeft
           ? this.#files.written(calendar, path, [path], options)
@@ -196,7 +198,9 @@ export class DavCalendarsWriter implements CalendarsWriter {
     const creation = { creationId, mayExist }
     const made = await this.#files.make(calendar, { bytes, edit, creation, options, record })
     try {
-      await this.#files.edit(calendar, path, { edit: { type: 'truncate', member }, options, record })
+      // Another client may have moved or ended it since the new series was made.
+      const end: EventEdit = { type: 'truncate', member, mayDiffer: true }
+      await this.#files.edit(calendar, path, { edit: end, options, record })
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error
       // An earlier try has ended it.

@@ -27,7 +27,8 @@ export type EventEdit =
   /** The part of a series that begins at a member, with a change, as a file of its own. */
   | { type: 'rest'; member: string; uid: string; change: EventChange }
   /** The series before a member. */
-  | { type: 'truncate'; member: string }
+  /** `mayDiffer`: without this member, the series ends before the first one after it, if it has any. */
+  | { type: 'truncate'; member: string; mayDiffer: boolean }
   | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
   | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
   /** Changes nothing, and is refused if the server informs people of the end of the event. */
@@ -117,7 +118,7 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
       keepRest(open, edit.member, edit.uid)
       return changeWhole(open, edit.change, { timesOf: edit.member, writer: options })
     case 'truncate':
-      return truncate(open, edit.member)
+      return truncate(open, edit.member, edit.mayDiffer)
     case 'remove':
       return removeMember(open, edit.part.member)
     case 'respond':

@@ -1,4 +1,5 @@
 import { expand } from '../../../kit/recurrence/expand.ts'
+import { firstMember } from '../../../kit/recurrence/first-member.ts'
 import { isFrom, type Series, splitSeries, truncateSeries } from '../../../kit/recurrence/split-series.ts'
 import { DAY_MS, isDay, printDay, printWall, requireWall } from '../../../kit/wall-clock.ts'
 import type { EventChange } from '../../changing-calendars.ts'
@@ -98,10 +99,17 @@ function partsOf(open: OpenEvent): Parts {
   return { series: { start, lines, taken: takenBy(master.node, start, context) }, node: master.node }
 }
 
-/** Ends a series before a member. Exceptions among the later members go. */
-export function truncate(open: OpenEvent, member: string): void {
+/**
+ * Ends a series before a member. Exceptions among the later members go.
+ * @param mayDiffer whether a series that does not have the member ends before the first one after it; it stays as it is if it
+ * has none
+ */
+export function truncate(open: OpenEvent, member: string, mayDiffer: boolean): void {
   const { series, node } = partsOf(open)
-  const before = truncateSeries(series, member, open.context.zoneOf)
+  const isGiven = memberAt(series, member) !== null
+  const at = isGiven || !mayDiffer ? member : firstMember(series, member)
+  if (at === null) return
+  const before = truncateSeries(series, at, open.context.zoneOf)
   if (!before) throw missing()
   setRecurrence(node, before.lines)
   setTaken(node, before.taken, { start: series.start }, open.context)

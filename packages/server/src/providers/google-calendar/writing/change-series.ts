@@ -14,7 +14,6 @@ import { type HeldEvent, type Json, objectAt, readHeld } from './held-event.ts'
 import { type MovePlan, planMove, planProperties, readPlan, targetOf } from './move-plan.ts'
 import {
   differencesOf,
-  firstMember,
   type HeldException,
   type HeldSeries,
   isSeries,

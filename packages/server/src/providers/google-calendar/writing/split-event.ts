@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { firstMember } from '../../../kit/recurrence/first-member.ts'
 import { findHits } from '../../../kit/recurrence/hits.ts'
 import { isFrom, type Series, splitSeries, truncateSeries } from '../../../kit/recurrence/split-series.ts'
 import type { Creation, EventChange, MemberPlace, WrittenEvents } from '../../changing-calendars.ts'
@@ -18,7 +19,6 @@ import { eventGone, type HeldEvent, type Json, readHeld } from './held-event.ts'
 import {
   copiedFields,
   deleteExceptions,
-  firstMember,
   type HeldException,
   type HeldSeries,
   isSeries,
