@@ -96,7 +96,8 @@ const WALKS: Record<string, Walk> = {
     notDone: DAILY!,
   },
   'delete a series': {
-    ask: async ({ events, initial }) => door.delete(`${events}/${initial[0]!.id}`),
+    ask: async ({ events, initial }) =>
+      door.delete(`${events}/${initial.find(({ kind }) => kind === 'series')!.id}`),
     isRepeated: true,
     done: [],
     notDone: DAILY!,

@@ -1,3 +1,4 @@
+import { firstMember } from '../../../kit/recurrence/first-member.ts'
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Series } from '../../../kit/recurrence/split-series.ts'
