@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import { FIRST_ID } from '../../kit/ids.ts'
-import { type AccountKind, followedByKind } from '../../providers/abilities.ts'
+import { abilitiesOf, type AccountKind, followedByKind } from '../../providers/abilities.ts'
 import type { AccountView } from '../row.ts'
 import { accountViews, findAccountViews } from '../store.ts'
 import { DAV_URLS } from './home.ts'
@@ -65,15 +65,15 @@ async function readPage(
   db: Db,
   { kind, provider, afterId }: Walk,
 ): Promise<{ lacking: AccountView[]; lastId: string | null }> {
+  const comesWithMailbox = abilitiesOf(provider).hasCalendars
   const { rows } = await sql<{ id: string; tenantId: string; isCandidate: boolean }>`
     with page as (
-      select id, tenant_id, provider, deleted_at, settings_override,
-        imap is null or imap -> 'dav' ->> ${DAV_URLS[kind]} is not null as has_home
+      select id, tenant_id, provider, deleted_at, settings_override, imap -> 'dav' ->> ${DAV_URLS[kind]} as dav_url
       from account
       where id > ${afterId} order by id limit ${PAGE_ACCOUNTS}
     )
     select page.id, tenant_id as "tenantId",
-      provider = ${provider} and has_home and deleted_at is null
+      provider = ${provider} and (${comesWithMailbox}::boolean or dav_url is not null) and deleted_at is null
         and coalesce(settings_override ->> ${SWITCHES[kind]}, tenant.settings ->> ${SWITCHES[kind]}) = 'true'
         and not exists (select from account_half where account_half.account_id = page.id and kind = ${kind})
         as "isCandidate"
