@@ -63,7 +63,7 @@ describe('a server that another client uses', () => {
       const { items } = await account.calendars.read({ calendarKey: key, keys, window }, never)
       return items.map(({ event }) => event?.subject).toSorted()
     }
-    return { account, writer, client, options, create, subjectsOf, disturbances }
+    return { account, writer, client, home, options, create, subjectsOf, disturbances }
   }
 
   test('keeps the change of the other client, up to three times', async () => {
@@ -110,6 +110,18 @@ describe('a server that another client uses', () => {
       ['RRULE:FREQ=DAILY;COUNT=3'],
     ])
     expect(await subjectsOf()).toEqual(['Rest', 'Series'])
+  })
+
+  test('has a moved event that is found by the creation of its move', async () => {
+    const { account, writer, client, options, create, home } = await openDisturbed()
+    await using _ = account
+    const place = await create({ subject: 'Moving' })
+    const toCalendarKey = pathOf(await client.makeCalendar('other'), home)!
+    const creation = { creationId: randomUUID(), mayExist: false }
+    const asked = { calendarKey: toCalendarKey, creationId: creation.creationId }
+    expect(await writer.findCreated(asked, never)).toBeNull()
+    const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, options)
+    expect(await writer.findCreated(asked, never)).toBe(moved.place.key)
   })
 
   test('ends a series at its split where another client has moved it or ended it meanwhile', async () => {

@@ -85,7 +85,8 @@ export class EventFileWriter {
       try {
         const file = await getFile(this.#source, EVENT_TYPE, at, signal)
         const item = await readItem(this.#source, calendar, file)
-        return item?.uid === creationId ? file : null
+        // A moved file has the name, and keeps its UID.
+        return at === path || item?.uid === creationId ? file : null
       } catch (error) {
         if (error instanceof ProviderFailure && error.kind === 'not_found') return null
         throw error
