@@ -70,8 +70,7 @@ export interface CalendarsProvider {
   /** As `ContactsProvider.keepNotifying`. */
   keepNotifying?(signal: AbortSignal): Promise<void>
 
-  /** Absent while nothing can be changed at the provider. */
-  readonly writer?: CalendarsWriter
+  readonly writer: CalendarsWriter
 
   /**
    * The busy times of these people in a range, in any order. Addresses that cannot be resolved are absent. Absent: nobody

@@ -1,4 +1,5 @@
 import type { CalendarsProvider } from '../../providers/calendars.ts'
+import type { CalendarsWriter } from '../../providers/changing-calendars.ts'
 import type { ContactsProvider } from '../../providers/contacts.ts'
 
 /** The right to use a server, which others may have to wait for. */
@@ -52,11 +53,29 @@ export function permittedCalendars(calendars: CalendarsProvider, permits: Permit
   const { once, inPieces } = permitted(permits)
   const findBusy = calendars.findBusy?.bind(calendars)
   return {
+    writer: permittedWriter(calendars.writer, permits),
     ...(findBusy && { findBusy: (...asked: Parameters<typeof findBusy>) => once(() => findBusy(...asked)) }),
     listCalendars: ended => once(() => calendars.listCalendars(ended)),
     findChanged: (asked, ended, mayDefer) => once(() => calendars.findChanged(asked, ended, mayDefer)),
     follow: from => inPieces(() => calendars.follow(from)),
     list: (calendar, window, ended) => inPieces(() => calendars.list(calendar, window, ended)),
     read: (of, ended) => once(() => calendars.read(of, ended)),
+  }
+}
+
+/** A writer of which each use takes a permit. */
+function permittedWriter(writer: CalendarsWriter, permits: Permits): CalendarsWriter {
+  const { once } = permitted(permits)
+  return {
+    createCalendar: fields => once(() => writer.createCalendar(fields)),
+    changeCalendar: (key, change) => once(() => writer.changeCalendar(key, change)),
+    removeCalendar: key => once(() => writer.removeCalendar(key)),
+    tellsPeople: (key, ended) => once(() => writer.tellsPeople(key, ended)),
+    createEvent: (event, options) => once(() => writer.createEvent(event, options)),
+    changeEvent: (asked, options) => once(() => writer.changeEvent(asked, options)),
+    removeEvent: (asked, options) => once(() => writer.removeEvent(asked, options)),
+    moveEvent: (asked, options) => once(() => writer.moveEvent(asked, options)),
+    respond: (asked, options) => once(() => writer.respond(asked, options)),
+    findCreated: (asked, ended) => once(() => writer.findCreated(asked, ended)),
   }
 }

@@ -56,7 +56,6 @@ async function finish(
   window: CalendarWindow,
 ): Promise<WrittenEvents | null> {
   const { writer } = provider
-  if (!writer) return null
   const { place, part, change, toCalendarKey, notify, concernsOthers } = intent
   const calendarKey = toCalendarKey ?? place.calendarKey
   const made = await writer.findCreated({ calendarKey, creationId }, signal)

@@ -5,7 +5,6 @@ import { grantedHalves } from '../../../accounts/settings.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import type { CalendarsProvider } from '../../../providers/calendars.ts'
 import type { CalendarsWriter } from '../../../providers/changing-calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { mayDiffer, refuseHalfFailure, requireReachedHalf } from '../../accounts/accounts/reach-half.ts'
@@ -45,7 +44,7 @@ export async function changeCalendars<T>(
   },
 ): Promise<T> {
   try {
-    return await connections.use(reached, 'calendars', provider => work(requireWriter(provider)), {
+    return await connections.use(reached, 'calendars', ({ writer }) => work(writer), {
       isRepeatable: false,
     })
   } catch (error) {
@@ -54,11 +53,6 @@ export async function changeCalendars<T>(
       await context.step(unit => endIntent(unit, reached.id, intentId))
     return refuseHalfFailure(error, 'change')
   }
-}
-
-export function requireWriter({ writer }: CalendarsProvider): CalendarsWriter {
-  if (writer) return writer
-  throw new ProviderFailure('unsupported', 'Calendars of accounts of this provider cannot be changed yet.')
 }
 
 /** Requests a look of the sync, soon, which asks the provider about these items. */
