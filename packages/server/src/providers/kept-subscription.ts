@@ -21,7 +21,7 @@ export interface StoredSubscription extends KeptSubscription {
 export interface LeftSubscription {
   cloud: Cloud
   id: string
-  /** Of a channel of Google, which takes both ids; null: a subscription of Microsoft Graph. */
+  /** The resource of a channel of Google, which is stopped by both ids. Null: a subscription of Microsoft Graph. */
   resourceId: string | null
   /** A token of the grant under which it was made. */
   accessToken: Secret

@@ -13,7 +13,7 @@ import { type EventTimes, newTimes } from './new-times.ts'
 /* The members of a series after a change of its times or of its rule. */
 
 export interface SeriesState {
-  /** Of the series, which are those of its first member. */
+  /** The start and end of its first member. */
   times: EventTimes
   /** RRULE, EXRULE and RDATE, as content lines. */
   lines: readonly string[]

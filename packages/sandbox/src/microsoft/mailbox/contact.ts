@@ -27,7 +27,7 @@ export const TEXTS = [
   'yomiSurname',
 ] as const
 
-/** The properties that are lists of texts. The number is how many entries Exchange stores; null: any number. */
+/** The properties that are lists of texts, each with the number of entries that Exchange stores; null: there is no limit. */
 export const TEXT_LISTS = {
   businessPhones: 2,
   homePhones: 2,

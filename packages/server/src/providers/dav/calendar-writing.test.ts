@@ -87,7 +87,7 @@ describe('a server that another client uses', () => {
     const recurrence = { rule: 'FREQ=DAILY;COUNT=5', dates: [], taken: [] }
     const place = await create({ subject: 'Series', recurrence })
     const fail = (kind: 'unavailable' | 'forbidden') => (edit: EventEdit) => {
-      if (edit.type === 'truncate') throw new ProviderFailure(kind, 'It failed.')
+      if (edit.type === 'end') throw new ProviderFailure(kind, 'It failed.')
       return Promise.resolve()
     }
     const creation = { creationId: randomUUID(), mayExist: false }

@@ -102,9 +102,7 @@ export class DavCalendarsWriter implements CalendarsWriter {
       if (part.type !== 'all') {
         const calendar = await this.#open(place.calendarKey)
         const edit: EventEdit =
-          part.type === 'member'
-            ? { type: 'remove', part }
-            : { type: 'truncate', member: part.member, mayDiffer: false }
+          part.type === 'member' ? { type: 'remove', part } : { type: 'truncate', member: part.member }
         const isLeft = await this.#files.edit(calendar, path, { edit, options, record })
         return isLeft
           ? this.#files.written(calendar, path, [path], options)
@@ -199,7 +197,7 @@ export class DavCalendarsWriter implements CalendarsWriter {
     const made = await this.#files.make(calendar, { bytes, edit, creation, options, record })
     try {
       // Another client may have moved or ended it since the new series was made.
-      const end: EventEdit = { type: 'truncate', member, mayDiffer: true }
+      const end: EventEdit = { type: 'end', member }
       await this.#files.edit(calendar, path, { edit: end, options, record })
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error

@@ -4,7 +4,7 @@ import { versionOf } from './etags.ts'
 import { StatusFailure } from './failure.ts'
 import { isMember, urlOf } from './hrefs.ts'
 import { hasElement, propText } from './multistatus.ts'
-import { calendarQueryBody, D, propfindBody, syncBody } from './names.ts'
+import { calendarQueryBody, D, propfindBody, syncBody, uidFilter } from './names.ts'
 import { XmlRefused } from './xml-stream.ts'
 
 /** The most files of one collection that are followed. */
@@ -110,7 +110,7 @@ export async function askEvents(
   return found
 }
 
-/** The path of the event with a UID, which is a UUID; null if there is none, or the server cannot be asked for it. */
+/** The path of the event with a UID; null if there is none, or the server cannot be asked for it. */
 export async function findByUid(
   client: DavClient,
   home: URL,
@@ -118,8 +118,7 @@ export async function findByUid(
   uid: string,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  const match = `<prop-filter name="UID"><text-match collation="i;octet">${uid}</text-match></prop-filter>`
-  const found = await askEvents(client, { path, url: urlOf(path, home, true) }, match, signal)
+  const found = await askEvents(client, { path, url: urlOf(path, home, true) }, uidFilter(uid), signal)
   return found && ([...found][0] ?? null)
 }
 

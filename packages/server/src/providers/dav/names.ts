@@ -95,6 +95,12 @@ export function calendarQueryBody(filter: string): string {
   return `${XML}<calendar-query xmlns="${CALDAV}">${propOf([D.getetag])}<filter>${events}</filter></calendar-query>`
 }
 
+/** The filter of a calendar-query for the event with a UID. */
+export function uidFilter(uid: string): string {
+  const match = `<text-match collation="i;octet">${escapeXml(uid)}</text-match>`
+  return `<prop-filter name="UID">${match}</prop-filter>`
+}
+
 /** Values of properties by their names; null removes one. Names are those of this module. */
 export type PropValues = Readonly<Record<string, string | null>>
 

@@ -12,7 +12,7 @@ export const NOTICE_PATH = '/push/google-calendar'
 const BODY_BYTES_MAX = 1_024
 const CHANNEL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const TOKEN = /^[\w-]{43}$/
-/** Of the first notice of a channel, which reports no change. */
+/** The state that the first notice of a channel has. It reports no change. */
 const SYNC = 'sync'
 
 export interface CalendarPushOptions {

@@ -26,8 +26,8 @@ export interface GridSlot extends TimeRange {
 }
 
 /**
- * The slots of the grid, ascending. The grid begins anew at the start of each range of open hours, or at each local
- * midnight if all hours are open, and goes on in elapsed time: days of 23 and 25 hours lose and double no slot.
+ * The slots of the grid, ascending. Each range of open hours has a grid of its own from its start, and each local day has one if
+ * all hours are open. Its steps are elapsed time, so days of 23 and 25 hours lose no slot and have none twice.
  */
 export function* gridSlots(question: SlotQuestion): Generator<GridSlot, void, void> {
   const { range, length, step } = question
@@ -40,7 +40,7 @@ export function* gridSlots(question: SlotQuestion): Generator<GridSlot, void, vo
   }
 }
 
-/** The times at which the grid begins anew, ascending, and up to when hours are open from then on. */
+/** The start of each grid, ascending, and the time until which hours are open from there. */
 function sectionsOf({ range, week, zone }: SlotQuestion): Array<{ start: number; openUpTo: number }> {
   if (week === null || isAlwaysOpen(week))
     return localMidnights(zone, range).map(start => ({ start, openUpTo: Infinity }))

@@ -52,7 +52,7 @@ async function followUntilGivenUp(options: FollowMailOptions): Promise<Given> {
     if (next.mustPass && !next.pause) continue
     if (hasMore && next.pause) await reportPause(next.pause, options)
     const untilPass = untilPassSeconds(session, { mayWait, soonestSeconds }, options)
-    if (provider.isOutOfDate) renewal?.ask()
+    if (provider.isOutOfDate || session.doubts.needsAnother(provider)) renewal?.ask()
     // Neither a first sync nor a comparison is under way.
     const untilRenewal = () => (next.mustPass ? Infinity : (renewal?.untilDueSeconds() ?? Infinity))
     const seconds = Math.min(untilPass, next.pause?.seconds ?? Infinity, untilRenewal())

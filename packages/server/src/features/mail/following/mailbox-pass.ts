@@ -123,18 +123,21 @@ async function planPass(session: Session, indexed: readonly IndexedMailbox[]): P
 }
 
 /**
- * Leaves a mailbox alone that the list lacks although the provider answers to its key, until that has lasted: a list
- * that Dovecot makes while it repairs its index of mailboxes lacks most of them.
+ * Leaves a mailbox alone that the list lacks although the provider answers to its key, until that has lasted, and another
+ * connection lacks it, too: a session of Dovecot that meets a broken index of mailboxes may list a part of them until it ends.
  */
 async function withoutDoubted({ provider, doubts }: Session, plan: MailboxPlan): Promise<MailboxPlan> {
   const listed = keysOf(plan)
+  if (doubts.count > 0) for (const { remote } of plan.kept) doubts.forget(`listing ${remote.source}`)
   const vanished: IndexedMailbox[] = []
   const others: IndexedMailbox[] = []
   for (const mailbox of plan.vanished) {
     const { is_deleted: isDeleted, source, provider_key: key } = mailbox
     const mayAnswer = !isDeleted && source !== null && !listed.has(key)
     const isDoubted =
-      mayAnswer && (await provider.answersTo?.(key)) && !doubts.believesInTime(`listing ${source}`)
+      mayAnswer &&
+      (await provider.answersTo?.(key)) &&
+      !doubts.believesOverAnother(`listing ${source}`, provider)
     if (isDoubted) others.push(mailbox)
     else vanished.push(mailbox)
   }

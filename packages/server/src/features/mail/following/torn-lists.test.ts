@@ -9,7 +9,7 @@ import {
 } from '../../../../test/memory-account.ts'
 import { MemoryServer, memoryMail } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
-import type { RemoteMailbox } from '../../../providers/mail.ts'
+import type { MailProvider, RemoteMailbox } from '../../../providers/mail.ts'
 import { Doubts } from '../../../sync/doubts.ts'
 
 type Tear = (list: RemoteMailbox[]) => RemoteMailbox[]
@@ -25,6 +25,17 @@ async function openFollowed() {
   server.create('Work')
   server.deliver('Work', 'third', new Date(1.7e12))
   const connect = () => memoryMail(server).mail
+  function connectTorn(tear: Tear, lists: number): MailProvider {
+    const provider = connect()
+    let listed = 0
+    return {
+      ...provider,
+      listMailboxes: async () => {
+        const list = await provider.listMailboxes()
+        return ++listed <= lists ? tear(list) : list
+      },
+    }
+  }
   const owned = await ownAccount(db)
   const passWithAll = () => passUntilCaughtUp(db, owned, { connect })
   await passWithAll()
@@ -34,18 +45,17 @@ async function openFollowed() {
     server,
     listMailboxes: () => connect().listMailboxes(),
     passWithAll,
-    /** Makes a pass over a connection whose first lists are torn. */
-    async passTorn(tear: Tear, { lists, doubts }: { lists: number; doubts?: Doubts }) {
-      const provider = connect()
-      let listed = 0
-      const torn = {
-        ...provider,
-        listMailboxes: async () => {
-          const list = await provider.listMailboxes()
-          return ++listed <= lists ? tear(list) : list
-        },
-      }
-      await runFrom(await openSession(db, owned, torn, doubts))
+    connectTorn,
+    /** Makes a pass over a connection whose first lists are torn, a new one by default. */
+    async passTorn(
+      tear: Tear,
+      {
+        lists,
+        doubts,
+        over = connectTorn(tear, lists),
+      }: { lists: number; doubts?: Doubts; over?: MailProvider },
+    ) {
+      await runFrom(await openSession(db, owned, over, doubts))
     },
     readEvents: async () => (await readFeed(db)).slice(before).map(({ type }) => type),
     async readPaths() {
@@ -99,5 +109,20 @@ describe('a mailbox that lists lack although the server answers to its name', ()
     await followed.passTorn(without('Work'), { lists, doubts })
     expect((await followed.readEvents()).toSorted()).toEqual(['mailbox.deleted', 'message.deleted'])
     expect([await followed.readPaths(), doubts.count]).toEqual([['INBOX'], 0])
+  })
+
+  test('stays however long one connection lacks it, and another connection is wanted', async () => {
+    await using followed = await openFollowed()
+    const clock = { at: 0 }
+    const doubts = new Doubts(() => clock.at)
+    const over = followed.connectTorn(without('Work'), lists)
+    for (const seconds of [0, 20, 3_600]) {
+      clock.at = seconds * 1_000
+      await followed.passTorn(without('Work'), { lists, doubts, over })
+      expect([await followed.readEvents(), doubts.count, doubts.needsAnother(over)]).toEqual([[], 1, true])
+    }
+    await followed.passTorn(without('Work'), { lists: 0, doubts })
+    expect([await followed.readEvents(), doubts.count]).toEqual([[], 0])
+    expect(await followed.readPaths()).toEqual(['INBOX', 'Work'])
   })
 })

@@ -10,7 +10,7 @@ import { toName } from '../../contact-text.ts'
 import type { RemoteEvent } from '../../calendars.ts'
 import { hasServed, isOrganizer, ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
-import { changeMember, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
+import { changeMember, endBefore, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
 import { stamp } from './edit-times.ts'
 import { changeWhole } from './edit-whole.ts'
 import { printTree, viewOf } from './event-tree.ts'
@@ -27,8 +27,9 @@ export type EventEdit =
   /** The part of a series that begins at a member, with a change, as a file of its own. */
   | { type: 'rest'; member: string; uid: string; change: EventChange }
   /** The series before a member. */
-  /** `mayDiffer`: without this member, the series ends before the first one after it, if it has any. */
-  | { type: 'truncate'; member: string; mayDiffer: boolean }
+  | { type: 'truncate'; member: string }
+  /** Ends a series before its first member from this one on. It stays as it is if it has none. */
+  | { type: 'end'; member: string }
   | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
   | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
   /** Changes nothing, and is refused if the server informs people of the end of the event. */
@@ -118,7 +119,9 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
       keepRest(open, edit.member, edit.uid)
       return changeWhole(open, edit.change, { timesOf: edit.member, writer: options })
     case 'truncate':
-      return truncate(open, edit.member, edit.mayDiffer)
+      return truncate(open, edit.member)
+    case 'end':
+      return endBefore(open, edit.member)
     case 'remove':
       return removeMember(open, edit.part.member)
     case 'respond':

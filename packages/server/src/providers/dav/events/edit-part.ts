@@ -99,17 +99,17 @@ function partsOf(open: OpenEvent): Parts {
   return { series: { start, lines, taken: takenBy(master.node, start, context) }, node: master.node }
 }
 
-/**
- * Ends a series before a member. Exceptions among the later members go.
- * @param mayDiffer whether a series that does not have the member ends before the first one after it; it stays as it is if it
- * has none
- */
-export function truncate(open: OpenEvent, member: string, mayDiffer: boolean): void {
+/** Ends a series before its first member from a wall clock on, which another client may have moved. It stays as it is without one. */
+export function endBefore(open: OpenEvent, from: string): void {
+  const { series } = partsOf(open)
+  const member = memberAt(series, from) ? from : firstMember(series, from)
+  if (member !== null) truncate(open, member)
+}
+
+/** Ends a series before a member. Exceptions among the later members go. */
+export function truncate(open: OpenEvent, member: string): void {
   const { series, node } = partsOf(open)
-  const isGiven = memberAt(series, member) !== null
-  const at = isGiven || !mayDiffer ? member : firstMember(series, member)
-  if (at === null) return
-  const before = truncateSeries(series, at, open.context.zoneOf)
+  const before = truncateSeries(series, member, open.context.zoneOf)
   if (!before) throw missing()
   setRecurrence(node, before.lines)
   setTaken(node, before.taken, { start: series.start }, open.context)
