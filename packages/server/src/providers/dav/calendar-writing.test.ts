@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, test } from 'vitest'
 import { arrangeCalendars, CALDAV_SERVERS, openUser } from '../../../test/servers/caldav-world.ts'
 import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
+import { calendarFile, eventText } from '../../../test/servers/event-text.ts'
 import { startRadicale } from '../../../test/servers/radicale.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
@@ -122,6 +123,25 @@ describe('a server that another client uses', () => {
     expect(await writer.findCreated(asked, never)).toBeNull()
     const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, options)
     expect(await writer.findCreated(asked, never)).toBe(moved.place.key)
+  })
+
+  test('keeps an exception that another client adds while the last one is taken', async () => {
+    const { account, writer, client, options, create, disturbances } = await openDisturbed()
+    await using _ = account
+    const place = await create({ subject: 'Lone' })
+    const member = (wall: string) => ({ type: 'member', member: wall, memberKey: null }) as const
+    const exceptions = (...walls: string[]) =>
+      calendarFile(
+        walls.map(wall =>
+          eventText(place.key.slice(-40, -4), [`RECURRENCE-ID:${wall}Z`, `DTSTART:${wall}Z`, 'SUMMARY:Lone']),
+        ),
+      )
+    await client.put(place.key, exceptions('20261201T090000'))
+    disturbances.push(() => client.put(place.key, exceptions('20261201T090000', '20261202T090000')))
+    const { items } = await writer.removeEvent({ place, part: member('20261201T090000') }, options)
+    expect(items).toMatchObject([{ object: { members: { exceptions: [{ member: '20261202T090000' }] } } }])
+    const last = await writer.removeEvent({ place, part: member('20261202T090000') }, options)
+    expect(last).toMatchObject({ items: [], gone: [place] })
   })
 
   test('ends a series at its split where another client has moved it or ended it meanwhile', async () => {
