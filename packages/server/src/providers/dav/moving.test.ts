@@ -37,6 +37,7 @@ const eventOf = (subject: string, changedAt = '20261101T120000Z', lines: readonl
   calendarFile([
     eventText('one', [
       'DTSTART:20261201T090000Z',
+      'DTEND:20261201T100000Z',
       `SUMMARY:${subject}`,
       `LAST-MODIFIED:${changedAt}`,
       ...lines,

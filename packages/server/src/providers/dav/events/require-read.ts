@@ -103,10 +103,10 @@ function hasPeople({ attendees }: RemoteEvent, asked: NonNullable<EventChange['a
 }
 
 function hasAskedTimes({ start, end }: RemoteEvent, change: EventChange): boolean {
-  const isSame = (found: RemoteEvent['start'], asked: RemoteEvent['start'] | undefined) =>
+  const isAsked = (found: RemoteEvent['start'], asked: RemoteEvent['start'] | undefined) =>
     // A zone may have several names.
     !asked || (found.wall === asked.wall && instantIn(found) === instantIn(asked))
-  return isSame(start, change.start) && isSame(end, change.end)
+  return isAsked(start, change.start) && isAsked(end, change.end)
 }
 
 function hasAskedMembers(
