@@ -35,6 +35,7 @@ describe('a server that another client uses', () => {
       readCard: (...given) => fileThread.readCard(...given),
       editCard: (...given) => fileThread.editCard(...given),
       readEvents: (...given) => fileThread.readEvents(...given),
+      readInvitation: (...given) => fileThread.readInvitation(...given),
       async editEvents(party, bytes, asked) {
         await disturbances.shift()?.(asked.edit)
         return fileThread.editEvents(party, bytes, asked)

@@ -1,6 +1,7 @@
 import { findIanaZone } from '../../kit/zones/named-zone.ts'
 import { zoneOfTzid } from '../../kit/zones/zone-of-tzid.ts'
 import type { CalendarWindow } from '../calendars.ts'
+import type { MailedEvent } from '../changing-calendars.ts'
 import type { ContactChange } from '../contacts.ts'
 import { UnreadableCard } from './cards/card.ts'
 import { UnwritableCard } from './cards/check-change.ts'
@@ -8,6 +9,7 @@ import { editCard } from './cards/edit-card.ts'
 import { readCard, type ReadCard } from './cards/read-card.ts'
 import { UnreadableEvents } from './events/event-file.ts'
 import { editEvents, type EditOptions, type EventEdit } from './events/edit-events.ts'
+import { readMailedEvent } from './events/mailed/mailed-event.ts'
 import { type EventsOfFile, readEvents, type ResolveZone } from './events/read-events.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './events/unwritable.ts'
 
@@ -17,6 +19,7 @@ export type FileTask =
   | { type: 'readCard'; bytes: Uint8Array }
   | { type: 'editCard'; bytes: Uint8Array; change: ContactChange }
   | { type: 'readEvents'; bytes: Uint8Array; timeZone: string | null; window: CalendarWindow }
+  | { type: 'readInvitation'; bytes: Uint8Array; from: string; own: ReadonlySet<string> }
   | {
       type: 'editEvents'
       bytes: Uint8Array
@@ -31,6 +34,8 @@ export interface FileResults {
   editCard: Uint8Array
   /** Null: the file has components of other kinds only. */
   readEvents: EventsOfFile | null
+  /** Null: nothing may be done because of the mail. */
+  readInvitation: MailedEvent | null
   /** Null: nothing of the event is left. */
   editEvents: Uint8Array | null
 }
@@ -56,6 +61,7 @@ const BYTES_MAX = {
   readCard: 32 * 1024,
   editCard: 32 * 1024,
   readEvents: 8 * 1024,
+  readInvitation: 8 * 1024,
   editEvents: 8 * 1024,
 } as const
 /** More zones of one file may take milliseconds, since the table of a zone is made when it is first used. */
@@ -68,12 +74,17 @@ export class LongTask extends Error {
 
 /** Does a task that takes only a moment. Throws `LongTask` for any other. */
 export function doShortTask(task: FileTask): FileOutcome {
-  if (task.bytes.length > BYTES_MAX[task.type]) throw new LongTask('The file is large')
+  if (bytesOf(task) > BYTES_MAX[task.type]) throw new LongTask('The file is large')
   let zones = 0
   return doTask(task, tzid => {
     // A zone that has no IANA name is compared with all that have one.
     if (findIanaZone(tzid) === null || ++zones > ZONES_MAX) throw new LongTask('The file has odd time zones')
   })
+}
+
+function bytesOf(task: FileTask): number {
+  const { length } = task.bytes
+  return task.type === 'editEvents' && task.edit.type === 'mailed' ? length + task.edit.bytes.length : length
 }
 
 /** @param beforeZone is called before a TZID is resolved, and may throw */
@@ -85,6 +96,8 @@ export function doTask(task: FileTask, beforeZone: (tzid: string) => void = () =
     if (name) return refused(name, error as Error)
     // A time that no zone has costs the file, and not the calendar.
     if (error instanceof RangeError && task.type === 'readEvents') return refused('UnreadableEvents', error)
+    if (error instanceof RangeError && task.type === 'readInvitation')
+      return refused('UnreadableEvents', error)
     if (error instanceof RangeError && task.type === 'editEvents') return refused('UnwritableEvents', error)
     throw error
   }
@@ -99,6 +112,7 @@ function resultOf(task: FileTask, beforeZone: (tzid: string) => void): FileResul
   const bytes = Buffer.from(buffer, byteOffset, length)
   if (task.type === 'readCard') return readCard(bytes)
   if (task.type === 'editCard') return editCard(bytes, task.change)
+  if (task.type === 'readInvitation') return readMailedEvent(bytes, task)
   const { timeZone: preferred, window } = task
   const resolveZone: ResolveZone = (tzid, definition) => {
     beforeZone(tzid)
