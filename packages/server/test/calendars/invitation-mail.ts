@@ -17,10 +17,20 @@ export interface MailedLines {
   more?: readonly string[]
   /** A text before the calendar object. */
   text?: string
+  /** Whether a file comes first. */
+  hasFile?: boolean
 }
 
 export function invitationMail(lines: MailedLines): string {
-  const { method, attendee, organizer, from = organizer, subject, text = 'An invitation.' } = lines
+  const {
+    method,
+    attendee,
+    organizer,
+    from = organizer,
+    subject,
+    text = 'An invitation.',
+    hasFile = false,
+  } = lines
   const to = from === attendee ? organizer : attendee
   return [
     `From: ${from}`,
@@ -31,6 +41,9 @@ export function invitationMail(lines: MailedLines): string {
     'MIME-Version: 1.0',
     'Content-Type: multipart/mixed; boundary=outer',
     '',
+    ...(hasFile
+      ? ['--outer', 'Content-Type: application/pdf', 'Content-Disposition: attachment', '', 'agenda']
+      : []),
     '--outer',
     'Content-Type: multipart/alternative; boundary=inner',
     '',

@@ -15,7 +15,18 @@ import { waitUntil } from '../wait-until.ts'
 import { dayAhead, readTakingPlace, waitForCalendars } from './caldav-account.ts'
 import { invitationMail, type MailedLines } from './invitation-mail.ts'
 
-const opened = useServer(() => openSyncApp({ roles: ['api', 'sync', 'jobs'] }))
+/** The moment at which the next look at an invitation ends as if its process died. */
+let dyingAt: string | null = null
+const opened = useServer(() =>
+  openSyncApp({
+    roles: ['api', 'sync', 'jobs'],
+    async reachPoint(point) {
+      if (point !== dyingAt) return
+      dyingAt = null
+      throw new Error('the process died')
+    },
+  }),
+)
 const dovecot = useServer(startDovecot)
 const radicale = useServer(startRadicale)
 
@@ -252,6 +263,42 @@ test('invitations of strangers and those in junk stay messages, and those of peo
     const { events } = await readFeed(account.app)
     return events.some(({ data }) => data.message?.subject === 'Hello')
   })
-  await account.deliver([invitationMail(lines('dan@stranger.example', 'Known'))])
-  expect((await account.events()).map(({ subject }) => subject)).toEqual(['Known'])
+  // The beginning that is fetched of each message shows neither calendar object.
+  const text = 'A long text.\r\n'.repeat(2_000)
+  await account.deliver([
+    invitationMail({ ...lines('dan@stranger.example', 'Known'), text }),
+    invitationMail({ ...lines('dan@stranger.example', 'Known as well'), text, hasFile: true }),
+  ])
+  expect((await account.events()).map(({ subject }) => subject).toSorted()).toEqual([
+    'Known',
+    'Known as well',
+  ])
+})
+
+test('an invitation enters once if its process dies between the file and the index', async () => {
+  await using account = await openAccount()
+  const { app, email, accountId } = account
+  dyingAt = 'invitation_commit'
+  const hurry = () =>
+    sql`update pending_invitation set due_at = clock_timestamp() where claimed_by is null`.execute(app.db)
+  const hurrying = setInterval(() => void hurry().catch(() => undefined), 100)
+  const invitation = invitationMail({
+    method: 'REQUEST',
+    organizer: colleagueOf(email),
+    attendee: email,
+    uid: 'crash@partner',
+    start: `${dayAhead(5)}T110000Z`,
+    subject: 'Once',
+    minute: 10,
+  })
+  await account.deliver([invitation]).finally(() => clearInterval(hurrying))
+  expect(dyingAt).toBe(null)
+  await app.post(`${account.path}/sync`, { kinds: ['calendar'] })
+  await waitUntil('the event', async () => (await account.events()).length > 0)
+  await expectEqualCalendars(app, accountId)
+  const { events } = await readFeed(app)
+  const told = events.filter(
+    event => event.accountId === accountId && event.type.startsWith('calendar_event.'),
+  )
+  expect(told.map(({ type }) => type)).toEqual(['calendar_event.created'])
 })
