@@ -668,6 +668,7 @@ export interface MessageTable {
   draft_key: string | null
   draft_revision: string | null
   draft_digest: string | null
+  may_be_invitation: boolean | null
 }
 
 export interface MessageBlobTable {
@@ -834,6 +835,17 @@ export interface PendingAnswerTable {
   claimed_by: string | null
   created_at: Generated<Timestamp>
   due_set_at: Generated<Timestamp | null>
+}
+
+export interface PendingInvitationTable {
+  message_id: string
+  tenant_id: string
+  account_id: string
+  due_at: Generated<Timestamp>
+  due_set_at: Generated<Timestamp | null>
+  attempts: Generated<number>
+  claimed_by: string | null
+  created_at: Generated<Timestamp>
 }
 
 export interface PlanTable {
@@ -1239,6 +1251,7 @@ export interface Tables {
   outbox_content: OutboxContentTable
   outbox_piece: OutboxPieceTable
   pending_answer: PendingAnswerTable
+  pending_invitation: PendingInvitationTable
   plan: PlanTable
   quarantined_calendar_event: QuarantinedCalendarEventTable
   quarantined_contact: QuarantinedContactTable
@@ -1326,7 +1339,7 @@ export const COLUMNS = {
   mail_settings: ['mail_settings.account_id', 'mail_settings.tenant_id', 'mail_settings.sign_by_default', 'mail_settings.signature', 'mail_settings.provider_signature', 'mail_settings.identities_read_at', 'mail_settings.identities_asked_at'],
   mailbox: ['mailbox.id', 'mailbox.tenant_id', 'mailbox.account_id', 'mailbox.provider_key', 'mailbox.provider_id', 'mailbox.name', 'mailbox.path', 'mailbox.parent_id', 'mailbox.role', 'mailbox.kind', 'mailbox.total_count', 'mailbox.unread_count', 'mailbox.source', 'mailbox.created_at', 'mailbox.is_deleted'],
   mailbox_comparison: ['mailbox_comparison.mailbox_id', 'mailbox_comparison.account_id', 'mailbox_comparison.due_at', 'mailbox_comparison.compared_at', 'mailbox_comparison.listed', 'mailbox_comparison.indexed', 'mailbox_comparison.missing', 'mailbox_comparison.extra', 'mailbox_comparison.changed', 'mailbox_comparison.repaired', 'mailbox_comparison.stuck_hours', 'mailbox_comparison.is_doubtful', 'mailbox_comparison.due_set_at'],
-  message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key', 'message.draft_revision', 'message.draft_digest'],
+  message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key', 'message.draft_revision', 'message.draft_digest', 'message.may_be_invitation'],
   message_blob: ['message_blob.id', 'message_blob.tenant_id', 'message_blob.account_id', 'message_blob.message_id', 'message_blob.bytes', 'message_blob.created_at', 'message_blob.is_indexed'],
   message_copy: ['message_copy.message_id', 'message_copy.number', 'message_copy.sealed'],
   message_mailbox: ['message_mailbox.mailbox_id', 'message_mailbox.received_at', 'message_mailbox.message_id', 'message_mailbox.uid'],
@@ -1337,6 +1350,7 @@ export const COLUMNS = {
   outbox_content: ['outbox_content.id', 'outbox_content.account_id', 'outbox_content.outbox_id', 'outbox_content.layout', 'outbox_content.bytes', 'outbox_content.created_at', 'outbox_content.tail_id'],
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],
+  pending_invitation: ['pending_invitation.message_id', 'pending_invitation.tenant_id', 'pending_invitation.account_id', 'pending_invitation.due_at', 'pending_invitation.due_set_at', 'pending_invitation.attempts', 'pending_invitation.claimed_by', 'pending_invitation.created_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
   quarantined_calendar_event: ['quarantined_calendar_event.calendar_id', 'quarantined_calendar_event.account_id', 'quarantined_calendar_event.provider_key', 'quarantined_calendar_event.version', 'quarantined_calendar_event.reason', 'quarantined_calendar_event.reader_version', 'quarantined_calendar_event.next_attempt_at'],
   quarantined_contact: ['quarantined_contact.account_id', 'quarantined_contact.folder_id', 'quarantined_contact.provider_key', 'quarantined_contact.version', 'quarantined_contact.reason', 'quarantined_contact.reader_version', 'quarantined_contact.next_attempt_at'],

@@ -32,6 +32,7 @@ async function openDisturbed(server: DavTestServer) {
   const files: FileThread = {
     readCard: (...given) => fileThread.readCard(...given),
     editCard: (...given) => fileThread.editCard(...given),
+    readInvitation: (...given) => fileThread.readInvitation(...given),
     readEvents: (...given) => fileThread.readEvents(...given),
     async editEvents(party, bytes, asked) {
       await disturbances.shift()?.(asked.edit)

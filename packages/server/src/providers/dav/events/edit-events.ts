@@ -14,6 +14,8 @@ import { changeMember, endBefore, keepRest, removeMember, requireOverride, trunc
 import { stamp, writeStamp } from './edit-times.ts'
 import { changeWhole } from './edit-whole.ts'
 import { printTree, viewOf } from './event-tree.ts'
+import { becomeInvitation } from './mailed/new-invitation.ts'
+import { type TakenMail, takeMailed } from './mailed/take-mailed.ts'
 import { newEvent } from './new-event.ts'
 import { hasChanged, type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
@@ -33,6 +35,10 @@ export type EventEdit =
   | { type: 'end'; member: string }
   | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
   | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
+  /** Brings the event to the state that a mail has. */
+  | ({ type: 'mailed' } & TakenMail)
+  /** The calendar object of a mail as a file of its own. */
+  | { type: 'invited' }
   /** Changes nothing, and is refused if the server informs people of the end of the event. */
   | { type: 'silence' }
 
@@ -55,6 +61,7 @@ export function editEvents(
 ): Buffer | null {
   const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options)
   if (options.agent === 'client') requireSilence(open, edit, options)
+  if (edit.type === 'mailed' && !takeMailed(open, edit, options.own, resolveZone)) return bytes
   apply(open, edit, options)
   const nodes = [...(open.master ? [open.master.node] : []), ...open.overrides.map(({ node }) => node)]
   if (nodes.length === 0) return null
@@ -107,6 +114,9 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
       return removeMember(open, edit.part.member)
     case 'respond':
       return respond(open, edit, options)
+    case 'invited':
+      return becomeInvitation(open, options.own)
+    case 'mailed':
     case 'silence':
       return
   }
