@@ -1,4 +1,5 @@
 import { Counter } from 'prom-client'
+import { countEndedChannels } from '../../accounts/grants/channels.ts'
 import { EventFollower } from '../../events/follow.ts'
 import { dailyAt, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
@@ -21,6 +22,7 @@ import { ReceivedWorker } from './received/received-worker.ts'
 import { CALENDAR_TIMES } from './stored-times.ts'
 import { calendarWriteOperations } from './writing/calendar-operations.ts'
 import { eventWriteOperations } from './writing/operations.ts'
+import { measureUnfinished } from './writing/unfinished.ts'
 
 /** @param content reads messages of mail */
 export function openCalendars(resources: Resources, content: ReadContext) {
@@ -54,6 +56,21 @@ export function openCalendars(resources: Resources, content: ReadContext) {
         'waxwing_invitations_waiting',
         'Messages of the whole installation that may be invitations, and are still to be read',
         () => countInvitations(db),
+      ),
+      askingGauge(
+        'waxwing_calendar_writes_unfinished',
+        'Writes of events of the whole installation that were interrupted, and are still to be finished',
+        async () => (await measureUnfinished(db)).count,
+      ),
+      askingGauge(
+        'waxwing_calendar_writes_unfinished_oldest_seconds',
+        'Age of the oldest interrupted write of an event of the whole installation',
+        async () => (await measureUnfinished(db)).oldestSeconds,
+      ),
+      askingGauge(
+        'waxwing_calendar_channels_ended',
+        'Calendars of the whole installation whose notifications have ended and were not asked for again',
+        () => countEndedChannels(db),
       ),
     ],
     purgeStep: (accountId, signal) => purgeCalendars(db, accountId, signal),
