@@ -74,6 +74,19 @@ describe('a series that is split', () => {
     expect(there()).toHaveLength(1)
   })
 
+  test.each([
+    [400, 'ErrorInvalidRequest', 'rejected'],
+    [412, 'ErrorIrresolvableConflict', 'conflict'],
+  ])('stays whole if Exchange refuses its end with %i', async (status, code, kind) => {
+    const { create, change, there } = await openWriting(server)
+    const { key } = await create({ recurrence })
+    server.intercept = ({ method }) =>
+      method === 'PATCH' ? Response.json({ error: { code } }, { status }) : null
+    expect(await failing(change(key, { subject: 'New' }, following('20261215')))).toBe(kind)
+    server.intercept = null
+    expect(there().map(({ immutableId }) => immutableId)).toEqual([key])
+  })
+
   test('of somebody else is left alone', async () => {
     const { change, there, mailbox } = await openWriting(server)
     const { immutableId: key } = addOther(mailbox, mailbox.calendars.main, {
@@ -137,8 +150,8 @@ describe('an event that is moved', () => {
   })
 })
 
-describe('what was made', () => {
-  test('does not read as gone because Graph does not show it yet', async () => {
+describe('an event, or a calendar', () => {
+  test('that was made does not read as gone because Graph does not show it yet', async () => {
     const { create, there } = await openWriting(server)
     server.intercept = ({ method, path }) =>
       method === 'GET' && /\/events\/[^?]*\?/.test(path)
@@ -151,7 +164,7 @@ describe('what was made', () => {
     expect(there()).toHaveLength(1)
   })
 
-  test('is not the calendar that somebody else shares under its name', async () => {
+  test('that somebody else shares is not taken for one that was made', async () => {
     const { writer, mailbox } = await openWriting(server)
     const other = server.addUser().mailbox
     shareCalendar(mailbox, other.calendars.main, 'write')
@@ -162,7 +175,7 @@ describe('what was made', () => {
     )
   })
 
-  test('a declined invitation stays where the mailbox keeps those', async () => {
+  test('that was declined stays where the mailbox keeps those', async () => {
     const { writer, options, mailbox, calendarKey, itemIn } = await openWriting(server)
     mailbox.keepsDeclined = true
     const { immutableId: key } = addOther(mailbox, mailbox.calendars.main, {

@@ -74,7 +74,7 @@ export async function createOnce(
     if (made === null) await finishMembers(work, key)
     else await writeMembers(work, key, plan)
   }
-  // Whatever fails from now on, the event is there.
+  // The event is there, also if another request fails.
   await leftHalfDone(finish, 'not_found')
   return key
 }

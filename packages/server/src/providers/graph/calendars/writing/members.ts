@@ -151,7 +151,8 @@ export async function requireMember(
 ): Promise<EventThere> {
   if (memberKey !== null)
     try {
-      return await requireThere(work, memberKey)
+      const found = await requireThere(work, memberKey)
+      if (found.event.seriesMasterId === series.item.id) return found
     } catch (error) {
       // A series that was written again has other keys.
       if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error

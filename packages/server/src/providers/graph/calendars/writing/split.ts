@@ -1,9 +1,11 @@
 import { isFrom, type Series, splitSeries, truncateSeries } from '../../../../kit/recurrence/split-series.ts'
 import type { RemoteEvent, RemoteItem } from '../../../calendars.ts'
 import type { Creation, EventChange, MemberPlace, WrittenEvents } from '../../../changing-calendars.ts'
-import { ProviderFailure } from '../../../failure.ts'
+import { type FailureKind, ProviderFailure } from '../../../failure.ts'
 import { timesOfMember } from '../../../new-times.ts'
 import { type ChangedSeries, changeSeries } from '../../../series-change.ts'
+import { ignoredSchema } from '../../resources.ts'
+import { pathOfEvent } from '../pages.ts'
 import { withoutMeeting } from './bodies.ts'
 import { copyOf, requireCopied } from './copies.ts'
 import { createOnce, findCreated } from './create.ts'
@@ -48,8 +50,25 @@ export async function splitEvent(
   // The series was truncated already.
   if (earlier !== null && !hasMember(item, member)) return written(work, [key, earlier])
   const made = await makeRest(work, { there, item }, { member, creation, change })
-  const gone = await endSeries(work, key, member)
+  const gone = await endSeries(work, key, member).catch((error: unknown) => undo(work, made, error))
   return written(work, [key, made], gone)
+}
+
+const REFUSALS: ReadonlySet<FailureKind> = new Set([
+  'not_found',
+  'conflict',
+  'rejected',
+  'forbidden',
+  'unsupported',
+])
+
+/** Deletes the new series again if Exchange certainly refuses to end the one before it. */
+async function undo({ effect, place }: Writing, key: string, error: unknown): Promise<never> {
+  if (error instanceof ProviderFailure && error.isBeforeAcceptance && REFUSALS.has(error.kind)) {
+    const path = pathOfEvent(place.calendarKey, key)
+    await effect.ask({ method: 'DELETE', path, schema: ignoredSchema, accepts: [204, 404] })
+  }
+  throw error
 }
 
 function hasMember(item: RemoteItem, member: string): boolean {
