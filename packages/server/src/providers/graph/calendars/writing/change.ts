@@ -3,12 +3,13 @@ import type {
   EventChange,
   ItemPlace,
   MemberPlace,
+  TimesOf,
   WriteOptions,
   WrittenEvents,
 } from '../../../changing-calendars.ts'
 import { ProviderFailure } from '../../../failure.ts'
 import { newTimes } from '../../../new-times.ts'
-import { changeSeries, lacksMember } from '../../../series-change.ts'
+import { changeSeries, lacksMember, requireChangeFrom } from '../../../series-change.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { requireMeetings } from './create.ts'
 import { toPatch } from './fields.ts'
@@ -56,13 +57,14 @@ export function changeEvent(
 async function changeWhole(
   work: Writing,
   key: string,
-  timesOf: MemberPlace | null,
-  change: EventChange,
+  planned: TimesOf | null,
+  asked: EventChange,
 ): Promise<WrittenEvents> {
   await finishMembers(work, key)
   const { plan, gone } = await appliedAgain(async (): Promise<Sent> => {
     const there = await requireThere(work, key)
-    requireMayChange(work, there, change)
+    requireMayChange(work, there, asked)
+    const { change, timesOf } = requireChangeFrom(there.fields.start, asked, planned)
     const { recurrence, start, end, ...plain } = change
     const patch = toPatch(plain, there, work.options.own)
     if (!there.event.recurrence) return changeSingle(work, there, change, patch)
@@ -105,11 +107,7 @@ async function changeSingle(
 async function changeSeriesThere(
   work: Writing,
   there: EventThere,
-  {
-    timesOf,
-    change,
-    patch,
-  }: { timesOf: MemberPlace | null; change: EventChange; patch: Record<string, unknown> },
+  { timesOf, change, patch }: { timesOf: string | null; change: EventChange; patch: Record<string, unknown> },
 ): Promise<Sent> {
   const { recurrence, start, end } = change
   const times = { ...(start && { start }), ...(end && { end }) }
@@ -117,17 +115,13 @@ async function changeSeriesThere(
   requireMembersTold(work, item)
   const state = stateOf(item)
   if (recurrence === null) {
-    if (lacksMember(state, times, timesOf?.member ?? null))
+    if (lacksMember(state, times, timesOf))
       throw new ProviderFailure('not_found', 'The series no longer has this occurrence.')
-    const single = newTimes(state.times, times, timesOf?.member ?? null)
+    const single = newTimes(state.times, times, timesOf)
     await sendPatch(work, there, { ...patch, ...toTimes(single, work.place.mailboxZone), recurrence: null })
     return { plan: NO_MEMBERS, gone: exceptionKeys(item) }
   }
-  const changed = changeSeries(
-    state,
-    { ...times, ...(recurrence && { recurrence }) },
-    timesOf?.member ?? null,
-  )
+  const changed = changeSeries(state, { ...times, ...(recurrence && { recurrence }) }, timesOf)
   if (!changed)
     throw new ProviderFailure('unsupported', 'The rule of the series does not give its new start.')
   const isSameSeries = isSame(changed.times, state.times) && changed.lines.join() === state.lines.join()
@@ -166,6 +160,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(['showAs', 'sensitivity', 'remin
  */
 function requireMayChange({ options }: Writing, there: EventThere, change: EventChange): void {
   const { event, fields } = there
+  // A change without fields only ends what an earlier one has begun.
+  if (Object.keys(change).length === 0) return
   if (event.isOrganizer !== false) requireTold(options, [...fields.attendees, ...(change.attendees ?? [])])
   else if (!Object.keys(change).every(name => OWN_FIELDS.has(name))) requireOrganizer(there)
 }
