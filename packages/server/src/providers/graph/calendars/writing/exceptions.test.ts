@@ -175,6 +175,33 @@ describe('a change of a series', () => {
     expect(exceptions()).toEqual([[null, 'Own']])
   })
 
+  test('that stopped is ended by a change without fields, which tells nobody', async () => {
+    const { change, key, member, shift, exceptions, mailbox, event, ...others } = await opened()
+    await change(key, { subject: 'Own' }, member('20261208'))
+    server.intercept = ({ method, path }) =>
+      method === 'PATCH' && isMember(path) && !path.includes(encodeURIComponent(key))
+        ? refusal(500, 'ErrorItemSave')
+        : null
+    expect(await failing(shift())).toBe('unavailable')
+    server.intercept = null
+    const attendees = [{ ...ADA, status: { response: 'none', at: null } }] as const
+    changeOther(mailbox, mailbox.calendars.main, event(key), { attendees })
+    const { writer, options, calendarKey } = others
+    const nothing = { part: { type: 'all', timesOf: null }, change: {} } as const
+    await writer.changeEvent({ place: { calendarKey, key }, ...nothing }, { ...options, notify: false })
+    expect(exceptions()).toEqual([[null, 'Own']])
+  })
+
+  test('is made silently where nobody but the account is invited', async () => {
+    const { mailbox, email, event, key, writer, options, calendarKey } = await opened()
+    const status = { response: 'none', at: null } as const
+    const attendees = [{ ...ADA, address: email, status }]
+    changeOther(mailbox, mailbox.calendars.main, event(key), { attendees })
+    const asked = { part: { type: 'all', timesOf: null }, change: { subject: 'New' } } as const
+    await writer.changeEvent({ place: { calendarKey, key }, ...asked }, { ...options, notify: false })
+    expect(event(key).subject).toBe('New')
+  })
+
   test.each(['Outlook', 'Waxwing'])('that stopped does not undo what %s changed since then', async client => {
     const { create, change, event, mailbox } = await opened()
     const { key } = await create({ recurrence: series('FREQ=WEEKLY;COUNT=6', ['20261222T090000']) })
