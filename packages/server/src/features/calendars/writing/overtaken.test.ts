@@ -56,7 +56,7 @@ test.each(KINDS)('of two changes of an event told as %s, the state of the later 
 })
 
 test.each(KINDS)('an occurrence told as %s that is deleted during a change stays deleted', async kind => {
-  const { during, event, events, list, news, ...account } = await openAccount(kind)
+  const { during, event, events, list, ...account } = await openAccount(kind)
   const [, second] = await list()
   during('changeEvent', () => door.delete(`${events}/${second!.id}`))
   expect((await door.patch(event, { subject: 'Ours' })).status).toBe(200)
@@ -65,7 +65,7 @@ test.each(KINDS)('an occurrence told as %s that is deleted during a change stays
   await expectEqualIndex(door.db, account, account.initial)
 })
 
-test('what another client changes during a change, and the sync finds, stays', async () => {
+test('a change by another client that the sync finds during a change stays', async () => {
   const { during, event, news, memory, key, ...account } = await openAccount('files')
   during('changeEvent', async () => {
     memory.update(key, { location: 'Theirs' })
@@ -74,6 +74,31 @@ test('what another client changes during a change, and the sync finds, stays', a
   const ours = await door.patch(event, { subject: 'Ours' })
   expect(ours).toMatchObject({ status: 200, body: { subject: 'Ours', location: 'Theirs' } })
   expect(await news()).toEqual([['calendar.initialized'], ['calendar_event.updated', 'subject', 'location']])
+})
+
+test('a look in the middle of a move neither doubles the event nor gives it another id', async () => {
+  const { memory, path, event, news, ...account } = await openAccount('files')
+  memory.createCalendar('second')
+  await account.pass()
+  const { items } = (await door.get<{ items: Calendar[] }>(`${path}/calendars`)).body
+  const calendarId = items[1]!.id
+  let looks = 0
+  memory.onAwait = async call => {
+    if (call !== 'moveEvent copied') return
+    memory.onAwait = () => undefined
+    for (; looks < 2; looks++) await account.pass()
+  }
+  expect(await door.patch(event, { calendarId })).toMatchObject({ status: 200, body: { calendarId } })
+  expect(looks).toBe(2)
+  await account.pass()
+  await expectEqualIndex(door.db, { ...account, memory }, account.initial)
+  expect(await news()).toEqual([
+    ['calendar.initialized'],
+    ['calendar.created'],
+    ['calendar_event.updated', 'calendarId'],
+  ])
+  const marks = door.db.selectFrom('calendar_mark').selectAll().where('account_id', '=', account.id)
+  expect(await marks.execute()).toEqual([])
 })
 
 test('of two changes of a calendar, the state of the later one stays', async () => {
