@@ -805,6 +805,8 @@ export interface OutboxTable {
   task_set_at: Generated<Timestamp | null>
   is_scheduled: Generated<boolean>
   may_be_prepared: Generated<boolean>
+  origin: Generated<'send' | 'invitation'>
+  event_id: string | null
 }
 
 export interface OutboxContentTable {

@@ -35,6 +35,7 @@ function composition(changes: Partial<Composition> = {}): Composition {
     text: 'Here they are.',
     html: null,
     signature: null,
+    calendar: null,
     attachments: [],
     ...changes,
   }

@@ -24,9 +24,9 @@ test('an entry is left alone if no transition gives up its state, and the others
         false, 1, ${`<${id}@example.com>`}, array['grace@example.org'], now(), now(), 10)
     `.execute(db)
 
-  const counts = await failOftenLost(db, new AbortController().signal)
+  const news = await failOftenLost(db, new AbortController().signal)
 
-  expect(counts).toEqual({ hard: 0, soft: 0 })
+  expect(news).toEqual({ counts: { hard: 0, soft: 0 }, failed: [] })
   const { rows: left } = await sql`select id, status from outbox order by id`.execute(db)
   expect(left).toEqual(
     entries.map(({ id, status }) => ({ id, status: status === 'queued' ? 'failed' : status })),
