@@ -58,8 +58,8 @@ export interface RemoteEvent {
   /** When it was last changed; null if the provider does not report that. */
   updatedAt: Date | null
   /**
-   * The revision that its organizer has told people (SEQUENCE, RFC 5546 section 2.1.4). Absent: 0, or the provider tells them
-   * itself.
+   * The revision that people have been sent (SEQUENCE, RFC 5546 section 2.1.4). Absent: 0, or the provider sends all
+   * invitations itself.
    */
   sequence?: number
 }
