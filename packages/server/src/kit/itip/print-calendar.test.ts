@@ -137,7 +137,7 @@ describe('any event', () => {
         expect(plain(found.location)).toBe(plain(location.toWellFormed()))
         expect(plain(found.body?.content ?? null)).toBe(plain(body.toWellFormed()))
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 })
