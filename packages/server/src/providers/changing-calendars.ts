@@ -87,6 +87,16 @@ export interface MemberPlace {
   memberKey: string | null
 }
 
+/** A member whose times a change of its whole series has. */
+export interface TimesOf extends MemberPlace {
+  /**
+   * The start of the series for which the change was planned. If the series has moved to where the change moves it, an
+   * earlier try did that; if it has any other start, the change is `not_found`. Absent: not known, so that the change may
+   * move the series twice if it is asked for again.
+   */
+  seriesStart?: EventTime
+}
+
 /**
  * The part of an item that a change is about.
  *
@@ -97,7 +107,7 @@ export interface MemberPlace {
  * exceptions and the taken members among them go over to it. Never the first member.
  */
 export type ChangedPart =
-  | { type: 'all'; timesOf: MemberPlace | null }
+  | { type: 'all'; timesOf: TimesOf | null }
   | ({ type: 'member' } & MemberPlace)
   | ({ type: 'following' } & MemberPlace & Creation)
 
@@ -158,6 +168,7 @@ export interface CalendarsWriter {
     options: WriteOptions,
   ): Promise<WrittenEvents>
 
+  /** The same change may be asked for again after any failure, and ends what the first try has begun. */
   changeEvent(
     asked: { place: ItemPlace; part: ChangedPart; change: EventChange },
     options: WriteOptions,

@@ -5,8 +5,10 @@ import type {
   EventResponse,
   MemberPlace,
   RemovedPart,
+  TimesOf,
 } from '../../changing-calendars.ts'
 import { toName } from '../../contact-text.ts'
+import { changeFrom } from '../../new-times.ts'
 import type { RemoteEvent } from '../../calendars.ts'
 import { hasServed, isOrganizer, ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
@@ -18,7 +20,7 @@ import { newEvent } from './new-event.ts'
 import { type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
 import { type EventsOfFile, readEvents, type ResolveZone } from './read-events.ts'
-import { UnheldChange, UnwritableEvents } from './unwritable.ts'
+import { MissingMember, UnheldChange, UnwritableEvents } from './unwritable.ts'
 
 /** A change of the file of an event. */
 export type EventEdit =
@@ -108,13 +110,25 @@ function isAsAsked(
   )
 }
 
+function changeAll(
+  open: OpenEvent,
+  asked: EventChange,
+  planned: TimesOf | null,
+  writer: EditOptions,
+): void {
+  const start = open.master?.event.start
+  const from = start && changeFrom(start, asked, planned)
+  if (from === null) throw new MissingMember('The series was moved meanwhile.')
+  changeWhole(open, from?.change ?? asked, { timesOf: from?.timesOf ?? null, writer })
+}
+
 function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
   switch (edit.type) {
     case 'create':
       return changeWhole(open, edit.fields, { isNew: true, writer: options })
     case 'change':
       if (edit.part.type === 'member') return changeMember(open, edit.part.member, edit.change, options)
-      return changeWhole(open, edit.change, { timesOf: edit.part.timesOf?.member ?? null, writer: options })
+      return changeAll(open, edit.change, edit.part.timesOf, options)
     case 'rest':
       keepRest(open, edit.member, edit.uid)
       return changeWhole(open, edit.change, { timesOf: edit.member, writer: options })

@@ -3,12 +3,13 @@ import type {
   EventChange,
   ItemPlace,
   MemberPlace,
+  TimesOf,
   WriteOptions,
   WrittenEvents,
 } from '../../../changing-calendars.ts'
 import { ProviderFailure } from '../../../failure.ts'
 import { newTimes } from '../../../new-times.ts'
-import { changeSeries, lacksMember } from '../../../series-change.ts'
+import { changeSeries, lacksMember, requireChangeFrom } from '../../../series-change.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { requireMeetings } from './create.ts'
 import { toPatch } from './fields.ts'
@@ -54,13 +55,14 @@ export function changeEvent(
 async function changeWhole(
   work: Writing,
   key: string,
-  timesOf: MemberPlace | null,
-  change: EventChange,
+  planned: TimesOf | null,
+  asked: EventChange,
 ): Promise<WrittenEvents> {
   await finishMembers(work, key)
   const gone = await appliedAgain(async () => {
     const there = await requireThere(work, key)
-    requireMayChange(work, there, change)
+    requireMayChange(work, there, asked)
+    const { change, timesOf } = requireChangeFrom(there.fields.start, asked, planned)
     const { recurrence, start, end, ...plain } = change
     const patch = toPatch(plain, there, work.options.own)
     if (!there.event.recurrence) return changeSingle(work, there, change, patch)
@@ -102,23 +104,23 @@ async function changeSeriesThere(
     timesOf,
     change,
     patch,
-  }: { timesOf: MemberPlace | null; change: EventChange; patch: Record<string, unknown> },
+  }: { timesOf: string | null; change: EventChange; patch: Record<string, unknown> },
 ): Promise<string[]> {
   const { recurrence, start, end } = change
   const times = { ...(start && { start }), ...(end && { end }) }
   const item = await requireSeries(work, there)
   const state = stateOf(item)
   if (recurrence === null) {
-    if (lacksMember(state, times, timesOf?.member ?? null))
+    if (lacksMember(state, times, timesOf))
       throw new ProviderFailure('not_found', 'The series no longer has this occurrence.')
-    const single = newTimes(state.times, times, timesOf?.member ?? null)
+    const single = newTimes(state.times, times, timesOf)
     await sendPatch(work, there, { ...patch, ...toTimes(single, work.place.mailboxZone), recurrence: null })
     return exceptionKeys(item)
   }
   const changed = changeSeries(
     state,
     { ...times, ...(recurrence && { recurrence }) },
-    timesOf?.member ?? null,
+    timesOf,
   )
   if (!changed)
     throw new ProviderFailure('unsupported', 'The rule of the series does not give its new start.')
