@@ -39,7 +39,9 @@ export function memoryWriter(
       memory.requireCalendar(key)
       memory.updateCalendar(key, change)
       await wait('changeCalendar done')
-      return memory.answer({ ...memory.calendars.get(key)! })
+      const answer = memory.answer({ ...memory.calendars.get(key)! })
+      await wait('changeCalendar answered')
+      return answer
     },
 
     async removeCalendar(key) {
@@ -85,7 +87,10 @@ export function memoryWriter(
         memory.setMember(item.key, part.member, { ...event, ...newTimes(timesOfEvent(base), change) })
       }
       await wait('changeEvent done')
-      return memory.answer(written(memory, item, before, item))
+      const answer = memory.answer(written(memory, item, before, item))
+      // It may be out of date when it arrives.
+      await wait('changeEvent answered')
+      return answer
     },
 
     async removeEvent({ place, part }) {

@@ -168,7 +168,10 @@ export interface CalendarsWriter {
     options: WriteOptions,
   ): Promise<WrittenEvents>
 
-  /** The same change may be asked for again after any failure, and ends what the first try has begun. */
+  /**
+   * The same change may be asked for again after any failure, and ends what the first try has begun. A change without fields
+   * ends that as well, and does nothing else.
+   */
   changeEvent(
     asked: { place: ItemPlace; part: ChangedPart; change: EventChange },
     options: WriteOptions,

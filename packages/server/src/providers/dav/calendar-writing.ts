@@ -88,7 +88,8 @@ export class DavCalendarsWriter implements CalendarsWriter {
       const calendar = await this.#open(place.calendarKey)
       const path = this.#pathOf(place)
       if (part.type === 'following') return this.#split(calendar, path, { part, change, options, record })
-      await this.#files.edit(calendar, path, { edit: { type: 'change', part, change }, options, record })
+      if (Object.keys(change).length > 0)
+        await this.#files.edit(calendar, path, { edit: { type: 'change', part, change }, options, record })
       return this.#files.written(calendar, path, [path], options)
     })
   }

@@ -110,12 +110,7 @@ function isAsAsked(
   )
 }
 
-function changeAll(
-  open: OpenEvent,
-  asked: EventChange,
-  planned: TimesOf | null,
-  writer: EditOptions,
-): void {
+function changeAll(open: OpenEvent, asked: EventChange, planned: TimesOf | null, writer: EditOptions): void {
   const start = open.master?.event.start
   const from = start && changeFrom(start, asked, planned)
   if (from === null) throw new MissingMember('The series was moved meanwhile.')

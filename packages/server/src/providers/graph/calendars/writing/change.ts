@@ -100,11 +100,7 @@ async function changeSingle(
 async function changeSeriesThere(
   work: Writing,
   there: EventThere,
-  {
-    timesOf,
-    change,
-    patch,
-  }: { timesOf: string | null; change: EventChange; patch: Record<string, unknown> },
+  { timesOf, change, patch }: { timesOf: string | null; change: EventChange; patch: Record<string, unknown> },
 ): Promise<string[]> {
   const { recurrence, start, end } = change
   const times = { ...(start && { start }), ...(end && { end }) }
@@ -117,11 +113,7 @@ async function changeSeriesThere(
     await sendPatch(work, there, { ...patch, ...toTimes(single, work.place.mailboxZone), recurrence: null })
     return exceptionKeys(item)
   }
-  const changed = changeSeries(
-    state,
-    { ...times, ...(recurrence && { recurrence }) },
-    timesOf,
-  )
+  const changed = changeSeries(state, { ...times, ...(recurrence && { recurrence }) }, timesOf)
   if (!changed)
     throw new ProviderFailure('unsupported', 'The rule of the series does not give its new start.')
   const isSameSeries = isSame(changed.times, state.times) && changed.lines.join() === state.lines.join()
