@@ -4,7 +4,9 @@ import { sql } from 'kysely'
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { findAccountView } from '../../src/accounts/store.ts'
+import { inTransaction } from '../../src/events/unit-of-work.ts'
 import { assignPlan } from '../../src/features/accounts/plans/assign.ts'
+import { findNamedSends } from '../../src/features/sending/bounces/store.ts'
 import { requireMayInvite } from '../../src/features/sending/invitations/access.ts'
 import type { InvitationMail } from '../../src/features/sending/invitations/invitation.ts'
 import { NO_LIMITS } from '../../src/features/tenancy/plans/plan.ts'
@@ -92,6 +94,11 @@ describe('an invitation', () => {
     ])
       expect(answer).toMatchObject({ status: 404, body: { code: 'send_not_found' } })
     expect(await newsOf(app)).toEqual([])
+    const named = { messageIds: [message!.messageId], outboxIds: [mail.id] }
+    const ofReport = await inTransaction(app.db, app.tenantId, unit =>
+      findNamedSends(unit, accountId, named, null),
+    )
+    expect(ofReport).toEqual([])
     await waitUntil('it to be counted', async () => (await readUsage(app)).days[0]?.sends === 1)
     expect((await readUsage(app)).current.sendsToday).toBe(1)
     const { rows } = await sql`
@@ -128,7 +135,11 @@ describe('an invitation', () => {
     for (const { eventId } of [partly, failed]) {
       const lines = app.logLines.filter(line => line.includes(eventId))
       expect(lines.map(line => JSON.parse(line) as object)).toMatchObject([
-        { message: 'An invitation did not reach all of its recipients', accountId, reason: 'provider_rejected' },
+        {
+          message: 'An invitation did not reach all of its recipients',
+          accountId,
+          reason: 'provider_rejected',
+        },
       ])
       expect(lines.join()).not.toContain('nobody')
     }
@@ -192,12 +203,9 @@ describe('an invitation', () => {
     await using opened = await openSendingTenant(running())
     const { app, sink } = opened
     const accountId = await connectSender(app, opened)
-    // Two million characters that do not compress.
-    const noise = Array.from({ length: 30_000 }, () => randomBytes(24).toString('hex'))
-    const calendar = ICS.replace(
-      'END:VEVENT',
-      `${noise.map(line => `X-NOISE:${line}`).join('\r\n')}\r\nEND:VEVENT`,
-    )
+    // More than a piece, however it is compressed.
+    const noise = Array.from({ length: 11_000 }, () => `X-NOISE:${randomBytes(57).toString('base64')}\r\n`)
+    const calendar = ICS.replace('END:VEVENT', `${noise.join('')}END:VEVENT`)
     const mail = invitation({ calendar, method: 'CANCEL' })
     await invite(app, accountId, [mail])
     // Queued before under this id, so its pieces are removed again.

@@ -24,6 +24,7 @@ export interface InvitationMail {
   method: CalendarObject['method']
   /** The whole iCalendar object, with CRLF after each line. */
   calendar: string
+  /** The id of the event, a UUID; for an occurrence, that of its series. */
   eventId: string
 }
 

@@ -23,7 +23,7 @@ export async function queueInvitations(
   if (written.length === 0) return
   const { rows } = await addingInvitations(unit.tenantId, account.id, written).execute(unit.sql)
   const queued = new Set(rows.map(({ id }) => id))
-  const left = written.filter(({ mail, content }) => !queued.has(mail.id) && content.piece === null)
+  const left = written.filter(({ id, content }) => !queued.has(id) && content.piece === null)
   if (left.length > 0)
     await removeContent(
       unit,
@@ -42,14 +42,14 @@ function addingInvitations(
   written: readonly WrittenInvitation[],
 ): RawBuilder<{ id: string }> {
   const { rows, blob } = contentRows(written.map(({ content }) => content))
-  const asked = written.map(({ mail, internetMessageId, size }, nth) => ({
-    id: mail.id,
-    event_id: mail.eventId,
-    from: mail.from,
-    to: mail.to,
+  const asked = written.map(({ id, eventId, from, to, size, internetMessageId }, nth) => ({
+    id,
+    event_id: eventId,
+    from,
+    to,
     size,
     internet_message_id: internetMessageId,
-    waiting: envelopeRecipients(mail.to),
+    waiting: envelopeRecipients(to),
     ...rows[nth],
   }))
   return sql<{ id: string }>`

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { AccountKeys } from '../../../accounts/secrets.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
@@ -21,8 +22,7 @@ export interface InvitationServices {
 export type Step = <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>
 
 /** A mail whose content is written, but which is not queued yet. */
-export interface WrittenInvitation {
-  mail: InvitationMail
+export interface WrittenInvitation extends Pick<InvitationMail, 'id' | 'from' | 'to' | 'eventId'> {
   /** With angle brackets. */
   internetMessageId: string
   /** Bytes of the whole message. */
@@ -32,6 +32,8 @@ export interface WrittenInvitation {
 
 /** Contents that wait in memory to be queued. Further contents are written at once. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024
+/** Others get a turn if the mails take longer. */
+const TURN_MS_MAX = 20
 
 /**
  * Composes mails, and seals their contents. Call it before the unit in which they are queued. Content of mails that are
@@ -40,7 +42,7 @@ const HELD_BYTES_MAX = 8 * 1024 * 1024
 export async function writeInvitations(
   services: InvitationServices,
   account: AccountView,
-  mails: readonly InvitationMail[],
+  mails: Iterable<InvitationMail>,
   step: Step,
 ): Promise<WrittenInvitation[]> {
   const target: ContentTarget = {
@@ -52,7 +54,12 @@ export async function writeInvitations(
   const written: WrittenInvitation[] = []
   let held: WrittenContent[] = []
   let heldBytes = 0
+  let begunAt = performance.now()
   for (const given of mails) {
+    if (performance.now() - begunAt > TURN_MS_MAX) {
+      await nextTurn()
+      begunAt = performance.now()
+    }
     const mail = cleanInvitation(given, account.email)
     if (mail.to.length === 0) continue
     await services.reach('content_write', mail.id)
@@ -61,7 +68,9 @@ export async function writeInvitations(
       services.slicesOf(account.tenant_id),
     )
     const content = await writeContent(composed, target)
-    written.push({ mail, internetMessageId, size: describe(composed, content).size, content })
+    const { id, from, to, eventId } = mail
+    const { size } = describe(composed, content)
+    written.push({ id, from, to, eventId, internetMessageId, size, content })
     held.push(content)
     heldBytes += content.piece?.length ?? 0
     if (heldBytes > HELD_BYTES_MAX) {
