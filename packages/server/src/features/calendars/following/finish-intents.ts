@@ -67,7 +67,7 @@ async function finishOne(session: Session, left: LeftIntent, window: CalendarWin
   )
 }
 
-/** Records a finished write. What the interface has recorded meanwhile stays, and the provider is asked about it. */
+/** Records a finished write. A state that the interface has recorded meanwhile stays, and the provider is asked about it. */
 async function recordLatest(
   unit: UnitOfWork,
   locked: LockedCalendars,

@@ -118,8 +118,8 @@ async function askForRemoval(
 const isGone = (error: unknown) => error instanceof ProviderFailure && error.kind === 'not_found'
 
 /**
- * Finishes a write of an earlier try: the same calls go on where they stopped. What is found by its creation is left as it is
- * if that made nothing; all else is done now, unless it is done already.
+ * Finishes a write of an earlier try: the same calls go on where they stopped. A write that is found by its creation is
+ * left out if that made nothing; all others are done now, unless they are done already.
  * @param isLatest whether the index has recorded nothing of the item since the first try. If it has, a change or a response that
  * was not begun is left out, since it would undo a later one
  * @returns null if nothing was begun

@@ -46,7 +46,7 @@ const hour = {
   end: { dateTime: new Date(START + 3_600_000).toISOString() },
 }
 
-/** An account whose calendar server tells nobody, with one event. */
+/** An account whose calendar server informs nobody, with one event. */
 async function openAccount(isInvited: boolean) {
   const account = await door.openAccount('files')
   const { memory } = account

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { WrittenEvents } from '../../../providers/changing-calendars.ts'
 import type { WriteIntent } from './intents.ts'
 
-/** Tells people of writes by mail, where the provider of the calendars tells nobody. */
+/** Mails to the people whom a write concerns, where the provider of the calendars sends none. */
 export interface WriteMails {
   /** Refuses, before anything is written, if the account cannot send the mails of this write. */
   requireSendable(context: RequestContext, account: AccountView, intent: WriteIntent): Promise<void>

@@ -56,7 +56,7 @@ test.each(KINDS)('of two changes of an event told as %s, the state of the later 
 })
 
 test.each(KINDS)('an occurrence told as %s that is deleted during a change stays deleted', async kind => {
-  const { during, event, events, list, news, ...account } = await openAccount(kind)
+  const { during, event, events, list, ...account } = await openAccount(kind)
   const [, second] = await list()
   during('changeEvent', () => door.delete(`${events}/${second!.id}`))
   expect((await door.patch(event, { subject: 'Ours' })).status).toBe(200)
@@ -65,7 +65,7 @@ test.each(KINDS)('an occurrence told as %s that is deleted during a change stays
   await expectEqualIndex(door.db, account, account.initial)
 })
 
-test('what another client changes during a change, and the sync finds, stays', async () => {
+test('a change by another client that the sync finds during a change stays', async () => {
   const { during, event, news, memory, key, ...account } = await openAccount('files')
   during('changeEvent', async () => {
     memory.update(key, { location: 'Theirs' })
