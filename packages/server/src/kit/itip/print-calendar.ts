@@ -133,7 +133,9 @@ function printPerson(
   { name, address }: ItipPerson,
   facts: ReadonlyArray<readonly [name: string, value: string]>,
 ): string {
-  const plainName = plainText(name ?? '').replaceAll(/\s+/g, ' ').trim()
+  const plainName = plainText(name ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
   const parameters = [
     ...(plainName === '' ? [] : [makeParameter('CN', [plainName])]),
     ...facts.map(([parameter, value]) => makeParameter(parameter, [value])),
