@@ -1,7 +1,7 @@
 import type { CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openCalendarDoor } from '../../../../test/calendar-door.ts'
 import { Killed, timesAt, TODAY } from '../../../../test/calendars/calendar-history.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
@@ -107,28 +107,15 @@ const WALKS: Record<string, { ask: (account: Account) => Promise<{ status: numbe
       ),
     mails: ['bob,kim'],
   },
-  'change of an occurrence': {
-    ask: ({ events, occurrence }) => door.patch(`${events}/${occurrence}`, { location: 'Bar' }),
-    mails: ['bob,eve'],
-  },
   'change of the people': {
     ask: ({ events, series }) =>
       door.patch(`${events}/${series}`, { attendees: [address('bob'), address('kim')] }),
     mails: ['eve', 'kim'],
   },
-  'move in time': {
-    ask: ({ events, occurrence }) =>
-      door.patch(`${events}/${occurrence}?scope=series`, { start: { dateTime: at(3), timeZone: 'UTC' } }),
-    mails: ['bob,eve'],
-  },
   split: {
     ask: ({ events, occurrence }) =>
       door.patch(`${events}/${occurrence}?scope=following`, { location: 'Bar' }),
     mails: ['bob,eve', 'bob,eve'],
-  },
-  'deletion of an occurrence': {
-    ask: ({ events, occurrence }) => door.delete(`${events}/${occurrence}`),
-    mails: ['bob,eve'],
   },
   'deletion of the series': {
     ask: ({ events, series }) => door.delete(`${events}/${series}`),
@@ -172,3 +159,49 @@ test.each(Object.keys(WALKS))(
     expect(mailed).toBeGreaterThan(1)
   },
 )
+
+describe('nothing is written', () => {
+  const attendees = Array.from({ length: 150 }, (_, nth) => ({ address: `guest${nth}@example.com` }))
+  const create = ({ events, calendars }: Account) =>
+    door.post(events, {
+      calendarId: calendars[0]!.id,
+      start: { dateTime: at(6), timeZone: 'UTC' },
+      end: { dateTime: at(7), timeZone: 'UTC' },
+      attendees,
+    })
+  const change = ({ events, series }: Account) => door.patch(`${events}/${series}`, { attendees })
+
+  async function expectRefused(account: Account, answer: { status: number; body: { code: string } }) {
+    const state = () => JSON.stringify([...account.memory.items.values()])
+    const before = state()
+    for (const ask of [create, change]) expect(await ask(account)).toMatchObject(answer)
+    expect(state()).toBe(before)
+    expect(await readQueued(account.id)).toEqual([])
+  }
+
+  test('if the account has no SMTP server', async () => {
+    const account = await openAccount()
+    await sql`update account set imap = jsonb_set(imap, '{smtp}', 'null') where id = ${account.id}`.execute(
+      door.db,
+    )
+    await expectRefused(account, { status: 400, body: { code: 'provider_unsupported' } })
+  })
+
+  test('if the payment of the tenant is overdue', async () => {
+    const account = await openAccount()
+    await setOverdue(true)
+    await expectRefused(account, { status: 402, body: { code: 'billing_past_due' } })
+    await setOverdue(false)
+  })
+
+  test('if the plan has fewer sends left than there are mails', async () => {
+    const account = await openAccount()
+    await door.door.limit({ sendsPerDay: 1 })
+    await expectRefused(account, { status: 403, body: { code: 'plan_limit_sends' } })
+  })
+
+  const setOverdue = (isOverdue: boolean) =>
+    sql`
+      update tenant set past_due_at = case when ${isOverdue} then now() end where id = ${door.door.tenantId}
+    `.execute(door.db)
+})
