@@ -132,7 +132,7 @@ export function hostileComposition(random: Random): Composition {
     text: random.chance(0.3) && html !== null ? null : `${hostileBody(random)}x`,
     html,
     signature: null,
-    calendar: null,
     attachments: Array.from({ length: random.between(0, 4) }, (_, index) => hostileFile(random, index)),
+    calendar: null,
   }
 }
