@@ -414,7 +414,7 @@ create table calendar_span (
   constraint calendar_span_event_id_fkey FOREIGN KEY (event_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
   constraint calendar_span_root_id_fkey FOREIGN KEY (root_id) REFERENCES calendar_event(id) ON DELETE CASCADE
 );
-CREATE INDEX calendar_span_calendar ON public.calendar_span USING btree (calendar_id);
+CREATE INDEX calendar_span_by_calendar ON public.calendar_span USING btree (calendar_id, start_at, id);
 CREATE INDEX calendar_span_event ON public.calendar_span USING btree (event_id);
 CREATE INDEX calendar_span_list ON public.calendar_span USING btree (account_id, start_at, id);
 CREATE INDEX calendar_span_long ON public.calendar_span USING btree (account_id, end_at) WHERE is_long;

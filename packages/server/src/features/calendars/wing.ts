@@ -1,4 +1,6 @@
+import { countEndedChannels } from '../../accounts/grants/channels.ts'
 import { dailyAt, hourlyAt } from '../../jobs/schedule.ts'
+import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources } from '../../wing/resources.ts'
 import type { Wing } from '../../wing/wing.ts'
 import { availabilityOperations } from './availability/operations.ts'
@@ -14,6 +16,7 @@ import { purgeCalendars } from './purge.ts'
 import { CALENDAR_TIMES } from './stored-times.ts'
 import { calendarWriteOperations } from './writing/calendar-operations.ts'
 import { eventWriteOperations } from './writing/operations.ts'
+import { measureUnfinished } from './writing/unfinished.ts'
 
 /** @param invitations by which people are invited by mail */
 export function openCalendars(
@@ -43,6 +46,23 @@ export function openCalendars(
         schedule: dailyAt(3, 52),
         run: signal => pruneWindows({ db, days, clock }, signal),
       },
+    ],
+    gauges: [
+      askingGauge(
+        'waxwing_calendar_writes_unfinished',
+        'Writes of events of the whole installation that were interrupted, and are still to be finished',
+        async () => (await measureUnfinished(db)).count,
+      ),
+      askingGauge(
+        'waxwing_calendar_writes_unfinished_oldest_seconds',
+        'Age of the oldest interrupted write of an event of the whole installation',
+        async () => (await measureUnfinished(db)).oldestSeconds,
+      ),
+      askingGauge(
+        'waxwing_calendar_channels_ended',
+        'Calendars of the whole installation whose notifications have ended and were not asked for again',
+        () => countEndedChannels(db),
+      ),
     ],
     purgeStep: (accountId, signal) => purgeCalendars(db, accountId, signal),
     follower: openCalendarsFollower({ db, days, planner, mails }),

@@ -76,6 +76,31 @@ test('a change by another client that the sync finds during a change stays', asy
   expect(await news()).toEqual([['calendar.initialized'], ['calendar_event.updated', 'subject', 'location']])
 })
 
+test('a look in the middle of a move neither doubles the event nor gives it another id', async () => {
+  const { memory, path, event, news, ...account } = await openAccount('files')
+  memory.createCalendar('second')
+  await account.pass()
+  const { items } = (await door.get<{ items: Calendar[] }>(`${path}/calendars`)).body
+  const calendarId = items[1]!.id
+  let looks = 0
+  memory.onAwait = async call => {
+    if (call !== 'moveEvent copied') return
+    memory.onAwait = () => undefined
+    for (; looks < 2; looks++) await account.pass()
+  }
+  expect(await door.patch(event, { calendarId })).toMatchObject({ status: 200, body: { calendarId } })
+  expect(looks).toBe(2)
+  await account.pass()
+  await expectEqualIndex(door.db, { ...account, memory }, account.initial)
+  expect(await news()).toEqual([
+    ['calendar.initialized'],
+    ['calendar.created'],
+    ['calendar_event.updated', 'calendarId'],
+  ])
+  const marks = door.db.selectFrom('calendar_mark').selectAll().where('account_id', '=', account.id)
+  expect(await marks.execute()).toEqual([])
+})
+
 test('of two changes of a calendar, the state of the later one stays', async () => {
   const { during, path, news } = await openAccount('files')
   const { items } = (await door.get<{ items: Calendar[] }>(`${path}/calendars`)).body
