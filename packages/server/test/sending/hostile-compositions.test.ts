@@ -117,7 +117,9 @@ async function expectParts(read: PythonMessage, asked: Composition, note: string
   if (asked.calendar) {
     const { type, content } = rest.shift()!
     expect(type, note).toBe('text/calendar')
-    expect(plain(Buffer.from(content ?? '', 'base64').toString('utf8')), note).toBe(plain(asked.calendar.text))
+    expect(plain(Buffer.from(content ?? '', 'base64').toString('utf8')), note).toBe(
+      plain(asked.calendar.text),
+    )
   }
   const isShown = (index: number) =>
     asked.html !== null && asked.attachments[index]!.isInline && asked.attachments[index]!.contentId !== null
