@@ -8,12 +8,14 @@ import type { Resources } from '../../wing/resources.ts'
 import type { Wing } from '../../wing/wing.ts'
 import type { ReadContext } from '../mail/content/body.ts'
 import { availabilityOperations } from './availability/operations.ts'
+import type { InvitationServices } from '../sending/invitations/write-invitations.ts'
 import { calendarOperations } from './calendars/operations.ts'
 import { calendarEventOperations } from './events/operations.ts'
 import { openSpanPlanner, type SpanPlanner } from './events/planner.ts'
 import { pruneWindows } from './events/prune.ts'
 import { rollWindows } from './events/roll.ts'
 import type { WindowDays } from './events/window.ts'
+import { openInvitationMails } from './invitations/invitation-mails.ts'
 import { openCalendarsFollower } from './following/follower.ts'
 import { purgeCalendars } from './purge.ts'
 import { invitationsFollowing } from './received/following.ts'
@@ -24,17 +26,24 @@ import { calendarWriteOperations } from './writing/calendar-operations.ts'
 import { eventWriteOperations } from './writing/operations.ts'
 import { measureUnfinished } from './writing/unfinished.ts'
 
-/** @param content reads messages of mail */
-export function openCalendars(resources: Resources, content: ReadContext) {
+/**
+ * @param content reads messages of mail
+ * @param invitations by which people are invited by mail
+ */
+export function openCalendars(
+  resources: Resources,
+  { content, invitations }: { content: ReadContext; invitations: InvitationServices },
+) {
   const { db, config, clock, connections, log, opened } = resources
   const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
   const planner = opened.use(openSpanPlanner(log))
+  const mails = openInvitationMails({ db, days, clock, log, invitations })
   return {
     operations: {
       calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
       calendarEvents: {
         ...calendarEventOperations({ days, clock }),
-        ...eventWriteOperations({ days, clock, planner, connections }),
+        ...eventWriteOperations({ days, clock, planner, connections, mails }),
       },
       availability: availabilityOperations({ connections, days, clock }),
     },
@@ -74,7 +83,7 @@ export function openCalendars(resources: Resources, content: ReadContext) {
       ),
     ],
     purgeStep: (accountId, signal) => purgeCalendars(db, accountId, signal),
-    follower: openCalendarsFollower({ db, days, planner }),
+    follower: openCalendarsFollower({ db, days, planner, mails }),
     storedTimes: CALENDAR_TIMES,
   } satisfies Wing
 }

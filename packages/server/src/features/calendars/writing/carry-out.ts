@@ -5,10 +5,11 @@ import { Refusal } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { WriteOptions, WrittenEvents } from '../../../providers/changing-calendars.ts'
+import { findMeeting } from '../invitations/load-meetings.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
 import { askForWrite, type AskedWrite, readWritten } from './ask-events.ts'
 import { askForLook, type CalendarKeys, changeCalendars } from './ask-provider.ts'
-import { beginIntent, endIntent, findBefore, isNoted, whileLeased, type WriteIntent } from './intents.ts'
+import { beginIntent, endIntent, isNoted, whileLeased, type WriteIntent } from './intents.ts'
 import { sendsNothing } from './mails.ts'
 import type { LockedCalendars, RecordingWritten } from './record-written.ts'
 import { requireTelling } from './require-telling.ts'
@@ -59,7 +60,7 @@ export async function carryOut<T>(
   const seen = await lookAtIndex(context.db, account.id, itemId)
   const intent: WriteIntent = { asked, item: seen.item, notify, concernsOthers, mailed: null }
   if (isMailed) {
-    intent.mailed = { before: await context.step(unit => findBefore(unit, account.id, itemId)) }
+    intent.mailed = { before: itemId === null ? null : await findMeeting(context.db, account.id, itemId) }
     await mails?.requireSendable(context, account, intent)
   }
   const isIntended = isNoted(asked, item?.isSeries ?? false, isMailed)

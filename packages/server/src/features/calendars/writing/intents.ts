@@ -3,20 +3,8 @@ import { refuse } from '../../../calls/refuse.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
-import { loadItemsById } from '../events/load-items.ts'
-import type { ShownEvent } from '../events/shown.ts'
+import type { Meeting } from '../invitations/meeting.ts'
 import type { AskedWrite } from './ask-events.ts'
-
-/** An item as the index had it. */
-export interface ItemBefore {
-  uid: string | null
-  /** Null: a series of which only exceptions were known. */
-  shown: ShownEvent | null
-  /** Null: a single. */
-  recurrence: readonly string[] | null
-  exceptions: ReadonlyArray<{ member: string; shown: ShownEvent }>
-  taken: readonly string[]
-}
 
 /** A write that is noted before it is made, so that it can be finished without its request. */
 export interface WriteIntent {
@@ -26,7 +14,7 @@ export interface WriteIntent {
   notify: boolean
   concernsOthers: boolean
   /** Null: nobody is told of it by mail. `before` is null of a new event. */
-  mailed: { before: ItemBefore | null } | null
+  mailed: { before: Meeting | null } | null
 }
 
 /**
@@ -54,24 +42,6 @@ const isMaking = (asked: AskedWrite) =>
 
 /** The exceptions of a series may be written one by one. */
 const isWhole = ({ type }: { type: string }, isSeries: boolean) => type === 'all' && isSeries
-
-/** The item that a write is about, as the index has it now. */
-export async function findBefore(
-  unit: UnitOfWork,
-  accountId: string,
-  itemId: string | null,
-): Promise<ItemBefore | null> {
-  const [item] = itemId === null ? [] : await loadItemsById(unit, accountId, [itemId])
-  if (!item) return null
-  const { uid, event, recurrence, exceptions, taken } = item.state
-  return {
-    uid,
-    shown: event && event.shown,
-    recurrence,
-    exceptions: [...exceptions].map(([member, { shown }]) => ({ member, shown })),
-    taken: [...taken.keys()],
-  }
-}
 
 /** Time for which nobody else does the calls of a write, unless its lease is renewed. */
 export const LEASE_SECONDS = 60

@@ -144,6 +144,6 @@ test('a write that nobody is told of is not noted, and one of which the mails ca
   expect(noted).toEqual([])
   expect((await door.patch(account.event, { subject: 'Loud' })).status).toBe(200)
   expect(noted).toMatchObject([
-    { asked: { change: { subject: 'Loud' } }, mailed: { before: { shown: { subject: 'Quiet' } } } },
+    { asked: { change: { subject: 'Loud' } }, mailed: { before: { event: { subject: 'Quiet' } } } },
   ])
 })
