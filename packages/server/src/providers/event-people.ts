@@ -3,7 +3,7 @@ import { toName } from './contact-text.ts'
 import type { EventAddress, RemoteAttendee } from './calendars.ts'
 
 /** The most attendees of one event that are shown. */
-const ATTENDEES_MAX = 500
+export const ATTENDEES_MAX = 500
 const ADDRESS_LENGTH_MAX = 320
 const PERSON_NAME_LENGTH_MAX = 255
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { escapeText, splitValue, unescapeText } from './text-value.ts'
 
@@ -22,6 +23,16 @@ describe('escapeText and unescapeText', () => {
     ['a\\', 'a\\'],
   ])('unescapeText reads %j', (value, text) => {
     expect(unescapeText(value)).toBe(text)
+  })
+
+  test('write any text so that it is read again', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'\\\\,;:"nN\nä🏃 ') })
+    fc.assert(
+      fc.property(text, given => {
+        expect(unescapeText(escapeText(given))).toBe(given)
+        expect(splitValue(escapeText(given), ',')).toHaveLength(1)
+      }),
+    )
   })
 
   test.each(['\r\n', '\r', '\n'])('escapeText takes %j for one line break', ending => {

@@ -31,10 +31,19 @@ export function createCalendar(
     } catch (error) {
       // A calendar that lacks a field is none that was asked for.
       if (isMade && error instanceof ProviderFailure && error.kind === 'unsupported')
-        await request(source, { method: 'DELETE', path, isCollection: true })
+        await undo(() => request(source, { method: 'DELETE', path, isCollection: true }))
       throw error
     }
   })
+}
+
+/** A failure of it would hide the reason. */
+async function undo(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+  }
 }
 
 export function changeCalendar(

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, test } from 'vitest'
 import { arrangeCalendars, CALDAV_SERVERS, openUser } from '../../../test/servers/caldav-world.ts'
 import { startCyrusDav } from '../../../test/servers/cyrus-dav.ts'
+import type { DavTestServer } from '../../../test/servers/dav-test-server.ts'
+import { calendarFile, eventText } from '../../../test/servers/event-text.ts'
 import { startRadicale } from '../../../test/servers/radicale.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
@@ -24,51 +26,51 @@ describe.concurrent.each(CALDAV_SERVERS)('$name', ({ name, start, lacks }) => {
   describeChangingCalendars(name, () => arrangeCalendars(server(), fileThread, lacks))
 })
 
+/** An account, whose work on files is preceded by something else. */
+async function openDisturbed(server: DavTestServer) {
+  const disturbances: Array<(edit: EventEdit) => Promise<void>> = []
+  const files: FileThread = {
+    readCard: (...given) => fileThread.readCard(...given),
+    editCard: (...given) => fileThread.editCard(...given),
+    readEvents: (...given) => fileThread.readEvents(...given),
+    readInvitation: (...given) => fileThread.readInvitation(...given),
+    async editEvents(party, bytes, asked) {
+      await disturbances.shift()?.(asked.edit)
+      return fileThread.editEvents(party, bytes, asked)
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+  const { client, home, connect, name } = await openUser(server, files)
+  const key = pathOf(await client.makeCalendar('work'), home)!
+  const account = connect()
+  const writer = account.calendars.writer!
+  const self = { name: null, address: `${name}@example.org` }
+  const options = { self, own: new Set([self.address]), notify: true, concernsOthers: true, window }
+  const create = async (fields: Partial<EventInput>) => {
+    const creation = { creationId: randomUUID(), mayExist: false }
+    return (
+      await writer.createEvent(
+        { calendarKey: key, fields: { ...PLAIN_EVENT, ...fields }, ...creation },
+        options,
+      )
+    ).place
+  }
+  const subjectsOf = async () => {
+    const calendar = (await account.calendars.listCalendars(never)).find(one => one.key === key)
+    const listed = (await Array.fromAsync(account.calendars.list(calendar!, window, never))).flat()
+    const keys = listed.map(one => one.key)
+    const { items } = await account.calendars.read({ calendarKey: key, keys, window }, never)
+    return items.map(({ event }) => event?.subject).toSorted()
+  }
+  return { account, writer, client, home, options, create, subjectsOf, disturbances }
+}
+
 describe('a server that another client uses', () => {
   const server = useServer(startRadicale)
   const ALL = { type: 'all', timesOf: null } as const
 
-  /** An account, whose work on files is preceded by something else. */
-  async function openDisturbed() {
-    const disturbances: Array<(edit: EventEdit) => Promise<void>> = []
-    const files: FileThread = {
-      readCard: (...given) => fileThread.readCard(...given),
-      editCard: (...given) => fileThread.editCard(...given),
-      readEvents: (...given) => fileThread.readEvents(...given),
-      readInvitation: (...given) => fileThread.readInvitation(...given),
-      async editEvents(party, bytes, asked) {
-        await disturbances.shift()?.(asked.edit)
-        return fileThread.editEvents(party, bytes, asked)
-      },
-      async [Symbol.asyncDispose]() {},
-    }
-    const { client, home, connect, name } = await openUser(server(), files)
-    const key = pathOf(await client.makeCalendar('work'), home)!
-    const account = connect()
-    const writer = account.calendars.writer!
-    const self = { name: null, address: `${name}@example.org` }
-    const options = { self, own: new Set([self.address]), notify: true, concernsOthers: true, window }
-    const create = async (fields: Partial<EventInput>) => {
-      const creation = { creationId: randomUUID(), mayExist: false }
-      return (
-        await writer.createEvent(
-          { calendarKey: key, fields: { ...PLAIN_EVENT, ...fields }, ...creation },
-          options,
-        )
-      ).place
-    }
-    const subjectsOf = async () => {
-      const calendar = (await account.calendars.listCalendars(never)).find(one => one.key === key)
-      const listed = (await Array.fromAsync(account.calendars.list(calendar!, window, never))).flat()
-      const keys = listed.map(one => one.key)
-      const { items } = await account.calendars.read({ calendarKey: key, keys, window }, never)
-      return items.map(({ event }) => event?.subject).toSorted()
-    }
-    return { account, writer, client, home, options, create, subjectsOf, disturbances }
-  }
-
   test('keeps the change of the other client, up to three times', async () => {
-    const { account, writer, client, options, create, disturbances } = await openDisturbed()
+    const { account, writer, client, options, create, disturbances } = await openDisturbed(server())
     await using _ = account
     const place = await create({})
     const rename = async (subject: string) =>
@@ -83,7 +85,7 @@ describe('a server that another client uses', () => {
   })
 
   test('has a series that is split as a whole, or not at all', async () => {
-    const { account, writer, options, create, subjectsOf, disturbances } = await openDisturbed()
+    const { account, writer, options, create, subjectsOf, disturbances } = await openDisturbed(server())
     await using _ = account
     const recurrence = { rule: 'FREQ=DAILY;COUNT=5', dates: [], taken: [] }
     const place = await create({ subject: 'Series', recurrence })
@@ -114,7 +116,7 @@ describe('a server that another client uses', () => {
   })
 
   test('has a moved event that is found by the creation of its move', async () => {
-    const { account, writer, client, options, create, home } = await openDisturbed()
+    const { account, writer, client, options, create, home } = await openDisturbed(server())
     await using _ = account
     const place = await create({ subject: 'Moving' })
     const toCalendarKey = pathOf(await client.makeCalendar('other'), home)!
@@ -126,7 +128,7 @@ describe('a server that another client uses', () => {
   })
 
   test('ends a series at its split where another client has moved it or ended it meanwhile', async () => {
-    const { account, writer, client, options, create, disturbances } = await openDisturbed()
+    const { account, writer, client, options, create, disturbances } = await openDisturbed(server())
     await using _ = account
     const recurrence = { rule: 'FREQ=DAILY;COUNT=5', dates: [], taken: [] }
     const member = { type: 'following', member: '20261203T090000', memberKey: null } as const
@@ -167,6 +169,30 @@ describe('a server that schedules', () => {
     const options = { self, own: new Set([self.address]), notify: true, concernsOthers: true, window }
     return { ...user, writer: account.calendars.writer!, key: calendar!.key, self, read, options, account }
   }
+
+  test('keeps an exception that another client adds while the last one is taken', async () => {
+    const { account, writer, client, options, create, disturbances } = await openDisturbed(server())
+    await using _ = account
+    const place = await create({ subject: 'Lone' })
+    const member = (wall: string) => ({ type: 'member', member: wall, memberKey: null }) as const
+    const exceptions = (...walls: string[]) =>
+      calendarFile(
+        walls.map(wall =>
+          eventText(place.key.slice(-40, -4), [
+            `RECURRENCE-ID:${wall}Z`,
+            `DTSTART:${wall}Z`,
+            'DURATION:PT1H',
+            'SUMMARY:Lone',
+          ]),
+        ),
+      )
+    await client.put(place.key, exceptions('20261201T090000'))
+    disturbances.push(() => client.put(place.key, exceptions('20261201T090000', '20261202T090000')))
+    const { items } = await writer.removeEvent({ place, part: member('20261201T090000') }, options)
+    expect(items).toMatchObject([{ object: { members: { exceptions: [{ member: '20261202T090000' }] } } }])
+    const last = await writer.removeEvent({ place, part: member('20261202T090000') }, options)
+    expect(last).toMatchObject({ items: [], gone: [place] })
+  })
 
   test('invites people unless it is asked not to, and invites them later', async () => {
     const [host, guest] = [await openInvited(), await openInvited()]

@@ -128,7 +128,7 @@ export class DavCalendarsWriter implements CalendarsWriter {
     return changingBy(identity, async record => {
       const calendar = await this.#open(toCalendarKey)
       const to = `${calendar.path}/${creation.creationId}.ics`
-      await moveFile(this.#source, { from: this.#pathOf(place), to, ...creation }, record)
+      await moveFile(this.#source, this.#scheduling, { from: this.#pathOf(place), to, ...creation }, record)
       return { ...(await this.#files.written(calendar, to, [to], options)), gone: [place] }
     })
   }

@@ -4,7 +4,7 @@ import { ProviderFailure } from '../failure.ts'
 import type { EventEdit } from './events/edit-events.ts'
 import { editFile, EVENT_TYPE, type OpenCalendar, readItem } from './event-writing.ts'
 import { StatusFailure } from './failure.ts'
-import { deleteFile, overtaking, putFile, unchangedSince } from './file-writing.ts'
+import { overtaking, putFile, request, unchangedSince } from './file-writing.ts'
 import { type DavFile, type FileSource, getFile } from './files.ts'
 import { findByUid } from './listing.ts'
 import { type Scheduling, SILENCE } from './scheduling.ts'
@@ -38,7 +38,10 @@ export class EventFileWriter {
         await record.run(() =>
           putFile(this.#source, { path, bytes, type: EVENT_TYPE.type }, { ...headers, ...condition }),
         )
-      else await deleteFile(this.#source, path, { run: work => record.run(work), headers })
+      else
+        await record.run(() =>
+          request(this.#source, { method: 'DELETE', path, headers: { ...headers, ...condition } }),
+        )
       return bytes !== null
     })
   }

@@ -72,9 +72,15 @@ export class LongTask extends Error {
   override name = 'LongTask'
 }
 
+/** The work that a value takes besides its characters: a line of its own, for instance. */
+const VALUE_SIZE = 30
+
 /** Does a task that takes only a moment. Throws `LongTask` for any other. */
 export function doShortTask(task: FileTask): FileOutcome {
-  if (bytesOf(task) > BYTES_MAX[task.type]) throw new LongTask('The file is large')
+  const size = task.bytes.length + sizeOf(changeOf(task))
+  if (size > BYTES_MAX[task.type]) throw new LongTask('The file or its change is large')
+  if (task.type === 'editEvents' && (isDense(task.bytes) || isDense(withText(task.edit))))
+    throw new LongTask('The series has many members')
   let zones = 0
   return doTask(task, tzid => {
     // A zone that has no IANA name is compared with all that have one.
@@ -82,9 +88,28 @@ export function doShortTask(task: FileTask): FileOutcome {
   })
 }
 
-function bytesOf(task: FileTask): number {
-  const { length } = task.bytes
-  return task.type === 'editEvents' && task.edit.type === 'mailed' ? length + task.edit.bytes.length : length
+/** Rules with members at every moment. To find some of them takes milliseconds. */
+const DENSE = /FREQ=(?:SECONDLY|MINUTELY|HOURLY)|BY(?:HOUR|MINUTE|SECOND)=/i
+
+function isDense(given: Uint8Array | EventEdit): boolean {
+  const text = given instanceof Uint8Array ? Buffer.from(given).toString('latin1') : JSON.stringify(given)
+  return DENSE.test(text.replaceAll(/\r?\n[ \t]/g, ''))
+}
+
+/** The change, or the file that it brings. */
+const withText = (edit: EventEdit) => (edit.type === 'mailed' ? edit.bytes : edit)
+
+function changeOf(task: FileTask): unknown {
+  if (task.type === 'editEvents') return task.edit
+  return task.type === 'editCard' ? task.change : null
+}
+
+/** Characters of all texts of a change, and something for each value. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + VALUE_SIZE
+  if (value instanceof Uint8Array) return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((size, inner) => size + sizeOf(inner), 0)
 }
 
 /** @param beforeZone is called before a TZID is resolved, and may throw */

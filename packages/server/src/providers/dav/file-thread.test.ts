@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { calendarFile, eventText } from '../../../test/servers/event-text.ts'
+import type { EventChange } from '../changing-calendars.ts'
 import { UnreadableCard } from './cards/card.ts'
 import { UnwritableCard } from './cards/check-change.ts'
 import { UnreadableEvents } from './events/event-file.ts'
@@ -101,6 +102,34 @@ test.each([
 ])('events with %s are read in the thread', async (_, bytes) => {
   const events = await files.readEvents(PARTY, bytes, zones)
   expect(events?.members.taken).toHaveLength(1)
+  expect(started).toBe(1)
+})
+
+test('a large change of a small file is made in the thread', async () => {
+  const attendees = Array.from({ length: 200 }, (_, nth) => ({
+    name: null,
+    address: `a${nth}@example.org`,
+    type: 'required' as const,
+  }))
+  const changes: EventChange[] = [
+    { body: { contentType: 'text', content: 'Long, '.repeat(2_000) } },
+    { attendees },
+  ]
+  const self = { name: null, address: 'me@example.org' }
+  const options = { self, own: new Set([self.address]), agent: null, now: new Date() }
+  const part = { type: 'all', timesOf: null } as const
+  const change = (asked: EventChange) =>
+    files.editEvents(PARTY, eventsOf([]), { edit: { type: 'change', part, change: asked }, options, zones })
+  await change({ subject: 'Short' })
+  expect(started).toBe(0)
+  for (const asked of changes) {
+    await change(asked)
+    expect(started).toBe(1)
+    await files[Symbol.asyncDispose]()
+    files = openFileThread()
+    started = 0
+  }
+  await files.editCard(PARTY, cardOf(), { notes: 'Long, '.repeat(8_000) })
   expect(started).toBe(1)
 })
 

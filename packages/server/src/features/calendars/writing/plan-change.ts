@@ -6,6 +6,7 @@ import type {
 import { refuse } from '../../../calls/refuse.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { isDay } from '../../../kit/wall-clock.ts'
+import { toInstant, toWall } from '../../../kit/zones/zones.ts'
 import { abilitiesOf } from '../../../providers/abilities.ts'
 import type { EventTime } from '../../../providers/calendars.ts'
 import type { ChangedPart, EventChange, RemovedPart } from '../../../providers/changing-calendars.ts'
@@ -161,13 +162,20 @@ function startAfter(
   return newTimes(root.shown, times, member.member).start
 }
 
+/** An end in the zone that it can have: that of a floating start is floating as well (RFC 5545 section 3.8.2.2). */
+function endLike(start: EventTime, end: EventTime, unzoned: string): EventTime {
+  if (start.zone !== null || end.zone === null || isDay(start.wall)) return end
+  return { wall: toWall(toInstant(end.wall, end.zone), unzoned), zone: null }
+}
+
 function readTimes(
   { shown }: EventTarget,
   { start, end }: Pick<EventChangeInput, 'start' | 'end'>,
   unzoned: string,
 ): Pick<EventChange, 'start' | 'end'> {
   const newStart = start && readEventTime(start, 'start', shown.start.zone ?? 'UTC')
-  const newEnd = end && readEventTime(end, 'end', newStart?.zone ?? shown.end.zone ?? 'UTC')
+  const givenEnd = end && readEventTime(end, 'end', newStart?.zone ?? shown.end.zone ?? 'UTC')
+  const newEnd = givenEnd && endLike(newStart ?? shown.start, givenEnd, unzoned)
   if (newStart && !newEnd && isDay(newStart.wall) !== isDay(shown.end.wall)) refuse('mixed_event_times')
   if (newEnd) requireTimes(newStart ?? shown.start, newEnd, unzoned)
   return { ...(newStart && { start: newStart }), ...(newEnd && { end: newEnd }) }

@@ -1,5 +1,5 @@
 import { comparedAddress } from '../../../kit/compared-address.ts'
-import type { ContentLine, Parameter } from '../../../kit/content-lines/content-line.ts'
+import { type ContentLine, type Parameter, parameterOf } from '../../../kit/content-lines/content-line.ts'
 import { makeParameter } from '../../../kit/content-lines/print-line.ts'
 import type { EventAddress } from '../../calendars.ts'
 import type { AskedAttendee, EventResponse, WriteOptions } from '../../changing-calendars.ts'
@@ -9,7 +9,6 @@ import {
   type Property,
   propertiesOf,
   replaceProperties,
-  setValue,
   without,
 } from './event-tree.ts'
 import { escapeText } from '../../../kit/content-lines/text-value.ts'
@@ -109,7 +108,19 @@ export function setResponse(
     return newProperty({ rawName, parameters: [...without(parameters, 'PARTSTAT', 'RSVP'), status], value })
   })
   replaceProperties(node, before, after)
-  if (comment !== null) setValue(node, 'COMMENT', escapeText(comment))
+  setComment(node, comment)
+}
+
+/** A parameter by which the comment on the last answer is known. Others may have comments of their own. */
+const OWN_COMMENT = 'X-WAXWING-RESPONSE'
+
+function setComment(node: EventNode, comment: string | null): void {
+  const before = propertiesOf(node, 'COMMENT').filter(
+    ({ content }) => parameterOf(content, OWN_COMMENT) !== null,
+  )
+  const parameters = [makeParameter(OWN_COMMENT, ['TRUE'])]
+  const line = { rawName: 'COMMENT', parameters, value: escapeText(comment ?? '') }
+  replaceProperties(node, before, comment === null ? [] : [newProperty(line)], ['COMMENT', 'ATTENDEE'])
 }
 
 /**
@@ -140,6 +151,13 @@ const agentOf = ({ parameters }: ContentLine): string | undefined =>
 /** Whether the account organizes an event. */
 export const isOrganizer = (node: EventNode, { own }: Writer): boolean =>
   propertiesOf(node, 'ORGANIZER').some(({ content }) => own.has(addressOf(content) ?? ''))
+
+/** Whether somebody else organizes an event. An organizer without a mail address is not known to be somebody else. */
+export const isOfOther = (node: EventNode, own: ReadonlySet<string>): boolean =>
+  propertiesOf(node, 'ORGANIZER').some(({ content }) => {
+    const address = addressOf(content)
+    return address !== null && !own.has(address)
+  })
 
 /** A server looks at the attendees of the organizer, and at the organizer of an attendee. */
 function informedLines(node: EventNode, writer: Writer) {

@@ -21,13 +21,20 @@ export interface EditContext {
   /** The zone of a TZID. */
   zoneOf: ZoneOf
   now: Date
+  /** All addresses of the account that writes. */
+  own: ReadonlySet<string>
+  /** Components that are changed, and whether each is a new revision. */
+  readonly stamps: Map<EventNode, boolean>
   /** A TZID of the file for a zone; its IANA name if the file has none. */
   tzidOf(zone: string): string
   /** Zones for which the file may lack a definition, each with a time in it. */
   readonly used: Map<string, EventTime>
 }
 
-export function openContext(calendar: EventNode, zoneOf: ZoneOf, now: Date): EditContext {
+/** By whom and when a file is changed. */
+export type Editing = Pick<EditContext, 'own' | 'now'>
+
+export function openContext(calendar: EventNode, zoneOf: ZoneOf, { own, now }: Editing): EditContext {
   const used = new Map<string, EventTime>()
   const tzids = new Map<string, string>()
   for (const event of componentsOf(calendar, 'VEVENT'))
@@ -39,6 +46,8 @@ export function openContext(calendar: EventNode, zoneOf: ZoneOf, now: Date): Edi
   return {
     zoneOf,
     now,
+    own,
+    stamps: new Map(),
     used,
     tzidOf(zone) {
       const known = tzids.get(zone)

@@ -1,218 +1,17 @@
-import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import {
+  changeAll,
+  changedNames,
+  edit,
+  member,
+  read,
+  STAMPS,
+} from '../../../../test/calendars/odd/edit-file.ts'
 import { PRODUCERS } from '../../../../test/calendars/odd/producers.ts'
+import { calendarFile, eventText } from '../../../../test/servers/event-text.ts'
+import type { EventInput } from '../../changing-calendars.ts'
+import type { EventEdit } from './edit-events.ts'
 import { splitFile } from '../../../kit/content-lines/content-file.ts'
-import { findNamedZone } from '../../../kit/zones/named-zone.ts'
-import type { RemoteEvent } from '../../calendars.ts'
-import type { EventChange } from '../../changing-calendars.ts'
-import { editEvents, type EditOptions, type EventEdit } from './edit-events.ts'
-import { readEvents } from './read-events.ts'
-
-const SELF = { name: 'Ada', address: 'ada@example.com' }
-const OPTIONS: EditOptions = {
-  self: SELF,
-  own: new Set([SELF.address]),
-  agent: null,
-  now: new Date('2026-11-29T12:00:00Z'),
-}
-const resolve = (tzid: string) => findNamedZone(tzid)
-const read = (bytes: Buffer) => readEvents(bytes, resolve)!
-const edit = (bytes: Buffer, asked: EventEdit, options: Partial<EditOptions> = {}) =>
-  editEvents(bytes, asked, { ...OPTIONS, ...options }, resolve)!
-const changeAll = (bytes: Buffer, change: EventChange, timesOf: string | null = null) =>
-  edit(bytes, {
-    type: 'change',
-    part: { type: 'all', timesOf: timesOf === null ? null : { member: timesOf, memberKey: null } },
-    change,
-  })
-const member = (wall: string) => ({ type: 'member', member: wall, memberKey: null }) as const
-
-/** The lines of a file with their bytes, folds included. */
-function linesOf(bytes: Buffer): Array<{ name: string; bytes: string }> {
-  return splitFile(bytes).lines.map(({ content, start, end }) => ({
-    name: content?.name ?? '',
-    bytes: bytes.subarray(start, end).toString('latin1'),
-  }))
-}
-
-/** Names of the lines that differ between two files. All others must be the same bytes in the same order. */
-function changedNames(before: Buffer, after: Buffer): Set<string> {
-  const [old, next] = [linesOf(before), linesOf(after)]
-  // The longest common subsequence.
-  const lengths = Array.from({ length: old.length + 1 }, () => new Uint16Array(next.length + 1))
-  for (let i = old.length - 1; i >= 0; i--)
-    for (let j = next.length - 1; j >= 0; j--)
-      lengths[i]![j] =
-        old[i]!.bytes === next[j]!.bytes
-          ? lengths[i + 1]![j + 1]! + 1
-          : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!)
-  const names = new Set<string>()
-  let [i, j] = [0, 0]
-  while (i < old.length || j < next.length) {
-    if (i < old.length && j < next.length && old[i]!.bytes === next[j]!.bytes) {
-      i++
-      j++
-    } else if (j === next.length || (i < old.length && lengths[i + 1]![j]! >= lengths[i]![j + 1]!))
-      names.add(old[i++]!.name)
-    else names.add(next[j++]!.name)
-  }
-  return names
-}
-
-const STAMPS = ['DTSTAMP', 'LAST-MODIFIED']
-const REVISION = [...STAMPS, 'SEQUENCE']
-const ALARM = [
-  'BEGIN',
-  'END',
-  'ACTION',
-  'TRIGGER',
-  'DESCRIPTION',
-  'X-WR-ALARMUID',
-  'UID',
-  'ATTACH',
-  'ACKNOWLEDGED',
-  'ATTENDEE',
-  'SUMMARY',
-]
-
-/** Changes, and the lines that they may touch besides the stamps. */
-const CHANGES: ReadonlyArray<readonly [EventChange, readonly string[]]> = [
-  [{ subject: 'Renamed; "so, so"' }, ['SUMMARY']],
-  [{ subject: null }, ['SUMMARY']],
-  [{ location: 'Room 7' }, ['LOCATION', 'X-APPLE-STRUCTURED-LOCATION']],
-  [{ location: null }, ['LOCATION', 'X-APPLE-STRUCTURED-LOCATION']],
-  [{ body: { contentType: 'text', content: 'One\nTwo' } }, ['DESCRIPTION', 'X-ALT-DESC']],
-  [{ body: { contentType: 'html', content: '<p>One</p>' } }, ['DESCRIPTION', 'X-ALT-DESC']],
-  [{ body: null }, ['DESCRIPTION', 'X-ALT-DESC']],
-  [{ showAs: 'free' }, ['TRANSP', 'X-MICROSOFT-CDO-BUSYSTATUS']],
-  [{ showAs: 'oof' }, ['TRANSP', 'X-MICROSOFT-CDO-BUSYSTATUS']],
-  [{ showAs: 'working_elsewhere' }, ['TRANSP', 'X-MICROSOFT-CDO-BUSYSTATUS']],
-  [{ sensitivity: 'confidential' }, ['CLASS']],
-  [{ sensitivity: 'normal' }, ['CLASS']],
-  [{ reminderMinutes: 45 }, ALARM],
-  [{ reminderMinutes: null }, ALARM],
-  [{ onlineMeetingUrl: 'https://zoom.us/j/123' }, ['CONFERENCE', 'X-GOOGLE-CONFERENCE', 'LOCATION']],
-]
-
-const GIVEN = Object.entries(PRODUCERS)
-
-describe.each(GIVEN)('a file of %s', (_, bytes) => {
-  test.each(CHANGES)('differs only in the lines of %j', (change, names) => {
-    const before = read(bytes)
-    const after = changeAll(bytes, change)
-    const allowed = new Set([...STAMPS, ...names])
-    for (const name of changedNames(bytes, after)) expect(allowed).toContain(name)
-    const found = read(after)
-    const { updatedAt: __, ...kept } = before.event!
-    // A body that has the link of a meeting has one more line.
-    const body = change.body && before.event!.onlineMeetingUrl ? { body: expect.anything() } : {}
-    const hasLocation = before.event!.location !== null
-    const location = change.onlineMeetingUrl && !hasLocation ? { location: change.onlineMeetingUrl } : {}
-    const { onlineMeetingUrl: ___, onlineMeetingProvider: ____, ...rest } = kept
-    expect(found.event).toMatchObject({ ...rest, ...change, ...body, ...location } as RemoteEvent)
-    expect(found.recurrence).toEqual(before.recurrence)
-    expect(found.members.taken).toEqual(before.members.taken)
-    expect(found.members.exceptions.map(one => one.member)).toEqual(
-      before.members.exceptions.map(one => one.member),
-    )
-  })
-
-  test('is the same after nothing changes but the stamps', () => {
-    const { event } = read(bytes)
-    const same = changeAll(bytes, {
-      subject: event!.subject,
-      location: event!.location,
-      showAs: event!.showAs as 'busy',
-      reminderMinutes: event!.reminderMinutes,
-      start: event!.start,
-      end: event!.end,
-    })
-    for (const name of changedNames(bytes, same)) expect(STAMPS).toContain(name)
-  })
-
-  test('moves by an hour, and back, with all its members', () => {
-    const { event, members, recurrence } = read(bytes)
-    const isOfDay = !event!.start.wall.includes('T')
-    const later = { wall: isOfDay ? '20261202' : '20261202T100000', zone: event!.start.zone }
-    const names = [...REVISION, 'DTSTART', 'DTEND', 'DURATION', 'RECURRENCE-ID', 'EXDATE', 'RDATE', 'RRULE']
-    const moved = changeAll(bytes, { start: later })
-    for (const name of changedNames(bytes, moved)) expect(names).toContain(name)
-    expect(read(moved).event!.start).toEqual(later)
-    const back = read(changeAll(moved, { start: event!.start }))
-    expect(back.event).toMatchObject({ start: event!.start, end: event!.end })
-    expect(back.members.taken.toSorted()).toEqual(members.taken.toSorted())
-    expect(back.members.exceptions.map(one => one.member)).toEqual(members.exceptions.map(one => one.member))
-    expect(back.recurrence?.length).toBe(recurrence?.length)
-  })
-})
-
-describe('a member of a series', () => {
-  test('becomes an exception with the lines of its series', () => {
-    const after = edit(PRODUCERS.APPLE, {
-      type: 'change',
-      part: member('20261215T090000'),
-      change: { subject: 'Once' },
-    })
-    const text = after.toString()
-    expect(read(after).members.exceptions).toMatchObject([
-      { member: '20261222T090000' },
-      { member: '20261215T090000', event: { subject: 'Once', reminderMinutes: 15 } },
-    ])
-    const added = text.slice(text.lastIndexOf('BEGIN:VEVENT'))
-    expect(added).toContain('\r\nRECURRENCE-ID;TZID=Europe/Berlin:20261215T090000\r\n')
-    expect(added).toContain('X-APPLE-STRUCTURED-LOCATION')
-    expect(added).not.toMatch(/RRULE|EXDATE/)
-    expect(text.slice(0, text.lastIndexOf('BEGIN:VEVENT'))).toBe(
-      PRODUCERS.APPLE.toString().slice(0, -'END:VCALENDAR\r\n'.length),
-    )
-  })
-
-  test('is taken, with its exception', () => {
-    const after = edit(PRODUCERS.APPLE, { type: 'remove', part: member('20261222T090000') })
-    expect(read(after).members).toMatchObject({
-      exceptions: [],
-      taken: ['20261208T090000', '20261222T090000'],
-    })
-    expect(after.toString()).toContain(
-      'EXDATE;TZID=Europe/Berlin:20261208T090000\r\nEXDATE;TZID=Europe/Berlin:20261222',
-    )
-  })
-
-  test('keeps the TZID of its series', () => {
-    const after = edit(PRODUCERS.OUTLOOK, { type: 'remove', part: member('20270105T110000') })
-    expect(after.toString()).toContain('EXDATE;TZID="W. Europe Standard Time":20270105T110000')
-    expect(changedNames(PRODUCERS.OUTLOOK, after)).toEqual(new Set([...REVISION, 'EXDATE']))
-  })
-
-  test.each(['20261208T090000', '20261216T090000', '20281222T090000'])(
-    'is refused if it is none: %s',
-    wall => {
-      const change = { type: 'change', part: member(wall), change: { subject: 'No' } } as const
-      expect(() => edit(PRODUCERS.APPLE, change)).toThrow('no longer has this occurrence')
-      expect(() => edit(PRODUCERS.APPLE, { type: 'remove', part: member(wall) })).toThrow('no longer has')
-    },
-  )
-})
-
-test('a split series has each line in one of both files', () => {
-  const split = { member: '20261215T090000' }
-  const rest = edit(PRODUCERS.APPLE, { type: 'rest', ...split, uid: 'new', change: { subject: 'Second' } })
-  const before = edit(PRODUCERS.APPLE, { type: 'truncate', ...split })
-  expect(read(before)).toMatchObject({
-    uid: '5A1B6C33-0D6E-4F10-8F0C-1E2D3C4B5A69',
-    recurrence: ['RRULE:FREQ=WEEKLY;UNTIL=20261208T080000Z'],
-    members: { exceptions: [], taken: ['20261208T090000'] },
-  })
-  expect(read(rest)).toMatchObject({
-    uid: 'new',
-    event: { start: { wall: '20261215T090000' }, subject: 'Second', location: read(before).event!.location },
-    recurrence: ['RRULE:FREQ=WEEKLY;COUNT=6'],
-    members: {
-      exceptions: [{ member: '20261222T090000', event: { subject: 'Jour fixe mit Gebäck' } }],
-      taken: [],
-    },
-  })
-})
 
 test('people stay as they are, but for those who come and go', () => {
   const [grace, kurt] = [
@@ -349,38 +148,51 @@ test('new events have a definition of their zone', () => {
   })
 })
 
-const changes = fc.record(
-  {
-    subject: fc.option(fc.string({ unit: 'grapheme', maxLength: 60 }).filter(isText), { nil: null }),
-    location: fc.constantFrom(null, 'Room\\;7', 'x'.repeat(200)),
-    body: fc.constantFrom(
-      null,
-      { contentType: 'text', content: 'a\n\n"b",\\n' },
-      { contentType: 'html', content: '<i>x</i>' },
-    ),
-    showAs: fc.constantFrom('free', 'busy', 'oof', 'tentative', 'working_elsewhere'),
-    sensitivity: fc.constantFrom('normal', 'private', 'confidential'),
-    reminderMinutes: fc.constantFrom(null, 0, 5, 40_320),
-  },
-  { requiredKeys: [] },
-)
-
-function isText(text: string): boolean {
-  return text.isWellFormed() && !/[\p{Cc}\u2028\u2029]/u.test(text) && text.trim() === text && text !== ''
-}
-
-test('any changes one after the other leave the last of each field, and all other lines', () => {
-  fc.assert(
-    fc.property(fc.constantFrom(...GIVEN), fc.array(changes, { maxLength: 4 }), ([, bytes], given) => {
-      const { event } = read(bytes)
-      // A body of an event with a meeting gets a line more.
-      const kept = event!.onlineMeetingUrl === null ? {} : { body: event!.body }
-      const all = given.map(change => ({ ...(change as EventChange), ...kept }))
-      const after = all.reduce((file, change) => changeAll(file, change), bytes)
-      const names = new Set([...STAMPS, ...CHANGES.flatMap(([, touched]) => touched)])
-      for (const name of changedNames(bytes, after)) expect(names).toContain(name)
-      expect(read(after).event).toMatchObject(Object.assign({}, ...all) as object)
-    }),
-    { numRuns: 60 },
+test('a comment on an answer takes the place of the last one, and not of those of others', () => {
+  const given = Buffer.from(
+    calendarFile([
+      eventText('one', [
+        'DTSTART:20261201T090000Z',
+        'ORGANIZER:mailto:boss@example.org',
+        'ATTENDEE:mailto:ada@example.com',
+        'COMMENT:Please be there',
+      ]),
+    ]),
   )
+  const answer = (bytes: Buffer, comment: string | null) =>
+    edit(bytes, { type: 'respond', part: { type: 'all' }, response: { response: 'accepted', comment } })
+  const commentsOf = (bytes: Buffer) =>
+    splitFile(bytes).lines.flatMap(({ content }) => (content?.name === 'COMMENT' ? [content.value] : []))
+  const late = answer(given, 'Late, sorry')
+  expect(commentsOf(late)).toEqual(['Please be there', 'Late\\, sorry'])
+  expect(commentsOf(answer(late, 'On time'))).toEqual(['Please be there', 'On time'])
+  expect(commentsOf(answer(late, null))).toEqual(['Please be there'])
+  expect(answer(late, 'Late, sorry').equals(late)).toBe(true)
+})
+
+test('a file that is not read as it was meant is not written', () => {
+  const fields: EventInput = {
+    start: { wall: '20261201T090000', zone: 'Europe/Berlin' },
+    end: { wall: '20261201T100000', zone: 'Europe/Berlin' },
+    subject: 'Odd',
+    location: null,
+    body: null,
+    attendees: [],
+    recurrence: null,
+    showAs: 'busy',
+    sensitivity: 'normal',
+    onlineMeeting: false,
+    onlineMeetingUrl: null,
+  }
+  const create = (change: Partial<EventInput>) => () =>
+    edit(Buffer.alloc(0), { type: 'create', uid: 'one', fields: { ...fields, ...change } })
+  expect(create({})).not.toThrow()
+  const asMeant = 'would not be read as it was meant'
+  const nobody = [{ name: null, address: 'no address', type: 'required' }] as const
+  expect(create({ attendees: nobody })).toThrow(asMeant)
+  expect(create({ recurrence: { rule: 'FREQ=DAILY\r\nX:1', dates: [], taken: [] } })).toThrow()
+  expect(create({ start: { wall: '20261301T090000', zone: 'Europe/Berlin' } })).toThrow()
+  // A component without an end takes what comes behind it.
+  const open = Buffer.from(calendarFile([eventText('one', ['DTSTART:20261201T090000Z', 'BEGIN:VALARM'])]))
+  expect(() => changeAll(open, { reminderMinutes: 5 })).toThrow(asMeant)
 })

@@ -7,21 +7,20 @@ import type {
   RemovedPart,
   TimesOf,
 } from '../../changing-calendars.ts'
-import { toName } from '../../contact-text.ts'
 import { changeFrom } from '../../new-times.ts'
-import type { RemoteEvent } from '../../calendars.ts'
 import { hasServed, isOrganizer, ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
 import { changeMember, endBefore, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
-import { stamp } from './edit-times.ts'
+import { stamp, writeStamp } from './edit-times.ts'
 import { changeWhole } from './edit-whole.ts'
 import { printTree, viewOf } from './event-tree.ts'
 import { becomeInvitation } from './mailed/new-invitation.ts'
 import { type TakenMail, takeMailed } from './mailed/take-mailed.ts'
 import { newEvent } from './new-event.ts'
-import { type OpenEvent, openEvent } from './open-edit.ts'
+import { hasChanged, type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
-import { type EventsOfFile, readEvents, type ResolveZone } from './read-events.ts'
+import { readEvents, type ResolveZone } from './read-events.ts'
+import { requireProperties, requireRead } from './require-read.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './unwritable.ts'
 
 /** A change of the file of an event. */
@@ -60,7 +59,7 @@ export function editEvents(
   options: EditOptions,
   resolveZone: ResolveZone,
 ): Buffer | null {
-  const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options.now)
+  const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options)
   if (options.agent === 'client') requireSilence(open, edit, options)
   if (edit.type === 'mailed' && !takeMailed(open, edit, options.own, resolveZone)) return bytes
   apply(open, edit, options)
@@ -68,8 +67,12 @@ export function editEvents(
   if (nodes.length === 0) return null
   if (options.agent && edit.type !== 'silence')
     for (const node of nodes) setAgent(node, options.agent, options)
+  for (const node of open.context.stamps.keys())
+    if (open.context.stamps.get(node) || hasChanged(open, node)) writeStamp(node, open.context)
   addDefinitions(open.calendar, open.context)
   const written = printTree(open.tree)
+  if (written.equals(bytes)) return written
+  requireProperties(written, open.tree)
   requireRead(readEvents(written, resolveZone), open, edit)
   return written
 }
@@ -84,37 +87,6 @@ function requireSilence({ master, overrides }: OpenEvent, edit: EventEdit, optio
     node => (edit.type !== 'silence' || isOrganizer(node, options)) && hasServed(node, options),
   )
   if (isServed) throw new UnheldChange('The calendar server informs people of every change of this event.')
-}
-
-/** Checks that the event is read as it was meant. */
-function requireRead(read: EventsOfFile | null, open: OpenEvent, edit: EventEdit): void {
-  const kept = new Set(open.overrides.flatMap(({ member, event }) => (event ? [member] : [])))
-  const found = new Set(
-    read ? [...read.members.exceptions.map(({ member }) => member), ...read.members.taken] : [],
-  )
-  const isWhole = read !== null && (read.event !== null) === (open.master !== null)
-  if (!isWhole || [...kept].some(member => !found.has(member))) throw notAsMeant()
-  const change = edit.type === 'create' ? edit.fields : 'change' in edit ? edit.change : {}
-  const member = edit.type === 'change' && edit.part.type === 'member' ? edit.part.member : null
-  const event =
-    member === null ? read.event : read.members.exceptions.find(one => one.member === member)?.event
-  if (open.master && !(event && isAsAsked(event, change))) throw notAsMeant()
-}
-
-const notAsMeant = () => new UnwritableEvents('It would not be read as it was meant')
-
-function isAsAsked(
-  event: RemoteEvent,
-  { subject, location, showAs, sensitivity, reminderMinutes }: EventChange,
-): boolean {
-  return (
-    (subject === undefined || event.subject === toName(subject ?? '')) &&
-    // The link of a meeting may take the place of a location.
-    (!location || event.location === toName(location)) &&
-    (showAs === undefined || event.showAs === showAs) &&
-    (sensitivity === undefined || event.sensitivity === sensitivity) &&
-    (reminderMinutes === undefined || event.reminderMinutes === reminderMinutes)
-  )
 }
 
 function changeAll(open: OpenEvent, asked: EventChange, planned: TimesOf | null, writer: EditOptions): void {

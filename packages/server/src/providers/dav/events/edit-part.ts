@@ -1,14 +1,14 @@
 import { expand } from '../../../kit/recurrence/expand.ts'
 import { firstMember } from '../../../kit/recurrence/first-member.ts'
 import { isFrom, type Series, splitSeries, truncateSeries } from '../../../kit/recurrence/split-series.ts'
-import { DAY_MS, isDay, printDay, printWall, requireWall } from '../../../kit/wall-clock.ts'
+import { PERIODS_MAX } from '../../../kit/recurrence/walk-rule.ts'
+import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import type { EventChange } from '../../changing-calendars.ts'
 import { newTimes, timesOfMember } from '../../new-times.ts'
-import type { Writer } from './edit-attendees.ts'
+import { isOfOther, type Writer } from './edit-attendees.ts'
 import { completeFields, setFields } from './edit-fields.ts'
 import { linesOfRecurrence, setRecurrence, setTaken, takenBy } from './edit-recurrence.ts'
-import { setTime, setTimes, stamp } from './edit-times.ts'
-import { timesIn } from './edit-whole.ts'
+import { setTime, setTimes, stamp, timesIn } from './edit-times.ts'
 import {
   copyNode,
   type EventNode,
@@ -62,7 +62,7 @@ function addOverride(open: OpenEvent, member: string): EventNode {
 }
 
 /** A member with its own end; null if the series does not have it. */
-function memberAt({ start, lines, taken }: Series, member: string): { end: string | null } | null {
+export function memberAt({ start, lines, taken }: Series, member: string): { end: string | null } | null {
   if (isDay(member) !== isDay(start.wall) || taken.includes(member) || taken.includes(member.slice(0, 8)))
     return null
   const time = requireWall(member)
@@ -106,9 +106,10 @@ export function endBefore(open: OpenEvent, from: string): void {
   if (member !== null) truncate(open, member)
 }
 
-/** Ends a series before a member. Exceptions among the later members go. */
+/** Ends a series before a member. Exceptions among the later members go. Of the series of somebody else, members are taken. */
 export function truncate(open: OpenEvent, member: string): void {
   const { series, node } = partsOf(open)
+  if (isOfOther(node, open.context.own)) return takeRest(open, member)
   const before = truncateSeries(series, member, open.context.zoneOf)
   if (!before) throw missing()
   setRecurrence(node, before.lines)
@@ -117,9 +118,31 @@ export function truncate(open: OpenEvent, member: string): void {
   stamp(node, open.context, true)
 }
 
+/** The most members that are taken one by one. */
+const TAKEN_MAX = 500
+
+/** Takes a member and those after it. The rule belongs to the organizer (RFC 6638 section 3.2.2.1). */
+function takeRest(open: OpenEvent, member: string): void {
+  const { series, node } = partsOf(open)
+  const isDays = isDay(member)
+  const end = (isDays ? printDay : printWall)(WALL_TIME_END - DAY_MS)
+  const bounds = { periods: PERIODS_MAX, members: TAKEN_MAX + 1 }
+  const { members, isTruncated } = expand({ ...series, from: member, to: end }, bounds)
+  if (members[0]?.wall !== member) throw missing()
+  if (isTruncated || members.length > TAKEN_MAX)
+    throw new UnheldChange(
+      `Somebody else organizes this series, and more than ${TAKEN_MAX} of its occurrences are left.`,
+    )
+  const taken = members.map(({ wall }) => wall)
+  setTaken(node, [...series.taken, ...taken], { start: series.start }, open.context)
+  removeOverrides(open, override => isFrom(override.member, member))
+  stamp(node, open.context, true)
+}
+
 /** Turns a series into the part that begins at a member, under a UID of its own. */
 export function keepRest(open: OpenEvent, member: string, uid: string): void {
   const { series, node } = partsOf(open)
+  if (isOfOther(node, open.context.own)) throw new UnheldChange('Somebody else organizes this series.')
   const parts = splitSeries(series, member, open.context.zoneOf)
   if (!parts) {
     if (!truncateSeries(series, member, open.context.zoneOf)) throw missing()
@@ -130,10 +153,17 @@ export function keepRest(open: OpenEvent, member: string, uid: string): void {
   setTimes(node, timesOfMember(event, member), open.context)
   setRecurrence(node, parts.after.lines)
   setTaken(node, parts.after.taken, { start: series.start }, open.context)
-  for (const one of [node, ...open.overrides.map(override => override.node)]) {
+  const kept = new Set([node, ...open.overrides.map(override => override.node)])
+  for (const one of kept)
     replaceProperties(one, propertiesOf(one, 'UID'), [
       newProperty({ rawName: 'UID', parameters: [], value: escapeText(uid) }),
     ])
-  }
+  // A file has one UID (RFC 4791 section 4.1), and whatever has another one stays where it is.
+  const isKept = (item: EventNode['items'][number]) =>
+    item.type === 'property' ||
+    kept.has(item) ||
+    (item.name !== 'VEVENT' && propertiesOf(item, 'UID').length === 0)
+  open.calendar.items = open.calendar.items.filter(isKept)
+  open.tree.items = open.tree.items.filter(item => item.type === 'property' || item === open.calendar)
   open.master = { node, event: readEvent(viewOf(node), open.context.zoneOf)! }
 }

@@ -1,7 +1,9 @@
 import { isDay } from '../../../kit/wall-clock.ts'
 import type { EventTime } from '../../calendars.ts'
+import type { EventChange } from '../../changing-calendars.ts'
 import type { EventTimes } from '../../new-times.ts'
 import { type EditContext, printTime } from './edit-context.ts'
+import { isOfOther } from './edit-attendees.ts'
 import { readTimes } from './event-times.ts'
 import {
   type EventNode,
@@ -49,12 +51,25 @@ export function setTime(
   replaceProperties(node, propertiesOf(node, name), [property], ['UID'])
 }
 
-/** Notes that a component was changed. With new times or members, it is a new revision (RFC 5546 section 2.1.4). */
-export function stamp(node: EventNode, { now }: EditContext, isRevision: boolean): void {
+export function timesIn({ start, end }: EventChange): Partial<EventTimes> {
+  return { ...(start && { start }), ...(end && { end }) }
+}
+
+/** Notes that a component is changed. With new times or members, it is a new revision (RFC 5546 section 2.1.4). */
+export function stamp(node: EventNode, { stamps }: EditContext, isRevision: boolean): void {
+  stamps.set(node, isRevision || stamps.get(node) === true)
+}
+
+/** Writes the stamps of a component. Only its organizer counts revisions. */
+export function writeStamp(node: EventNode, { now, own, stamps }: EditContext): void {
   const time = `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
   setValue(node, 'DTSTAMP', time)
   setValue(node, 'LAST-MODIFIED', time)
-  if (!isRevision) return
-  const before = Number.parseInt(propertiesOf(node, 'SEQUENCE')[0]?.content.value ?? '', 10)
-  setValue(node, 'SEQUENCE', String((before > 0 ? before : 0) + 1))
+  if (stamps.get(node) && !isOfOther(node, own)) setValue(node, 'SEQUENCE', String(sequenceOf(node) + 1))
+}
+
+/** The revision of a component; 0 without a number. */
+export function sequenceOf(node: EventNode): number {
+  const sequence = Number.parseInt(propertiesOf(node, 'SEQUENCE')[0]?.content.value ?? '', 10)
+  return sequence > 0 ? sequence : 0
 }

@@ -3,12 +3,13 @@ import type { RemoteEvent } from '../../calendars.ts'
 import type { EventChange } from '../../changing-calendars.ts'
 import { printRecurrence } from '../../../kit/recurrence/recurrence-lines.ts'
 import { type EventTimes, newTimes, timesOfMember } from '../../new-times.ts'
-import { changeSeries, lacksMember } from '../../series-change.ts'
+import { changeSeries, lacksMember, type SeriesState } from '../../series-change.ts'
 import type { Writer } from './edit-attendees.ts'
 import { completeFields, type FieldChange, followedFields, setFields } from './edit-fields.ts'
 import { linesOfRecurrence, setRecurrence, setTaken, takenBy, tzidOf } from './edit-recurrence.ts'
-import { setTimes, stamp } from './edit-times.ts'
-import { type EventNode, propertiesOf, replaceProperties, viewOf } from './event-tree.ts'
+import { setTimes, stamp, timesIn } from './edit-times.ts'
+import { viewOf } from './event-tree.ts'
+import { keepFirst } from './first-occurrence.ts'
 import { type OpenEvent, type Override, removeOverrides, renameOverride } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
 import { MissingMember, UnheldChange } from './unwritable.ts'
@@ -33,6 +34,9 @@ export function changeWhole(
 ): void {
   const { master, context } = open
   if (!master) throw new MissingMember('The calendar has only exceptions of this series.')
+  requireMemberOf(open, master, change, timesOf)
+  if (change.recurrence === null && linesOfRecurrence(master.node))
+    return changeToFirst(open, master, change, { timesOf, writer })
   const fields = completeFields(change, master.event)
   const following = open.overrides.map(override => ({
     override,
@@ -42,14 +46,47 @@ export function changeWhole(
   const event = readEvent(viewOf(master.node), context.zoneOf)!
   setFields(master.node, fields, event, writer)
   stamp(master.node, context, isRevision && !isNew)
+  const kept = new Set(open.overrides)
   for (const { override, fields: followed } of following) {
-    const isKept = open.overrides.includes(override)
-    if (!isKept || !override.event || (Object.keys(followed).length === 0 && !isRevision)) continue
+    if (!kept.has(override) || !override.event || (Object.keys(followed).length === 0 && !isRevision))
+      continue
     const current = readEvent(viewOf(override.node), context.zoneOf)!
     setFields(override.node, followed, current, writer)
     stamp(override.node, context, isRevision)
   }
 }
+
+/** Makes a series its first occurrence, and changes that. */
+function changeToFirst(
+  open: OpenEvent,
+  series: Master,
+  asked: EventChange,
+  { timesOf, writer }: { timesOf: string | null; writer: Writer },
+): void {
+  const { recurrence: _, ...change } = asked
+  const first = keepFirst(open, series)
+  const { node, event } = open.master!
+  const { start, end } = newTimes(event, timesIn(change), timesOf === first ? null : timesOf)
+  changeWhole(open, { ...change, start, end }, { writer })
+  stamp(node, open.context, true)
+}
+
+function requireMemberOf(
+  open: OpenEvent,
+  { node, event }: Master,
+  change: EventChange,
+  timesOf: string | null,
+): void {
+  if (lacksMember(stateOf(open, { node, event }), timesIn(change), timesOf))
+    throw new MissingMember('The series no longer has this occurrence.')
+}
+
+const stateOf = (open: OpenEvent, { node, event }: Master): SeriesState => ({
+  times: { start: event.start, end: event.end },
+  lines: linesOfRecurrence(node) ?? [],
+  taken: takenBy(node, event.start, open.context),
+  exceptions: open.overrides.map(({ member }) => member),
+})
 
 function followOf(
   { member, event }: Override,
@@ -68,20 +105,13 @@ function changeMembers(
   timesOf: string | null,
 ): boolean {
   const { context } = open
-  const lines = linesOfRecurrence(node)
   const { recurrence } = change
-  const state = {
-    times: { start: event.start, end: event.end },
-    lines: lines ?? [],
-    taken: takenBy(node, event.start, context),
-    exceptions: open.overrides.map(({ member }) => member),
-  }
+  const state = stateOf(open, { node, event })
   const asked = { ...timesIn(change), ...(recurrence && { recurrence }) }
-  if (lacksMember(state, asked, timesOf)) throw new MissingMember('The series no longer has this occurrence.')
-  if (lines === null || recurrence === null) {
+  if (linesOfRecurrence(node) === null) {
     const times = newTimes(event, asked, timesOf)
     const hasMoved = setTimes(node, times, context)
-    if (!recurrence) return (lines !== null && becomeSingle(open, node)) || hasMoved
+    if (!recurrence) return hasMoved
     setRecurrence(node, printRecurrence(recurrence, times.start, tzidOf(times.start, context)))
     setTaken(node, recurrence.taken, { start: times.start }, context)
     return true
@@ -121,14 +151,4 @@ function moveOverrides(open: OpenEvent, { before, after, members, timesOf }: Mov
     const isUsual = event !== null && isDeepStrictEqual(usual, { start: event.start, end: event.end })
     if (hasMoved && (isUsual || member === timesOf)) setTimes(node, timesOfMember(after, next), open.context)
   }
-}
-
-function becomeSingle(open: OpenEvent, node: EventNode): true {
-  replaceProperties(node, propertiesOf(node, 'RRULE', 'EXRULE', 'RDATE', 'EXDATE'), [])
-  removeOverrides(open, () => true)
-  return true
-}
-
-export function timesIn({ start, end }: EventChange): Partial<EventTimes> {
-  return { ...(start && { start }), ...(end && { end }) }
 }

@@ -87,7 +87,8 @@ export function printTree({ file, items }: EventTree): Buffer {
   }
 }
 
-function sourcesOf(items: EventNode['items']): LineSource[] {
+/** The lines of properties and components, in their order. */
+export function sourcesOf(items: EventNode['items']): LineSource[] {
   return items.flatMap(item =>
     item.type === 'property'
       ? [item.source]

@@ -1,10 +1,11 @@
 import { lineOf } from './event-file.ts'
 import type { EventTime, RemoteEvent } from '../../calendars.ts'
-import { calendarOf, type EditContext, openContext } from './edit-context.ts'
+import { calendarOf, type EditContext, type Editing, openContext } from './edit-context.ts'
 import { setTime } from './edit-times.ts'
 import { takenBy } from './edit-recurrence.ts'
 import { openEvents, UnreadableEvents } from './event-file.ts'
-import { componentsOf, type EventNode, type EventTree, openTree, viewOf } from './event-tree.ts'
+import type { LineSource } from '../../../kit/content-lines/rewrite-file.ts'
+import { componentsOf, type EventNode, type EventTree, openTree, sourcesOf, viewOf } from './event-tree.ts'
 import { readEvent, readUid } from './read-event.ts'
 import { keepZones, latestOf, memberOf, type ResolveZone } from './read-events.ts'
 
@@ -24,15 +25,17 @@ export interface OpenEvent {
   /** Null if the file has only exceptions of a series. */
   master: { node: EventNode; event: RemoteEvent } | null
   overrides: Override[]
+  /** The lines of each component as they were. */
+  sources: ReadonlyMap<EventNode, readonly LineSource[]>
 }
 
 /** Opens the event that `readEvents` reads of a file. @throws UnreadableEvents if there is none */
-export function openEvent(bytes: Buffer, resolveZone: ResolveZone, now: Date): OpenEvent {
+export function openEvent(bytes: Buffer, resolveZone: ResolveZone, editing: Editing): OpenEvent {
   const { zones } = openEvents(bytes)
   const zoneOf = keepZones(tzid => resolveZone(tzid, zones.get(tzid) ?? null))
   const tree = openTree(bytes)
   const calendar = calendarOf(tree)
-  const context = openContext(calendar, zoneOf, now)
+  const context = openContext(calendar, zoneOf, editing)
   const all = componentsOf(calendar, 'VEVENT').map(node => ({ node, view: viewOf(node) }))
   const first = all.find(({ view }) => !lineOf(view, 'RECURRENCE-ID')) ?? all[0]
   if (!first) throw new UnreadableEvents('The file has no event')
@@ -48,7 +51,14 @@ export function openEvent(bytes: Buffer, resolveZone: ResolveZone, now: Date): O
     const member = line && start ? memberOf(line, start, zoneOf) : null
     return member === null ? [] : [{ node, member, event }]
   })
-  return { tree, calendar, context, master, overrides }
+  const sources = new Map(all.map(({ node }) => [node, sourcesOf(node.items)]))
+  return { tree, calendar, context, master, overrides, sources }
+}
+
+/** Whether any line of a component is not as it was. */
+export function hasChanged({ sources }: OpenEvent, node: EventNode): boolean {
+  const [before, after] = [sources.get(node), sourcesOf(node.items)]
+  return before?.length !== after.length || before.some((source, at) => source !== after[at])
 }
 
 /** The component that counts for a member; undefined if it is no exception. */

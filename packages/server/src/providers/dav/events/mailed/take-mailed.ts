@@ -31,6 +31,6 @@ export function takeMailed(
   const read = readMailedEvent(bytes, { from, own })
   const main = mainNode(open)
   if (!read || !main || readUid(viewOf(main)) !== read.uid) return false
-  const mailed = openEvent(bytes, resolveZone, open.context.now)
+  const mailed = openEvent(bytes, resolveZone, { now: open.context.now, own })
   return TAKERS[read.method]({ open, mailed, from, own })
 }
