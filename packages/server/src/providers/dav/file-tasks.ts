@@ -8,7 +8,8 @@ import { UnwritableCard } from './cards/check-change.ts'
 import { editCard } from './cards/edit-card.ts'
 import { readCard, type ReadCard } from './cards/read-card.ts'
 import { UnreadableEvents } from './events/event-file.ts'
-import { editEvents, type EditOptions, type EventEdit } from './events/edit-events.ts'
+import { editEvents, type EditOptions } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import { readMailedEvent } from './events/mailed/mailed-event.ts'
 import { type EventsOfFile, readEvents, type ResolveZone } from './events/read-events.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './events/unwritable.ts'
@@ -79,7 +80,7 @@ const VALUE_SIZE = 30
 export function doShortTask(task: FileTask): FileOutcome {
   const size = task.bytes.length + sizeOf(changeOf(task))
   if (size > BYTES_MAX[task.type]) throw new LongTask('The file or its change is large')
-  if (task.type === 'editEvents' && (isDense(task.bytes) || isDense(task.edit)))
+  if (task.type === 'editEvents' && (isDense(task.bytes) || isDense(withText(task.edit))))
     throw new LongTask('The series has many members')
   let zones = 0
   return doTask(task, tzid => {
@@ -96,6 +97,9 @@ function isDense(given: Uint8Array | EventEdit): boolean {
   const text = given instanceof Uint8Array ? Buffer.from(given).toString('latin1') : JSON.stringify(given)
   return DENSE.test(text.replaceAll(/\r?\n[ \t]/g, ''))
 }
+
+/** The change, or the file that it brings. */
+const withText = (edit: EventEdit) => (edit.type === 'mailed' ? edit.bytes : edit)
 
 function changeOf(task: FileTask): unknown {
   if (task.type === 'editEvents') return task.edit

@@ -6,7 +6,8 @@ import type { MailedEvent } from '../changing-calendars.ts'
 import type { ContactChange } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ReadCard } from './cards/read-card.ts'
-import type { EditOptions, EventEdit } from './events/edit-events.ts'
+import type { EditOptions } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import type { EventsOfFile } from './events/read-events.ts'
 import {
   doShortTask,

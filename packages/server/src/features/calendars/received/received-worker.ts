@@ -1,18 +1,22 @@
 import { sql } from 'kysely'
 import { findAccountView } from '../../../accounts/store.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
+import { askForSync } from '../../../accounts/ask-for-sync.ts'
+import type { AccountView } from '../../../accounts/row.ts'
+import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { ReachPoint } from '../../../kit/reach-point.ts'
 import type { Instance } from '../../../processes/instance.ts'
 import type { Pulse } from '../../../processes/pulse.ts'
 import { WokenLoop } from '../../../processes/woken-loop.ts'
+import type { WrittenEvents } from '../../../providers/changing-calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import { findMessage, type FullRow } from '../../mail/messages/store.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
 import type { SpanPlanner } from '../events/planner.ts'
 import { keptWindow, type WindowDays } from '../events/window.ts'
-import { recordWritten } from '../writing/record-written.ts'
+import { markWritten, recordWritten } from '../writing/record-written.ts'
+import { isSeen } from '../writing/seen-state.ts'
 import { INVITATIONS_AT_ONCE } from './limits.ts'
 import {
   claimInvitations,
@@ -131,19 +135,31 @@ export class ReceivedWorker implements AsyncDisposable {
     const mail = reached && (await readMail(this.#options, account, message))
     await reach('invitation_read', messageId)
     const window = keptWindow(days, clock.now())
-    const written = mail && (await takeMail(this.#options, reached, { mail, window }))
+    const taken = mail && (await takeMail(this.#options, reached, { mail, window }))
     await reach('invitation_taken', messageId)
-    if (!written) return (await settleInvitation(db, invitation)) ? 'ignored' : 'passed over'
-    return planner.run(accountId, items =>
+    if (!taken) return (await settleInvitation(db, invitation)) ? 'ignored' : 'passed over'
+    const { written, seen } = taken
+    let isLeft = false
+    const outcome = await planner.run(accountId, items =>
       inTransaction(db, tenantId, async unit => {
         const locked = await lockCalendars(unit, accountId)
-        if (!(await settleInvitation(unit.sql, invitation))) return 'passed over'
-        await recordWritten(unit, locked, written, { window, planner: items, movedId: null })
+        if (!(await settleInvitation(unit.sql, invitation))) return 'passed over' as const
+        isLeft = !(await isSeen(unit, accountId, written, seen))
+        if (isLeft) await leaveToSync(unit, account, written)
+        else await recordWritten(unit, locked, written, { window, planner: items, movedId: null })
         await reach('invitation_commit', messageId)
-        return 'taken'
+        return 'taken' as const
       }),
     )
+    if (isLeft) this.#options.wakeSync(accountId)
+    return outcome
   }
+}
+
+/** The index got another state of the event while the provider was asked, so the sync asks for the latest one. */
+async function leaveToSync(unit: UnitOfWork, account: AccountView, written: WrittenEvents): Promise<void> {
+  await markWritten(unit, account.id, written)
+  await askForSync(unit.sql, account, { kinds: ['calendar'] })
 }
 
 /** Another try would not help. */

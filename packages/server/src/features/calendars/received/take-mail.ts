@@ -18,6 +18,7 @@ import { findModule } from '../../tenancy/plans/store.ts'
 import { findHome } from '../calendars/home.ts'
 import { findCalendarFacts } from '../calendars/record-account.ts'
 import { endedCalendars, listCalendars } from '../calendars/store.ts'
+import { lookAtIndex, type SeenState } from '../writing/seen-state.ts'
 import type { InvitationsMode } from './following.ts'
 import { isKnown } from './known-organizer.ts'
 
@@ -54,13 +55,13 @@ export async function reachCalendars(db: Db, account: AccountView): Promise<Reac
 
 /**
  * Does what a mail says at the provider. A provider that tells people of invitations does so by itself, and is left alone.
- * @returns null if there was nothing to do
+ * @returns with the state of the index before; null if there was nothing to do
  */
 export async function takeMail(
   { db, connections, mode }: TakeOptions,
   reached: ReachedAccount,
   { mail, window }: { mail: MailedInvitation; window: CalendarWindow },
-): Promise<WrittenEvents | null> {
+): Promise<{ written: WrittenEvents; seen: SeenState } | null> {
   const { id: accountId } = reached
   const { own, self } = await findCalendarFacts(db, accountId)
   const options: WriteOptions = { self, own, notify: false, concernsOthers: false, window }
@@ -76,7 +77,9 @@ export async function takeMail(
       const calendarKey = places[0]?.calendarKey ?? newEvent?.calendarKey
       if (calendarKey === undefined) return null
       if (await writer.tellsPeople(calendarKey, AbortSignal.timeout(TELLS_SECONDS * 1_000))) return null
-      return (await writer.takeInvitation?.({ mail, places, newEvent }, options)) ?? null
+      const seen = await lookAtIndex(db, accountId, places[0]?.id ?? null)
+      const written = await writer.takeInvitation?.({ mail, places, newEvent }, options)
+      return written ? { written, seen } : null
     },
     { isRepeatable: false },
   )
@@ -101,10 +104,14 @@ async function placeForNew(
   return calendar ? { uid, calendarKey: calendar.provider_key } : null
 }
 
+interface HeldPlace extends ItemPlace {
+  id: string
+}
+
 /** The places of the index that have the event of a UID, of calendars that can be written to, the primary one first. */
-async function listPlaces(db: Db, accountId: string, uid: string): Promise<ItemPlace[]> {
-  const { rows } = await sql<ItemPlace>`
-    select calendar.provider_key as "calendarKey", held.provider_key as key
+async function listPlaces(db: Db, accountId: string, uid: string): Promise<HeldPlace[]> {
+  const { rows } = await sql<HeldPlace>`
+    select held.id, calendar.provider_key as "calendarKey", held.provider_key as key
     from calendar_event as held join calendar on calendar.id = held.calendar_id
     where held.account_id = ${accountId} and held.uid = ${uid} and held.kind <> 'exception'
       and held.provider_key is not null and held.missing_look is null

@@ -38,17 +38,21 @@ async function findVersion(db: Db, accountId: string, id: string): Promise<strin
   return rows[0]?.version ?? null
 }
 
+/** As `isSeen`. @throws Overtaken */
+export async function requireSeen(...given: Parameters<typeof isSeen>): Promise<void> {
+  if (!(await isSeen(...given))) throw new Overtaken()
+}
+
 /**
- * Checks that nobody has recorded anything of these items since the index was looked at, in the transaction that records them
- * and that holds the lock of the calendars.
- * @throws Overtaken
+ * Whether nobody has recorded anything of these items since the index was looked at, asked in the transaction that records them and
+ * that holds the lock of the calendars.
  */
-export async function requireSeen(
+export async function isSeen(
   unit: UnitOfWork,
   accountId: string,
   written: WrittenEvents,
   seen: SeenState,
-): Promise<void> {
+): Promise<boolean> {
   const calendars = await listCalendars(unit.sql, accountId)
   const idOf = new Map(calendars.map(({ provider_key: key, id }) => [key, id]))
   const now = await lookAtIndex(unit.sql, accountId, seen.item?.id ?? null)
@@ -56,5 +60,5 @@ export async function requireSeen(
     const name = nameOf(idOf.get(calendarKey) ?? '', key)
     return now.marks.get(name) === seen.marks.get(name)
   })
-  if (!isAsSeen || now.item?.version !== seen.item?.version) throw new Overtaken()
+  return isAsSeen && now.item?.version === seen.item?.version
 }

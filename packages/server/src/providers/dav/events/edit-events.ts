@@ -1,46 +1,20 @@
-import type {
-  ChangedPart,
-  EventChange,
-  EventInput,
-  EventResponse,
-  MemberPlace,
-  RemovedPart,
-  TimesOf,
-} from '../../changing-calendars.ts'
+import type { EventChange, TimesOf } from '../../changing-calendars.ts'
 import { changeFrom } from '../../new-times.ts'
 import { hasServed, isOrganizer, ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
 import { changeMember, endBefore, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
 import { stamp, writeStamp } from './edit-times.ts'
 import { changeWhole } from './edit-whole.ts'
+import type { EventEdit } from './event-edit.ts'
 import { printTree, viewOf } from './event-tree.ts'
 import { becomeInvitation } from './mailed/new-invitation.ts'
-import { type TakenMail, takeMailed } from './mailed/take-mailed.ts'
+import { takeMailed } from './mailed/take-mailed.ts'
 import { newEvent } from './new-event.ts'
 import { hasChanged, type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
 import { readEvents, type ResolveZone } from './read-events.ts'
 import { requireProperties, requireRead } from './require-read.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './unwritable.ts'
-
-/** A change of the file of an event. */
-export type EventEdit =
-  | { type: 'create'; uid: string; fields: EventInput }
-  | { type: 'change'; part: Exclude<ChangedPart, { type: 'following' }>; change: EventChange }
-  /** The part of a series that begins at a member, with a change, as a file of its own. */
-  | { type: 'rest'; member: string; uid: string; change: EventChange }
-  /** The series before a member. */
-  | { type: 'truncate'; member: string }
-  /** Ends a series before its first member from this one on. It stays as it is if it has none. */
-  | { type: 'end'; member: string }
-  | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
-  | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
-  /** Brings the event to the state that a mail has. */
-  | ({ type: 'mailed' } & TakenMail)
-  /** The calendar object of a mail as a file of its own. */
-  | { type: 'invited' }
-  /** Changes nothing, and is refused if the server informs people of the end of the event. */
-  | { type: 'silence' }
 
 export interface EditOptions extends Writer {
   /** Whether the client or the server is to inform the people of the event; null if the server informs nobody. */

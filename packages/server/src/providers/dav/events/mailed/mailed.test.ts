@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { findNamedZone } from '../../../../kit/zones/named-zone.ts'
 import type { RemoteEvent } from '../../../calendars.ts'
-import { editEvents, type EditOptions, type EventEdit } from '../edit-events.ts'
+import { editEvents, type EditOptions } from '../edit-events.ts'
+import type { EventEdit } from '../event-edit.ts'
 import { readEvents } from '../read-events.ts'
 import { readMailedEvent } from './mailed-event.ts'
 

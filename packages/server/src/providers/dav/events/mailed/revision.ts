@@ -1,6 +1,7 @@
 import { type ContentLine, parameterOf } from '../../../../kit/content-lines/content-line.ts'
 import { makeParameter } from '../../../../kit/content-lines/print-line.ts'
 import { readTime } from '../../cards/revision-time.ts'
+import { sequenceOf as writtenSequence } from '../edit-times.ts'
 import { type EventNode, newProperty, type Property, propertiesOf, replaceProperties } from '../event-tree.ts'
 
 /*
@@ -26,8 +27,7 @@ export function revisionOf(node: EventNode): Revision {
 }
 
 export function sequenceOf(node: EventNode): number {
-  const sequence = Number.parseInt(propertiesOf(node, 'SEQUENCE')[0]?.content.value ?? '', 10)
-  return sequence > 0 ? Math.min(sequence, SEQUENCE_MAX) : 0
+  return Math.min(writtenSequence(node), SEQUENCE_MAX)
 }
 
 /** The organizer's revision that a component of a file has. */
