@@ -98,6 +98,7 @@ function changeOf(task: FileTask): unknown {
 /** Characters of all texts of a change, and something for each value. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length + VALUE_SIZE
+  if (value instanceof Uint8Array) return value.length
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce<number>((size, inner) => size + sizeOf(inner), 0)
 }
