@@ -50,7 +50,7 @@ export interface AskedFields {
   change: EventChange
   /** The member that has the fields; null: the single or the series. */
   member: string | null
-  /** Whether the times are those of what has the fields. Those of another member move it. */
+  /** Whether the times are those of what has the fields. Times of another member move it. */
   hasTimes: boolean
 }
 
