@@ -19,13 +19,14 @@ const SCHEMA = [
   'davical/dba/views/dav_principal.sql',
 ]
 
+/** Others may invite each user, as after an installation by the book. */
 const ADD_USER = `
   with added as (
     insert into usr (active, email_ok, updated, username, password, fullname, email)
     values (true, current_date, current_date, $1, '**' || $2, $1, $3) returning user_no
   )
   insert into principal (type_id, user_no, displayname, default_privileges)
-  select 1, user_no, $1, 0::bit(24) from added`
+  select 1, user_no, $1, privilege_to_bits(array['read-free-busy', 'schedule-query', 'schedule-deliver']) from added`
 
 /** Every path belongs to the one script, as Apache does it by an alias. */
 const ROUTER = `<?php

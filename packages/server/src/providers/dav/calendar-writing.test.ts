@@ -32,7 +32,6 @@ async function openDisturbed(server: DavTestServer) {
   const files: FileThread = {
     readCard: (...given) => fileThread.readCard(...given),
     editCard: (...given) => fileThread.editCard(...given),
-    readInvitation: (...given) => fileThread.readInvitation(...given),
     readEvents: (...given) => fileThread.readEvents(...given),
     readInvitation: (...given) => fileThread.readInvitation(...given),
     async editEvents(party, bytes, asked) {

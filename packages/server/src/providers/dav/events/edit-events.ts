@@ -13,7 +13,7 @@ import { newEvent } from './new-event.ts'
 import { hasChanged, type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
 import { readEvents, type ResolveZone } from './read-events.ts'
-import { requireProperties, requireRead } from './require-read.ts'
+import { type AskedFields, requireProperties, requireRead } from './require-read.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './unwritable.ts'
 
 export interface EditOptions extends Writer {
@@ -47,7 +47,7 @@ export function editEvents(
   const written = printTree(open.tree)
   if (written.equals(bytes)) return written
   requireProperties(written, open.tree)
-  requireRead(readEvents(written, resolveZone), open, edit)
+  requireRead(readEvents(written, resolveZone), open, askedBy(edit))
   return written
 }
 
@@ -61,6 +61,17 @@ function requireSilence({ master, overrides }: OpenEvent, edit: EventEdit, optio
     node => (edit.type !== 'silence' || isOrganizer(node, options)) && hasServed(node, options),
   )
   if (isServed) throw new UnheldChange('The calendar server informs people of every change of this event.')
+}
+
+function askedBy(edit: EventEdit): AskedFields {
+  const hasTimes =
+    edit.type === 'create' ||
+    (edit.type === 'change' && (edit.part.type === 'member' || edit.part.timesOf === null))
+  return {
+    change: edit.type === 'create' ? edit.fields : 'change' in edit ? edit.change : {},
+    member: edit.type === 'change' && edit.part.type === 'member' ? edit.part.member : null,
+    hasTimes,
+  }
 }
 
 function changeAll(open: OpenEvent, asked: EventChange, planned: TimesOf | null, writer: EditOptions): void {
