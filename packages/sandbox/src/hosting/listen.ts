@@ -7,6 +7,9 @@ export interface Listening extends AsyncDisposable {
   readonly port: number
 }
 
+/** Longer than clients keep connections that they do not use. */
+const KEEP_ALIVE_MS = 120_000
+
 /** Serves HTTP at a port; 0 chooses a free one. Dispose cuts the connections that are open. */
 export async function listen(
   answer: (request: Request, env: HttpBindings) => Response | Promise<Response>,
@@ -18,6 +21,8 @@ export async function listen(
       overrideGlobalObjects: false,
     }),
   )
+  // A client that takes a kept connection again at the moment at which the server closes it sees its call fail.
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   server.listen(port, host)
   await once(server, 'listening')
   return {

@@ -202,10 +202,8 @@ export const NOTHING_GIVEN: SendOutcome['given'] = { key: null, threadId: null }
 function taskOf(
   account: AccountView | null,
   { outcome: { given }, filesCopy }: Extract<Learnt, { type: 'answered' }>,
-  { isReply, eventId }: ClaimedEntry,
+  { isReply }: ClaimedEntry,
 ): SentTask {
-  // As with servers that send invitations themselves, the sent mail has no copy.
-  if (eventId !== null) return null
   if (given.key !== null) return 'link_copy'
   if (filesCopy !== 'always' && account?.imap?.appendSent) return 'file_copy'
   return isReply ? 'mark_original' : null
