@@ -1,7 +1,8 @@
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { startRadicale } from '../packages/server/test/servers/radicale.ts'
-import { addBook, makeFullBook, removeBook, untilContacts } from './address-book.ts'
+import { makeFullBook } from './address-book.ts'
 import { type Cpu, meterCpu } from './cpu.ts'
+import { addHalf, removeHalf, untilHalf } from './dav-account.ts'
 import { percentile, short } from './figures.ts'
 import { openPatch } from './http.ts'
 import { makeFullMailbox } from './mailbox.ts'
@@ -52,15 +53,19 @@ export const contactsFence: Benchmark = {
     const rounds: Array<{ without: number; beside: number; ratio: number; cpu: Cpu }> = []
     for (let round = 0; round < ROUNDS; round++) {
       const { p95: without } = await forSeconds()
-      await addBook(service, accountId, { user: davUser, origin: books.url.origin })
+      await addHalf(service, accountId, {
+        half: 'contacts',
+        user: davUser,
+        origin: books.url.origin,
+      })
       let isOver = false
-      const synced = untilContacts(service, accountId, true).finally(() => (isOver = true))
+      const synced = untilHalf(service, accountId, 'contacts', true).finally(() => (isOver = true))
       // If a PATCH fails, its failure is reported, and not that the service is gone afterwards.
       synced.catch(() => {})
       const { p95: beside, cpu } = await measure(() => isOver)
       await synced
       rounds.push({ without, beside, ratio: beside / without, cpu })
-      await removeBook(service, accountId)
+      await removeHalf(service, accountId, 'contacts')
     }
     const typical = rounds.toSorted((one, other) => one.ratio - other.ratio)[Math.floor(ROUNDS / 2)]!
     report({

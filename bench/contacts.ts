@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listContacts } from '../packages/server/src/features/contacts/contacts/store.ts'
-import type { ProxiedCall } from '../packages/server/test/servers/call-proxy.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { startRadicale } from '../packages/server/test/servers/radicale.ts'
-import {
-  addBook,
-  cardOf,
-  makeFullBook,
-  openReplay,
-  removeBook,
-  untilContacts,
-  watchBooks,
-} from './address-book.ts'
+import { cardOf, makeFullBook } from './address-book.ts'
 import { medianCpu, meterCpu } from './cpu.ts'
+import {
+  addHalf,
+  openReplay,
+  removeHalf,
+  reportQuietPass,
+  untilHalf,
+  untilQuiet,
+  watchDav,
+} from './dav-account.ts'
 import { median, short } from './figures.ts'
 import { openGet, openPost } from './http.ts'
 import { compareLoad } from './load.ts'
@@ -26,10 +26,8 @@ import { type BenchService, startBenchService } from './service.ts'
 const CARDS = Number(process.env['WAXWING_BENCH_CARDS'] ?? 5_000)
 const COPIES = 3
 const RUNS = 3
-const QUIET_PASSES = 20
 /** The word is in about one of 1,009 contacts. */
 const WORD = 'family77'
-const QUIET_MS = 300
 const IDLE_SECONDS = 60
 
 export const contacts: Benchmark = {
@@ -39,7 +37,7 @@ export const contacts: Benchmark = {
   async run(report) {
     await using server = await startDovecot()
     await using books = await startRadicale()
-    await using watched = await watchBooks(books)
+    await using watched = await watchDav(books)
     const { proxy, origin } = watched
     const user = await makeFullMailbox(server, 1)
     const davUser = await makeFullBook(books, CARDS)
@@ -54,15 +52,15 @@ export const contacts: Benchmark = {
       const first = proxy.calls.length
       const used = meterCpu()
       const begun = performance.now()
-      await addBook(service, accountId, { user: davUser, origin })
-      await untilContacts(service, accountId, true)
+      await addHalf(service, accountId, { half: 'contacts', user: davUser, origin })
+      await untilHalf(service, accountId, 'contacts', true)
       syncs.push({ seconds: (performance.now() - begun) / 1_000, cpu: used(CARDS) })
       await untilQuiet(proxy.calls)
       const calls = proxy.calls.slice(first)
       const again = performance.now()
       await replay.sendAll(calls)
       yardsticks.push((performance.now() - again) / 1_000)
-      if (run < RUNS - 1) await removeBook(service, accountId)
+      if (run < RUNS - 1) await removeHalf(service, accountId, 'contacts')
     }
     const ours = median(syncs.map(({ seconds }) => seconds))
     report({
@@ -74,7 +72,7 @@ export const contacts: Benchmark = {
       cpu: medianCpu(syncs.map(({ cpu }) => cpu)),
     })
 
-    await reportQuietPass(report, { service, accountId, calls: proxy.calls, replay })
+    await reportQuietPass(report, { service, accountId, half: 'contacts', calls: proxy.calls, replay })
     const open = await countIdle(service.pid, Number(new URL(origin).port))
     report({
       measure: 'connections of the service to the address books, idle for a minute',
@@ -89,8 +87,8 @@ export const contacts: Benchmark = {
     const other = await makeFullMailbox(server, 1)
     const writingId = await service.connect(server, other)
     await service.untilInitialized(writingId)
-    await addBook(service, writingId, { user: small, origin })
-    await untilContacts(service, writingId, true)
+    await addHalf(service, writingId, { half: 'contacts', user: small, origin })
+    await untilHalf(service, writingId, 'contacts', true)
     const authorization = `Basic ${Buffer.from(`${small.user}:${small.password}`).toString('base64')}`
     using client = openPost(service)
     let made = 0
@@ -130,52 +128,6 @@ export const contacts: Benchmark = {
       cpu: figures.post.cpu,
     })
   },
-}
-
-/** Waits until no request has been sent for a moment. */
-async function untilQuiet(calls: readonly ProxiedCall[]): Promise<void> {
-  for (let seen = -1; seen !== calls.length || calls.some(({ isUnderWay }) => isUnderWay);) {
-    seen = calls.length
-    await sleep(QUIET_MS)
-  }
-}
-
-interface Quiet {
-  service: BenchService
-  accountId: string
-  calls: readonly ProxiedCall[]
-  replay: ReturnType<typeof openReplay>
-}
-
-/** Reports a pass from its first request until its last answer, beside the same requests. */
-async function reportQuietPass(report: Report, { service, accountId, calls, replay }: Quiet): Promise<void> {
-  const passes: number[] = []
-  const bare: number[] = []
-  let requests = 0
-  for (let pass = 0; pass < QUIET_PASSES; pass++) {
-    await untilQuiet(calls)
-    const first = calls.length
-    let endedAt = 0
-    await service.post(`/v1/accounts/${accountId}/sync`, { kinds: ['contacts'] })
-    const isUnderWay = () => calls.length === first || calls.slice(first).some(call => call.isUnderWay)
-    while (isUnderWay() || Date.now() - endedAt < QUIET_MS) {
-      if (isUnderWay()) endedAt = Date.now()
-      await sleep(1)
-    }
-    const made = calls.slice(first)
-    requests = made.length
-    passes.push(endedAt - made[0]!.at)
-    const again = performance.now()
-    await replay.sendAll(made)
-    bare.push(performance.now() - again)
-  }
-  report({
-    measure: `quiet pass of ${requests} requests, p50 in ms`,
-    result: short(median(passes)),
-    yardstick: `the requests alone ${short(median(bare))}`,
-    ratio: median(passes) / median(bare),
-    target: '≤ 1.3',
-  })
 }
 
 async function reportSearch(report: Report, service: BenchService, accountId: string): Promise<void> {

@@ -5,7 +5,9 @@ import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import type { BenchService } from './service.ts'
 
 export const GRAPH_HOST = 'graph.microsoft.com'
-const SCOPES = ['Mail.ReadWrite', 'Mail.Send', 'User.Read'].map(scope => `https://${GRAPH_HOST}/${scope}`)
+const MAIL = ['Mail.ReadWrite', 'Mail.Send', 'User.Read']
+/** The permissions of the service in a mailbox with calendars. */
+export const WITH_CALENDARS = [...MAIL, 'Calendars.ReadWrite', 'MailboxSettings.Read']
 const AT_MICROSOFT = { provider: 'microsoft', cloud: 'global' }
 const CLIENT = 'sandbox'
 
@@ -42,18 +44,22 @@ export async function startOffice(
 }
 
 /** The tokens of the service's app for a mailbox. */
-export const grantGraph = (sandbox: DrivenSandbox, email: string) =>
-  sandbox.grant(email, SCOPES, CLIENT, AT_MICROSOFT)
+export const grantGraph = (sandbox: DrivenSandbox, email: string, permissions = MAIL) =>
+  sandbox.grant(email, scopesOf(permissions), CLIENT, AT_MICROSOFT)
+
+const scopesOf = (permissions: readonly string[]) =>
+  permissions.map(permission => `https://${GRAPH_HOST}/${permission}`)
 
 /** Connects a mailbox with its full history, without waiting for its mail. @returns the account's id */
 export async function connectGraph(
   service: BenchService,
   sandbox: DrivenSandbox,
   email: string,
+  permissions = MAIL,
 ): Promise<string> {
   const { refreshToken } = await sandbox.grant(
     email,
-    [...SCOPES, 'openid', 'email', 'profile', 'offline_access'],
+    [...scopesOf(permissions), 'openid', 'email', 'profile', 'offline_access'],
     CLIENT,
     AT_MICROSOFT,
   )

@@ -16,42 +16,49 @@ const SETTLE_SECONDS = 60
 /** Longer than the five minutes between two looks at contacts. */
 const MEASURED_SECONDS = 330
 
+const HALVES = [
+  { name: 'contacts', url: 'contactsUrl', collection: 'people', memoryTarget: '≤ 4', cpuTarget: '' },
+  { name: 'calendars', url: 'calendarUrl', collection: 'calendar', memoryTarget: '≤ 8', cpuTarget: '≤ 15' },
+] as const
+
 export const idleHalves: Benchmark = {
   name: 'idle-halves',
   about:
-    'Memory and processor time that the contacts of 1,000 idle IMAP accounts add, on a CardDAV server in which nothing happens.',
+    'Memory and processor time that the contacts, and the calendars, of 1,000 idle IMAP accounts add, on DAV servers in which nothing happens.',
   async run(report) {
     await using imap = await startIdleServer()
-    await using dav = await startOddDav({})
     await using service = await startBenchService({
       connectionsPerHost: 10_000,
       env: { ...SERVICE_SETTINGS, WAXWING_CONNECTIONS_PER_HOST: '10000' },
     })
     const ids = await inTurn(ACCOUNTS, number => connect(service, imap.port, number))
     const without = await measure(service, ACCOUNTS)
-    const { user, password } = dav.login
-    const settings = { contactsUrl: dav.home.href, calendarUrl: null, user, password }
-    await inTurn(ACCOUNTS, async number => {
-      const path = `/v1/accounts/${ids[number]}/imap-settings`
-      const { status, body } = await service.patch(path, { dav: settings })
-      if (status !== 200) throw new Error(JSON.stringify(body))
-    })
-    const withContacts = await measure(service, 2 * ACCOUNTS)
-    report({
-      measure: 'memory per half of contacts, KB of the heap',
-      result: short((withContacts.heap - without.heap) / 1_024 / ACCOUNTS),
-      yardstick: `mail of the same account ${short(without.heap / 1_024 / ACCOUNTS)}, with what the process itself takes`,
-      ratio: null,
-      target: '≤ 4',
-    })
-    report({
-      measure: 'processor with the halves, % of a core (without)',
-      result: `${short(withContacts.cpu.service)} (${short(without.cpu.service)})`,
-      yardstick: '',
-      ratio: null,
-      target: '',
-      cpu: withContacts.cpu,
-    })
+    for (const half of HALVES) {
+      await using dav = await startOddDav({}, half.collection)
+      const { user, password } = dav.login
+      const settings = { contactsUrl: null, calendarUrl: null, [half.url]: dav.home.href, user, password }
+      await inTurn(ACCOUNTS, async number => {
+        const path = `/v1/accounts/${ids[number]}/imap-settings`
+        const { status, body } = await service.patch(path, { dav: settings })
+        if (status !== 200) throw new Error(JSON.stringify(body))
+      })
+      const withHalves = await measure(service, 2 * ACCOUNTS)
+      report({
+        measure: `memory per half of ${half.name}, KB of the heap`,
+        result: short((withHalves.heap - without.heap) / 1_024 / ACCOUNTS),
+        yardstick: `mail of the same account ${short(without.heap / 1_024 / ACCOUNTS)}, with what the process itself takes`,
+        ratio: null,
+        target: half.memoryTarget,
+      })
+      report({
+        measure: `processor with the halves of ${half.name}, % of a core (without)`,
+        result: `${short(withHalves.cpu.service)} (${short(without.cpu.service)})`,
+        yardstick: '',
+        ratio: null,
+        target: half.cpuTarget,
+        cpu: withHalves.cpu,
+      })
+    }
   },
 }
 

@@ -39,6 +39,8 @@ export interface NoticeOptions {
   /** Place in which the messages arrive, if there are several. */
   place?: string
   deliver(raw: string): Promise<unknown>
+  /** The event that the feed announces for it. */
+  awaits?: 'message.created' | 'calendar_event.created'
   /** Time of the last notice, by `performance.now()`. */
   noticedAt(): number
   p50Target: string
@@ -48,7 +50,7 @@ export interface NoticeOptions {
 export async function measureNotices(
   report: Report,
   service: BenchService,
-  { place = '', deliver, noticedAt, p50Target }: NoticeOptions,
+  { place = '', deliver, awaits = 'message.created', noticedAt, p50Target }: NoticeOptions,
 ): Promise<void> {
   // Gives the engine time to finish its first passes and to wait for mail.
   await wait(5)
@@ -59,7 +61,7 @@ export async function measureNotices(
     // Varies the interval, so that it is not in step with anything that happens every second.
     await wait(0.3 + (number % 10) * 0.077)
     await deliver(`Subject: Now ${number}\r\nMessage-ID: <now.${number}@example.com>\r\n\r\nHello\r\n`)
-    cursor = await untilCreated(service, cursor)
+    cursor = await untilCreated(service, cursor, awaits)
     tookMs.push(performance.now() - noticedAt())
   }
   const cpu = used(DELIVERIES)
@@ -80,7 +82,7 @@ async function headOf(service: BenchService) {
 }
 
 /** Waits for the feed, which answers as soon as something is in it. */
-async function untilCreated(service: BenchService, from: string) {
+async function untilCreated(service: BenchService, from: string, awaited: string) {
   const deadline = performance.now() + SECONDS_MAX * 1000
   let cursor = from
   while (performance.now() < deadline) {
@@ -88,7 +90,7 @@ async function untilCreated(service: BenchService, from: string) {
       `/v1/changes?cursor=${encodeURIComponent(cursor)}&limit=200&waitSeconds=30`,
     )
     cursor = body.nextCursor
-    if (body.items.some(({ type }) => type === 'message.created')) return cursor
+    if (body.items.some(({ type }) => type === awaited)) return cursor
   }
-  throw new Error(`no message.created within ${SECONDS_MAX} s`)
+  throw new Error(`no ${awaited} within ${SECONDS_MAX} s`)
 }

@@ -11,17 +11,20 @@ export interface PushRelay extends AsyncDisposable {
   forwardTo(address: string): void
 }
 
+/** The headers of a push that its receiver reads. */
+const PASSED = /^(?:authorization|content-type|x-goog-.*)$/
+
 export async function startPushRelay(): Promise<PushRelay> {
   let target = ''
   const server = createServer(async (request, response) => {
     const noticedAt = performance.now()
-    const { authorization, 'content-type': type = '' } = request.headers
+    const passed = Object.entries(request.headers).filter(([name]) => PASSED.test(name))
     const url = new URL(request.url ?? '/', target)
     // A provider that only asks whether the address is right has a query.
     if (url.search === '') relay.noticedAt = noticedAt
     const answer = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': type, ...(authorization !== undefined && { authorization }) },
+      headers: Object.fromEntries(passed.map(([name, value]) => [name, String(value)])),
       body: await buffer(request),
     })
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })

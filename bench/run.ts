@@ -8,13 +8,17 @@ import { runAgainst } from './against.ts'
 import { audit } from './audit.ts'
 import { availability } from './availability.ts'
 import { busyHalf } from './busy-half.ts'
+import { calendarNotice } from './calendar-notice.ts'
+import { calendars } from './calendars.ts'
 import { changeMessage } from './change-message.ts'
+import { cloudCalendarsFirstSync } from './cloud-calendars-first-sync.ts'
 import { contacts } from './contacts.ts'
 import { contactsFence } from './contacts-fence.ts'
 import { costs } from './costs.ts'
 import { formatCpu } from './cpu.ts'
 import { downloads } from './downloads.ts'
 import { events } from './events.ts'
+import { expansion } from './expansion.ts'
 import { feed } from './feed.ts'
 import { firstSync } from './first-sync.ts'
 import { gmailFirstSync } from './gmail-first-sync.ts'
@@ -37,6 +41,7 @@ import { reports } from './reports.ts'
 import { pagesRedis } from './pages-redis.ts'
 import { type Benchmark, formatResults, type Row } from './row.ts'
 import { redirects } from './redirects.ts'
+import { rollWindowsBenchmark } from './roll-windows.ts'
 import { s3Reads } from './s3-reads.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
@@ -58,12 +63,17 @@ const BENCHMARKS: readonly Benchmark[] = [
   busyHalf,
   contacts,
   contactsFence,
+  calendars,
+  cloudCalendarsFirstSync,
+  expansion,
+  rollWindowsBenchmark,
   availability,
   audit,
   neighbours,
   notice,
   gmailNotice,
   graphNotice,
+  calendarNotice,
   memory,
   idleAccounts,
   idleHalves,
@@ -97,7 +107,7 @@ npm run bench -- --against COMMIT [--pairs N] name …
   of both. The benchmarks and yardsticks are those of this commit for both.
 
 The benchmarks:
-${BENCHMARKS.map(({ name, about }) => `  ${name.padEnd(18)}${about}\n`).join('')}`
+${BENCHMARKS.map(({ name, about }) => `  ${name.padEnd(28)}${about}\n`).join('')}`
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -58,6 +58,7 @@ describe('readConfig', () => {
       gmailProjectUnitsPerMinute: 1_200_000,
       calendarPastDays: 90,
       calendarAheadDays: 365,
+      invitations: 'known',
       peopleCallsPerMinute: 90,
       peopleProjectCallsPerMinute: null,
       googleCalendarCallsPerMinute: 600,

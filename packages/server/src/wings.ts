@@ -22,7 +22,7 @@ export async function openWings(resources: Resources) {
   const mail = openMail(resources)
   const sending = await openSending(resources, mail.content)
   const contacts = openContacts(resources)
-  const calendars = openCalendars(resources)
+  const calendars = openCalendars(resources, { content: mail.content, invitations: sending.invitations })
   const integrity = openIntegrity(resources)
   const notifications = await openNotifications(resources)
 

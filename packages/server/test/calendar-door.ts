@@ -16,6 +16,7 @@ import { recordEvents } from '../src/features/calendars/events/record.ts'
 import { rollWindows } from '../src/features/calendars/events/roll.ts'
 import { keptWindow } from '../src/features/calendars/events/window.ts'
 import { calendarWriteOperations } from '../src/features/calendars/writing/calendar-operations.ts'
+import type { WriteMails } from '../src/features/calendars/writing/mails.ts'
 import { eventWriteOperations } from '../src/features/calendars/writing/operations.ts'
 import { runPass } from '../src/features/calendars/following/pass.ts'
 import { inTransaction } from '../src/events/unit-of-work.ts'
@@ -36,7 +37,10 @@ const DAYS = { past: 90, ahead: 365 }
 const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 'ada', auth: 'imap_password' }
 
 /** The operations of calendars behind a front door, over providers in memory. */
-export async function openCalendarDoor(database: Database, expander?: Expander) {
+export async function openCalendarDoor(
+  database: Database,
+  { expander, mails }: { expander?: Expander; mails?: WriteMails } = {},
+) {
   await using opened = new AsyncDisposableStack()
   const { db } = database
   const planner = opened.use(openSpanPlanner(silentLog, expander))
@@ -48,7 +52,7 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
     calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
     calendarEvents: {
       ...calendarEventOperations({ days: DAYS, clock }),
-      ...eventWriteOperations({ days: DAYS, planner, clock, connections }),
+      ...eventWriteOperations({ days: DAYS, planner, clock, connections, ...(mails && { mails }) }),
     },
     availability: availabilityOperations({ connections, days: DAYS, clock }),
   }
@@ -81,6 +85,7 @@ export async function openCalendarDoor(database: Database, expander?: Expander) 
           provider: memory.connect(),
           days: DAYS,
           planner,
+          ...(mails && { mails }),
           isInitialized,
           isAsked: true,
           signal: new AbortController().signal,

@@ -16,7 +16,7 @@ import type {
 } from '../src/providers/changing-calendars.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
 import { type EventTimes, newTimes, timesOfMember } from '../src/providers/new-times.ts'
-import { changeSeries, lacksMember } from '../src/providers/series-change.ts'
+import { changeSeries, lacksMember, requireChangeFrom } from '../src/providers/series-change.ts'
 import { type HeldItem, type MemoryCalendars, PLAIN_EVENT } from './memory-calendars.ts'
 
 /** Writes to calendars in memory. Wherever one may be killed, `wait` is called. */
@@ -39,7 +39,9 @@ export function memoryWriter(
       memory.requireCalendar(key)
       memory.updateCalendar(key, change)
       await wait('changeCalendar done')
-      return memory.answer({ ...memory.calendars.get(key)! })
+      const answer = memory.answer({ ...memory.calendars.get(key)! })
+      await wait('changeCalendar answered')
+      return answer
     },
 
     async removeCalendar(key) {
@@ -76,14 +78,19 @@ export function memoryWriter(
       const item = memory.requireItem(place)
       const before = memberKeys(memory, item)
       if (part.type === 'following') return splitItem(item, part, change, options)
-      if (part.type === 'all') changeWhole(memory, item, change, part.timesOf?.member ?? null, options)
-      else {
+      if (part.type === 'all') {
+        const planned = requireChangeFrom(item.event!.start, change, part.timesOf)
+        changeWhole(memory, item, planned.change, planned.timesOf, options)
+      } else {
         const base = requireMember(item, part.member)
         const event = changedEvent(memory, base, change, options)
         memory.setMember(item.key, part.member, { ...event, ...newTimes(timesOfEvent(base), change) })
       }
       await wait('changeEvent done')
-      return memory.answer(written(memory, item, before, item))
+      const answer = memory.answer(written(memory, item, before, item))
+      // It may be out of date when it arrives.
+      await wait('changeEvent answered')
+      return answer
     },
 
     async removeEvent({ place, part }) {

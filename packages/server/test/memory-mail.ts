@@ -452,6 +452,7 @@ export function remoteMessage({
     draftMark: null,
     draftKey: null,
     mayBeReport: false,
+    mayBeInvitation: false,
     size: content.length,
   }
 }

@@ -68,6 +68,7 @@ const WRITERS: Record<string, readonly string[]> = {
   outbox_content: ['features/sending'],
   outbox_piece: ['features/sending'],
   pending_answer: ['features/sending'],
+  pending_invitation: ['features/calendars'],
   plan: ['features/tenancy'],
   quarantined_calendar_event: ['features/calendars'],
   quarantined_contact: ['features/contacts'],

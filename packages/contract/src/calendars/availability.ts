@@ -140,8 +140,8 @@ const explanation = z
     refused: z
       .array(refusedSlot)
       .describe(
-        'Slots of the same grid that are not offered, at most 1,000, ascending, with the reason of each account and ' +
-          'attendee that is not free.',
+        'Slots of the same grid that are not offered, at most 1,000, of which at most 500 are outside of `hours`, ' +
+          'ascending, with the reason of each account and attendee that is not free.',
       ),
     truncated: z
       .boolean()

@@ -88,7 +88,7 @@ const fields = {
 const notify = z
   .boolean()
   .default(true)
-  .describe('Whether the people whom this concerns are told, by the provider.')
+  .describe('Whether the people whom this concerns are told: by the provider, or by mail of the account.')
 
 export const newEvent = z.strictObject({
   calendarId: uuidInput,

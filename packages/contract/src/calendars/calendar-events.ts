@@ -88,7 +88,14 @@ export const announcedCalendarEvents = {
 
 const eventPath = accountPath.extend({ eventId: pathId.describe('The event’s `id`.') })
 const READING_REASONS = ['account_not_found', 'calendar_disabled'] as const
-const WRITING_REASONS = [...CHANGING_REASONS, 'calendar_disabled', 'calendar_read_only'] as const
+const WRITING_REASONS = [
+  ...CHANGING_REASONS,
+  // People may have to be told by mail.
+  'billing_past_due',
+  'calendar_disabled',
+  'calendar_read_only',
+  'plan_limit_sends',
+] as const
 const FIELD_REASONS = [
   'invalid_range',
   'invalid_recurrence',
@@ -197,7 +204,9 @@ export const calendarEvents = {
       scope,
       notify: queryBoolean
         .default(true)
-        .describe('Whether the people whom this concerns are told, by the provider.'),
+        .describe(
+          'Whether the people whom this concerns are told: by the provider, or by mail of the account.',
+        ),
     }),
     output: z.null(),
   }),

@@ -128,11 +128,13 @@ test('answers the body as HTML, or as text if that is preferred', async () => {
   })
 })
 
-test('refuses a change of another version, and a transaction that was used', async () => {
+test('refuses a change of another version, and a transaction of another request', async () => {
   const eva = graph.addUser('eva@office.test')
   const made = await makeEvent(graph, eva, { ...hour('2026-12-01'), transactionId: 'once' })
   const again = await graph.ask(eva, 'POST', 'events', { ...hour('2026-12-01'), transactionId: 'once' })
-  expect([again.status, again.data.error.code]).toEqual([409, 'ErrorDuplicateTransactionId'])
+  expect([again.status, again.data.iCalUId]).toEqual([201, made.iCalUId])
+  const other = await graph.ask(eva, 'POST', 'events', { ...hour('2026-12-02'), transactionId: 'once' })
+  expect([other.status, other.data.error.code]).toEqual([409, 'ErrorDuplicateTransactionId'])
   const since = { 'if-match': made['@odata.etag'] }
   const path = `events/${made.id}`
   const changed = await graph.ask(eva, 'PATCH', path, { subject: 'A' }, since)

@@ -5,6 +5,7 @@ import type { Database } from '../database/pool.ts'
 import { readProcessConfig } from './connect.ts'
 import { checkBlobs } from './doctor/check-blobs.ts'
 import { checkAccounts } from './doctor/check-accounts.ts'
+import { checkCalendars } from './doctor/check-calendars.ts'
 import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/check-database.ts'
 import { checkEgress, type Target } from './doctor/check-egress.ts'
 import { checkLinks } from './doctor/check-links.ts'
@@ -93,6 +94,7 @@ async function examineDatabase(config: Config, connect: Target[]): Promise<Findi
     ...(await checkDatabase(database, config)),
     ...(await checkAccounts(database)),
     ...(await checkSearch(database)),
+    ...(await checkCalendars(database)),
     ...(await checkOAuthApps(config, database)),
     ...(await checkSending(config, database)),
     ...(await examineAround(config, connect, { database, isNew })),

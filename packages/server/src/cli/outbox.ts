@@ -43,7 +43,8 @@ is "failed" with the reason outcome_unknown, and stays so.
 
 This queues them again, and each is sent as if it were due now. Those that were in fact sent before reach their recipients
 a second time, so look at the log of the mail server first. Messages that the service knows to have been handed over are
-never released. POST /v1/accounts/{accountId}/outbox/{outboxId}/release does the same for a single one.
+never released. Invitations of calendar events, which the outbox does not show, are released as well.
+POST /v1/accounts/{accountId}/outbox/{outboxId}/release does the same for a single send.
 
 Examples:
   $ npx waxwing outbox release --tenant acme --dry-run

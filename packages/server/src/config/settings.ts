@@ -29,6 +29,8 @@ import {
 export const ROLES = ['api', 'sync', 'jobs'] as const
 export type Role = (typeof ROLES)[number]
 
+const INVITATIONS = ['known', 'all', 'off'] as const
+
 const port = integer(0, 65_535)
 
 /**
@@ -242,6 +244,13 @@ export const settings = {
     read: integer(30, 1_000),
     fallback: '365',
     meaning: 'Days ahead for which the index holds what takes place in calendars, 30 to 1,000.',
+  },
+  invitations: {
+    name: 'WAXWING_INVITATIONS',
+    read: oneOf(INVITATIONS),
+    fallback: 'known',
+    meaning:
+      'Which invitations by mail enter calendars whose server sends none: those of organizers that the account knows, all, or none.',
   },
   peopleCallsPerMinute: {
     name: 'WAXWING_PEOPLE_CALLS_PER_MINUTE',

@@ -67,6 +67,7 @@ create table account (
   constraint account_tenant_id_id_key UNIQUE (tenant_id, id)
 );
 CREATE INDEX account_attention ON public.account USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND ((status <> 'active'::text) OR (deleted_at IS NOT NULL)));
+CREATE INDEX account_calendar_server ON public.account USING btree (tenant_id) WHERE (((imap #>> '{dav,calendarUrl}'::text[]) IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX account_delegate ON public.account USING btree (delegate_account_id, id) WHERE ((delegate_account_id IS NOT NULL) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
 CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
@@ -414,7 +415,7 @@ create table calendar_span (
   constraint calendar_span_event_id_fkey FOREIGN KEY (event_id) REFERENCES calendar_event(id) ON DELETE CASCADE,
   constraint calendar_span_root_id_fkey FOREIGN KEY (root_id) REFERENCES calendar_event(id) ON DELETE CASCADE
 );
-CREATE INDEX calendar_span_calendar ON public.calendar_span USING btree (calendar_id);
+CREATE INDEX calendar_span_by_calendar ON public.calendar_span USING btree (calendar_id, start_at, id);
 CREATE INDEX calendar_span_event ON public.calendar_span USING btree (event_id);
 CREATE INDEX calendar_span_list ON public.calendar_span USING btree (account_id, start_at, id);
 CREATE INDEX calendar_span_long ON public.calendar_span USING btree (account_id, end_at) WHERE is_long;
@@ -915,6 +916,7 @@ create table message (
   draft_key text collate "C",
   draft_revision text,
   draft_digest text,
+  may_be_invitation boolean,
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -1097,9 +1099,13 @@ create table outbox (
   task_set_at timestamp with time zone default now(),
   is_scheduled boolean default true not null,
   may_be_prepared boolean default false not null,
+  origin text default 'send'::text not null,
+  event_id uuid,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint outbox_event_check CHECK (((origin = 'invitation'::text) = (event_id IS NOT NULL))),
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
+  constraint outbox_origin_check CHECK ((origin = ANY (ARRAY['send'::text, 'invitation'::text]))),
   constraint outbox_phase_check CHECK ((phase = ANY (ARRAY['pre'::text, 'handed_over'::text, 'unknown'::text]))),
   constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text]))),
   constraint outbox_task_by_fkey FOREIGN KEY (task_by) REFERENCES instance(id) ON DELETE SET NULL,
@@ -1171,6 +1177,26 @@ CREATE INDEX pending_answer_claimed ON public.pending_answer USING btree (claime
 CREATE INDEX pending_answer_due ON public.pending_answer USING btree (account_id, due_at);
 CREATE INDEX pending_answer_due_at ON public.pending_answer USING btree (due_at);
 CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.pending_answer FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
+
+create table pending_invitation (
+  message_id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  due_at timestamp with time zone default clock_timestamp() not null,
+  due_set_at timestamp with time zone default now(),
+  attempts integer default 0 not null,
+  claimed_by uuid,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint pending_invitation_pkey PRIMARY KEY (message_id),
+  constraint pending_invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint pending_invitation_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint pending_invitation_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE,
+  constraint pending_invitation_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX pending_invitation_claimed ON public.pending_invitation USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+CREATE INDEX pending_invitation_due ON public.pending_invitation USING btree (account_id, due_at);
+CREATE INDEX pending_invitation_due_at ON public.pending_invitation USING btree (due_at);
+CREATE TRIGGER due_set BEFORE UPDATE OF due_at ON public.pending_invitation FOR EACH ROW WHEN (((new.due_at IS NOT NULL) AND (new.due_at IS DISTINCT FROM old.due_at))) EXECUTE FUNCTION note_set_moment('due');
 
 create table plan (
   id uuid not null,

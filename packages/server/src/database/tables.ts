@@ -668,6 +668,7 @@ export interface MessageTable {
   draft_key: string | null
   draft_revision: string | null
   draft_digest: string | null
+  may_be_invitation: boolean | null
 }
 
 export interface MessageBlobTable {
@@ -805,6 +806,8 @@ export interface OutboxTable {
   task_set_at: Generated<Timestamp | null>
   is_scheduled: Generated<boolean>
   may_be_prepared: Generated<boolean>
+  origin: Generated<'send' | 'invitation'>
+  event_id: string | null
 }
 
 export interface OutboxContentTable {
@@ -832,6 +835,17 @@ export interface PendingAnswerTable {
   claimed_by: string | null
   created_at: Generated<Timestamp>
   due_set_at: Generated<Timestamp | null>
+}
+
+export interface PendingInvitationTable {
+  message_id: string
+  tenant_id: string
+  account_id: string
+  due_at: Generated<Timestamp>
+  due_set_at: Generated<Timestamp | null>
+  attempts: Generated<number>
+  claimed_by: string | null
+  created_at: Generated<Timestamp>
 }
 
 export interface PlanTable {
@@ -1237,6 +1251,7 @@ export interface Tables {
   outbox_content: OutboxContentTable
   outbox_piece: OutboxPieceTable
   pending_answer: PendingAnswerTable
+  pending_invitation: PendingInvitationTable
   plan: PlanTable
   quarantined_calendar_event: QuarantinedCalendarEventTable
   quarantined_contact: QuarantinedContactTable
@@ -1324,17 +1339,18 @@ export const COLUMNS = {
   mail_settings: ['mail_settings.account_id', 'mail_settings.tenant_id', 'mail_settings.sign_by_default', 'mail_settings.signature', 'mail_settings.provider_signature', 'mail_settings.identities_read_at', 'mail_settings.identities_asked_at'],
   mailbox: ['mailbox.id', 'mailbox.tenant_id', 'mailbox.account_id', 'mailbox.provider_key', 'mailbox.provider_id', 'mailbox.name', 'mailbox.path', 'mailbox.parent_id', 'mailbox.role', 'mailbox.kind', 'mailbox.total_count', 'mailbox.unread_count', 'mailbox.source', 'mailbox.created_at', 'mailbox.is_deleted'],
   mailbox_comparison: ['mailbox_comparison.mailbox_id', 'mailbox_comparison.account_id', 'mailbox_comparison.due_at', 'mailbox_comparison.compared_at', 'mailbox_comparison.listed', 'mailbox_comparison.indexed', 'mailbox_comparison.missing', 'mailbox_comparison.extra', 'mailbox_comparison.changed', 'mailbox_comparison.repaired', 'mailbox_comparison.stuck_hours', 'mailbox_comparison.is_doubtful', 'mailbox_comparison.due_set_at'],
-  message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key', 'message.draft_revision', 'message.draft_digest'],
+  message: ['message.id', 'message.tenant_id', 'message.account_id', 'message.thread_id', 'message.internet_message_id', 'message.identity', 'message.mailbox_ids', 'message.subject', 'message.from', 'message.to', 'message.cc', 'message.bcc', 'message.reply_to', 'message.sender_text', 'message.recipients_text', 'message.snippet', 'message.received_at', 'message.sent_at', 'message.is_read', 'message.is_flagged', 'message.is_draft', 'message.has_attachments', 'message.categories', 'message.direction', 'message.outbox_id', 'message.reference', 'message.importance', 'message.size', 'message.missing_look', 'message.remote_id', 'message.draft_id', 'message.draft_generation', 'message.content_version', 'message.kept_until', 'message.answered_outbox_id', 'message.classification', 'message.may_be_report', 'message.draft_key', 'message.draft_revision', 'message.draft_digest', 'message.may_be_invitation'],
   message_blob: ['message_blob.id', 'message_blob.tenant_id', 'message_blob.account_id', 'message_blob.message_id', 'message_blob.bytes', 'message_blob.created_at', 'message_blob.is_indexed'],
   message_copy: ['message_copy.message_id', 'message_copy.number', 'message_copy.sealed'],
   message_mailbox: ['message_mailbox.mailbox_id', 'message_mailbox.received_at', 'message_mailbox.message_id', 'message_mailbox.uid'],
   message_search: ['message_search.message_id', 'message_search.account_id', 'message_search.received_at', 'message_search.document', 'message_search.version'],
   oauth_app: ['oauth_app.id', 'oauth_app.tenant_id', 'oauth_app.provider', 'oauth_app.cloud', 'oauth_app.name', 'oauth_app.client_id', 'oauth_app.credential_type', 'oauth_app.secret', 'oauth_app.scopes', 'oauth_app.push_topic', 'oauth_app.push_subscription', 'oauth_app.push_service_account', 'oauth_app.created_at', 'oauth_app.updated_at', 'oauth_app.certificate'],
   oauth_grant: ['oauth_grant.account_id', 'oauth_grant.id', 'oauth_grant.provider', 'oauth_grant.client_id', 'oauth_grant.scopes', 'oauth_grant.version', 'oauth_grant.refresh_token', 'oauth_grant.previous_refresh_token', 'oauth_grant.previous_until', 'oauth_grant.access_token', 'oauth_grant.issued_at', 'oauth_grant.expires_at', 'oauth_grant.refresh_at', 'oauth_grant.refreshing_by', 'oauth_grant.refreshing_until', 'oauth_grant.failures', 'oauth_grant.failure', 'oauth_grant.failure_reason', 'oauth_grant.retry_at', 'oauth_grant.refused_at', 'oauth_grant.created_at', 'oauth_grant.retry_set_at', 'oauth_grant.spread_after'],
-  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled', 'outbox.may_be_prepared'],
+  outbox: ['outbox.id', 'outbox.tenant_id', 'outbox.account_id', 'outbox.status', 'outbox.from', 'outbox.to', 'outbox.cc', 'outbox.bcc', 'outbox.reply_to', 'outbox.subject', 'outbox.snippet', 'outbox.has_attachments', 'outbox.size', 'outbox.importance', 'outbox.in_reply_to', 'outbox.forward_of', 'outbox.draft_id', 'outbox.reference', 'outbox.thread_id', 'outbox.internet_message_id', 'outbox.waiting', 'outbox.rejected', 'outbox.send_at', 'outbox.due_at', 'outbox.attempts', 'outbox.error_reason', 'outbox.error_message', 'outbox.dated_at', 'outbox.phase', 'outbox.claim', 'outbox.claimed_by', 'outbox.handed_over_at', 'outbox.trace', 'outbox.task', 'outbox.task_at', 'outbox.task_tries', 'outbox.task_by', 'outbox.copy_searches', 'outbox.copy_filed_at', 'outbox.filed_copy', 'outbox.sent_at', 'outbox.ended_at', 'outbox.created_at', 'outbox.updated_at', 'outbox.draft_version', 'outbox.template_id', 'outbox.list_id', 'outbox.mail_merge_id', 'outbox.track_opens', 'outbox.track_clicks', 'outbox.is_paced', 'outbox.losses', 'outbox.sent_key', 'outbox.was_absent', 'outbox.held_since', 'outbox.due_set_at', 'outbox.task_set_at', 'outbox.is_scheduled', 'outbox.may_be_prepared', 'outbox.origin', 'outbox.event_id'],
   outbox_content: ['outbox_content.id', 'outbox_content.account_id', 'outbox_content.outbox_id', 'outbox_content.layout', 'outbox_content.bytes', 'outbox_content.created_at', 'outbox_content.tail_id'],
   outbox_piece: ['outbox_piece.content_id', 'outbox_piece.number', 'outbox_piece.sealed'],
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at', 'pending_answer.due_set_at'],
+  pending_invitation: ['pending_invitation.message_id', 'pending_invitation.tenant_id', 'pending_invitation.account_id', 'pending_invitation.due_at', 'pending_invitation.due_set_at', 'pending_invitation.attempts', 'pending_invitation.claimed_by', 'pending_invitation.created_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
   quarantined_calendar_event: ['quarantined_calendar_event.calendar_id', 'quarantined_calendar_event.account_id', 'quarantined_calendar_event.provider_key', 'quarantined_calendar_event.version', 'quarantined_calendar_event.reason', 'quarantined_calendar_event.reader_version', 'quarantined_calendar_event.next_attempt_at'],
   quarantined_contact: ['quarantined_contact.account_id', 'quarantined_contact.folder_id', 'quarantined_contact.provider_key', 'quarantined_contact.version', 'quarantined_contact.reason', 'quarantined_contact.reader_version', 'quarantined_contact.next_attempt_at'],

@@ -87,6 +87,16 @@ export interface MemberPlace {
   memberKey: string | null
 }
 
+/** A member whose times a change of its whole series has. */
+export interface TimesOf extends MemberPlace {
+  /**
+   * The start of the series for which the change was planned. If the series has moved to where the change moves it, an
+   * earlier try did that; if it has any other start, the change is `not_found`. Absent: not known, so that the change may
+   * move the series twice if it is asked for again.
+   */
+  seriesStart?: EventTime
+}
+
 /**
  * The part of an item that a change is about.
  *
@@ -97,7 +107,7 @@ export interface MemberPlace {
  * exceptions and the taken members among them go over to it. Never the first member.
  */
 export type ChangedPart =
-  | { type: 'all'; timesOf: MemberPlace | null }
+  | { type: 'all'; timesOf: TimesOf | null }
   | ({ type: 'member' } & MemberPlace)
   | ({ type: 'following' } & MemberPlace & Creation)
 
@@ -125,6 +135,22 @@ export interface WriteOptions {
 export interface EventResponse {
   response: 'accepted' | 'tentative' | 'declined'
   comment: string | null
+}
+
+/** An invitation, or a change, an end or an answer of one, as it came by mail (RFC 6047). */
+export interface MailedInvitation {
+  /** The calendar object of the mail (RFC 5546), in UTF-8. */
+  bytes: Buffer
+  /** The author of the mail, as `comparedAddress` has the address. */
+  from: string
+}
+
+/** The subject of such a mail. Addresses are as `comparedAddress` has them. */
+export interface MailedEvent {
+  /** `request`: the event as it is to be from now on. `cancel`: its end, or that of the account's part in it. */
+  method: 'request' | 'cancel' | 'reply'
+  uid: string
+  organizer: string
 }
 
 /** The effect of a write, read from the provider after it. */
@@ -158,6 +184,10 @@ export interface CalendarsWriter {
     options: WriteOptions,
   ): Promise<WrittenEvents>
 
+  /**
+   * The same change may be asked for again after any failure, and ends what the first try has begun. A change without fields
+   * ends that as well, and does nothing else.
+   */
   changeEvent(
     asked: { place: ItemPlace; part: ChangedPart; change: EventChange },
     options: WriteOptions,
@@ -177,6 +207,33 @@ export interface CalendarsWriter {
     asked: { place: ItemPlace; part: { type: 'all' } | ({ type: 'member' } & MemberPlace) } & EventResponse,
     options: WriteOptions,
   ): Promise<WrittenEvents>
+
+  /**
+   * Reads the subject of a mail, and asks nothing of the provider. Null if nothing may be done because of it: it is no calendar
+   * object of one event, it is not for the account, or its author may not send it, as far as it shows that. Absent, as
+   * `takeInvitation` is: the provider itself acts on such mails.
+   */
+  readInvitation?(
+    mail: MailedInvitation,
+    options: Pick<WriteOptions, 'own' | 'window'>,
+  ): Promise<MailedEvent | null>
+
+  /**
+   * Brings an event to what a mail says of it, at the first of these places that has it. Everything else of the event stays as it
+   * is: own reminders, and the own response where no time changes. Nothing is done unless the mail is from the organizer of the event,
+   * or for a reply from one of its attendees, and newer than what is there (RFC 5546 section 2.1.5), so that a repeat does
+   * nothing.
+   * @param asked.newEvent the calendar in which a request creates an event that no place has, with the response `needs_action`. Null: none
+   * @returns null if nothing was done
+   */
+  takeInvitation?(
+    asked: {
+      mail: MailedInvitation
+      places: readonly ItemPlace[]
+      newEvent: { uid: string; calendarKey: string } | null
+    },
+    options: WriteOptions,
+  ): Promise<WrittenEvents | null>
 
   /** The key of the item that an earlier try of this creation made in a calendar; null if there is none. */
   findCreated(asked: { calendarKey: string; creationId: string }, signal: AbortSignal): Promise<string | null>

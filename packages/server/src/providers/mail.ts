@@ -113,6 +113,8 @@ export interface RemoteMessage extends RemoteFlags {
   content?: ContentState
   /** Whether its header marks it as a report on another message: a bounce, a complaint, a notice. */
   mayBeReport: boolean
+  /** Whether it has a calendar object, so that it may be an invitation, as far as is known. */
+  mayBeInvitation: boolean
   /** Bytes, as the provider counts them; null if it reports none. */
   size: number | null
   /** Its bytes as RFC 5322, if they came with it at no further cost. */

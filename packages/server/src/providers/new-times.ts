@@ -1,6 +1,7 @@
 import { DAY_MS, isDay, printDay, printWall, requireWall } from '../kit/wall-clock.ts'
 import { toInstant, toWall } from '../kit/zones/zones.ts'
 import type { EventTime } from './calendars.ts'
+import type { EventChange, TimesOf } from './changing-calendars.ts'
 
 /* The times of an event that a change leaves. */
 
@@ -29,6 +30,33 @@ export function newTimes(
     start: moveBack(after.start, before.start, member.start),
     end: moveBack(after.end, before.start, member.start),
   }
+}
+
+/**
+ * A change of a series as it is to be applied to the series with this start, with the member whose times the change has. If
+ * an earlier try has moved the series already, its times are those that the series is to have.
+ * @returns null if the series was moved to another place meanwhile
+ */
+export function changeFrom(
+  start: EventTime,
+  change: EventChange,
+  timesOf: TimesOf | null,
+): { change: EventChange; timesOf: string | null } | null {
+  if (timesOf === null) return { change, timesOf }
+  const { member, seriesStart } = timesOf
+  const isAsPlanned = !seriesStart || isSameTime(start, seriesStart)
+  if (isAsPlanned || (!change.start && !change.end)) return { change, timesOf: member }
+  const from = { wall: member, zone: seriesStart.zone }
+  if (!change.start || !isSameTime(start, moveBack(change.start, seriesStart, from))) return null
+  const end = change.end && moveBack(change.end, seriesStart, from)
+  return { change: { ...change, start, ...(end && { end }) }, timesOf: null }
+}
+
+/** Whether two times are the same wall clock at the same instant. A provider may name a zone otherwise. */
+function isSameTime(one: EventTime, other: EventTime): boolean {
+  if (one.wall !== other.wall || (one.zone === null) !== (other.zone === null)) return false
+  if (one.zone === other.zone || one.zone === null || other.zone === null) return true
+  return toInstant(one.wall, one.zone) === toInstant(other.wall, other.zone)
 }
 
 /** The times of a member of a series that is no exception: it ends at the wall clock that the length of the series gives. */

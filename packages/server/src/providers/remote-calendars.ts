@@ -57,6 +57,11 @@ export interface RemoteEvent {
   webLink: string | null
   /** When it was last changed; null if the provider does not report that. */
   updatedAt: Date | null
+  /**
+   * The revision that people have been sent (SEQUENCE, RFC 5546 section 2.1.4). Absent: 0, or the provider sends all
+   * invitations itself.
+   */
+  sequence?: number
 }
 
 /** A member of a series that differs from what the rule gives. */

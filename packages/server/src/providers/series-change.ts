@@ -8,7 +8,7 @@ import { PERIODS_MAX } from '../kit/recurrence/walk-rule.ts'
 import type { Series } from '../kit/recurrence/split-series.ts'
 import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../kit/wall-clock.ts'
 import { ProviderFailure } from './failure.ts'
-import { type EventTimes, newTimes } from './new-times.ts'
+import { changeFrom, type EventTimes, newTimes } from './new-times.ts'
 
 /* The members of a series after a change of its times or of its rule. */
 
@@ -79,6 +79,13 @@ export function changeSeries(
       }),
     ),
   }
+}
+
+/** As `changeFrom`. @throws ProviderFailure `not_found` if the series was moved to another place meanwhile */
+export function requireChangeFrom(...given: Parameters<typeof changeFrom>) {
+  const change = changeFrom(...given)
+  if (change) return change
+  throw new ProviderFailure('not_found', 'The series was moved meanwhile.')
 }
 
 /** Whether a change has the times of a member that the series does not have. A single has only its start. */

@@ -37,6 +37,7 @@ export async function messageTo(
       internetMessageId: ID,
       outboxId: OUTBOX_ID,
       draftMark: null,
+      calendar: null,
       unsubscribeUrl: 'https://mail.example/u/token',
       wireHtml: null,
       date: new Date(0),

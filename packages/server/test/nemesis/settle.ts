@@ -94,6 +94,7 @@ export function claims(): string {
     ['job', 'claimed_by'],
     ['recurring_task', 'claimed_by'],
     ['pending_answer', 'claimed_by'],
+    ['pending_invitation', 'claimed_by'],
     ['webhook_dispatch', 'owner'],
     ['account', 'owner_instance'],
   ]

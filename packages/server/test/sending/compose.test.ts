@@ -5,7 +5,7 @@ import { type Composition } from '../../src/features/sending/compose/composition
 import { type StoredContent, wireForm } from '../../src/features/sending/compose/stored-content.ts'
 import { contentOf, parse } from '../bodies/facts.ts'
 import { seeded } from '../seeded.ts'
-import { hostileComposition } from './hostile-compositions.ts'
+import { hostileBody, hostileComposition } from './hostile-compositions.ts'
 import { collect, HANDED_OVER, readWire, store } from './read-composed.ts'
 import { openSlicedWork } from '../../src/kit/sliced-work.ts'
 
@@ -35,6 +35,7 @@ function composition(changes: Partial<Composition> = {}): Composition {
     text: 'Here they are.',
     html: null,
     signature: null,
+    calendar: null,
     attachments: [],
     ...changes,
   }
@@ -104,6 +105,24 @@ describe('composeMessage', () => {
     const stored = await store(await composeMessage(composition({ ...body, signature }), inSlices))
     const read = parse((await readWire(stored)).raw)
     expect([read.text, read.html]).toEqual([text, html])
+  })
+
+  test('has the iCalendar object as the last alternative, whatever it holds', async () => {
+    for (let seed = 0; seed < 40; seed++) {
+      const random = seeded(`calendar ${seed}`)
+      const text = `BEGIN:VCALENDAR\r\n${hostileBody(random)}\r\nEND:VCALENDAR\r\n`.replaceAll(
+        /\r\n|\r|\n/g,
+        '\r\n',
+      )
+      const asked = composition({ html: '<p>x</p>', calendar: { method: 'REPLY', text } })
+      const { raw } = await readWire(await store(await composeMessage(asked, inSlices)))
+      const [part, ...others] = parse(raw).attachments
+      expect(others).toEqual([])
+      expect(part).toMatchObject({ contentType: 'text/calendar' })
+      expect(contentOf(raw, part!).toString('utf8')).toBe(text.toWellFormed())
+      const types = [...raw.toString('latin1').matchAll(/^Content-Type: (\S+?);/gm)].map(([, type]) => type)
+      expect(types).toEqual(['multipart/alternative', 'text/plain', 'text/html', 'text/calendar'])
+    }
   })
 
   test('announces the exact length if all lengths are known', async () => {

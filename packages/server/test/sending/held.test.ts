@@ -15,6 +15,7 @@ import { openTestApp, type TestApp } from '../open-app.ts'
 import { sampleMailbox, sampleMessageIn } from '../sample-rows.ts'
 import { openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
+import { invitation, invite } from './inviting.ts'
 import {
   connectSender,
   openSendingApp,
@@ -254,6 +255,39 @@ async function runCommand(...words: string[]): Promise<string> {
     printed.mockRestore()
   }
 }
+
+test('an invitation that was due is held as well, and released by the command without an event', async () => {
+  const accountId = await connectSender(app, opened)
+  const mail = invitation()
+  await invite(app, accountId, [mail])
+  await recordRestore(app.db)
+  const statusOf = async () =>
+    (await sql<{ status: string }>`select status from outbox where id = ${mail.id}`.execute(app.db)).rows[0]
+      ?.status
+  const deliveries = async () =>
+    (await opened.sink.accepted()).filter(({ content }) => content.includes(`X-Waxwing-Outbox: ${mail.id}`))
+  await withJobs(() =>
+    waitUntil('the end of the look-ups', async () => {
+      await sql`
+        update outbox set task_at = clock_timestamp() where task is not null and task_by is null
+      `.execute(app.db)
+      return (await statusOf()) === 'failed'
+    }),
+  )
+  expect(await deliveries()).toEqual([])
+  const counted = await countedSends()
+  expect(await release({ accountId, id: mail.id } as OutboxEntry)).toMatchObject({ status: 404 })
+
+  const counting = await runCommand('outbox', 'release', '--account', accountId, '--dry-run')
+  expect(counting).toBe('1 message of 1 account would be released.')
+  expect(await runCommand('outbox', 'release', '--account', accountId)).toBe(
+    'Released 1 message of 1 account.',
+  )
+  await withJobs(() => waitUntil('the invitation', async () => (await statusOf()) === 'sent'))
+  expect(await deliveries()).toHaveLength(1)
+  expect(await countedSends()).toEqual(counted)
+  expect((await sendEvents(app)).filter(({ data }) => data.outbox.id === mail.id)).toEqual([])
+})
 
 test('the command line counts what is held, and releases it by account or by tenant', async () => {
   const accounts = [await connectSender(app, opened), await connectSender(app, opened)] as const

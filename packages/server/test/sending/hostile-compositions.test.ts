@@ -9,7 +9,7 @@ import type { Mailbox } from '../../src/kit/mime-writing/fields.ts'
 import { askPython, type PythonMessage, type PythonPart } from '../bodies/ask-python.ts'
 import { contentOf, parse } from '../bodies/facts.ts'
 import { seeded } from '../seeded.ts'
-import { hostileComposition } from './hostile-compositions.ts'
+import { hostileBody, hostileComposition } from './hostile-compositions.ts'
 import { collect, HANDED_OVER, readCopy, readWire, store } from './read-composed.ts'
 import { openSlicedWork } from '../../src/kit/sliced-work.ts'
 
@@ -25,7 +25,10 @@ const asPairs = (mailboxes: readonly Mailbox[]) =>
 
 describe('composeMessage, with hostile values', () => {
   test(`writes exactly what was asked, as Python and our reader find it (${SEEDS} messages)`, async () => {
-    const asked = Array.from({ length: SEEDS }, (_, seed) => hostileComposition(seeded(`compose ${seed}`)))
+    const asked = Array.from({ length: SEEDS }, (_, seed) => ({
+      ...hostileComposition(seeded(`compose ${seed}`)),
+      calendar: seed % 3 === 0 ? hostileCalendar(seed) : null,
+    }))
     const wires: Buffer[] = []
     const copies: Buffer[] = []
     for (const one of asked) {
@@ -45,6 +48,11 @@ describe('composeMessage, with hostile values', () => {
       await expectOurs(copies[index]!, one, note)
     }
   })
+})
+
+const hostileCalendar = (seed: number) => ({
+  method: 'REQUEST' as const,
+  text: hostileBody(seeded(`calendar ${seed}`)),
 })
 
 /** 7-bit, CRLF only, and short lines: RFC 5321 section 4.5.3.1.6 and RFC 2045 section 6.7. */
@@ -106,6 +114,13 @@ async function expectParts(read: PythonMessage, asked: Composition, note: string
   const plainText = asked.text ?? htmlToText(asked.html ?? '')
   expect(unended(text!.text), note).toBe(unended(plain(plainText)))
   for (const body of bodies) expect(plain(body.text!), note).toBe(plain(asked.html!))
+  if (asked.calendar) {
+    const { type, content } = rest.shift()!
+    expect(type, note).toBe('text/calendar')
+    expect(plain(Buffer.from(content ?? '', 'base64').toString('utf8')), note).toBe(
+      plain(asked.calendar.text),
+    )
+  }
   const isShown = (index: number) =>
     asked.html !== null && asked.attachments[index]!.isInline && asked.attachments[index]!.contentId !== null
   const order = asked.attachments.map((_, index) => index)
@@ -138,7 +153,7 @@ async function expectOurs(copy: Buffer, asked: Composition, note: string): Promi
   const { hasAttachments, attachments } = parse(copy, 61)
   const { hasAttachments: announced } = await composeMessage(asked, inSlices)
   const isPlainFile = asked.attachments.every(({ contentType }) => !contentType.startsWith('text/'))
-  if (!isPlainFile) return
+  if (!isPlainFile || asked.calendar) return
   expect(hasAttachments, note).toBe(announced)
   const contents = attachments.map(part => contentOf(copy, part).toString('base64')).toSorted()
   const expected = await Promise.all(

@@ -133,5 +133,6 @@ export function hostileComposition(random: Random): Composition {
     html,
     signature: null,
     attachments: Array.from({ length: random.between(0, 4) }, (_, index) => hostileFile(random, index)),
+    calendar: null,
   }
 }

@@ -1,7 +1,9 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
+import { randomBytes } from 'node:crypto'
 import type { Role } from '../../src/config/settings.ts'
 import type { Db } from '../../src/database/pool.ts'
+import { environmentKeyRing, type KeyRing } from '../../src/kit/key-ring.ts'
 import type { Answer } from '../caller.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import type { MailServer } from '../servers/mail-server.ts'
@@ -17,6 +19,8 @@ export interface KillableSending extends CrashableService {
   imap: MailServer
   sink: SmtpSink
   tenantId: string
+  /** The keys of the service. */
+  keyRing: KeyRing
   /** Connects an account that sends, and files its sent copies. */
   connect(): Promise<KillableSender>
   /** Waits until nothing is left to do for the entry. Fails if an entry was in no listed state. */
@@ -44,7 +48,9 @@ export async function openKillableSending(
   await using opened = new AsyncDisposableStack()
   const imap = opened.use(await startDovecot())
   const sink = opened.use(await startSmtpSink())
+  const secret = randomBytes(32).toString('base64')
   const env = {
+    WAXWING_SECRET_KEY: secret,
     WAXWING_ROLES: ['api', 'jobs', ...roles].join(','),
     WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
     WAXWING_ALLOW_PLAINTEXT: 'true',
@@ -59,6 +65,7 @@ export async function openKillableSending(
     imap,
     sink,
     tenantId,
+    keyRing: environmentKeyRing(secret),
     async connect() {
       const user = await imap.addUser()
       const accountId = await connectSender(caller(), { imap, sink }, { user, appendSent: true })

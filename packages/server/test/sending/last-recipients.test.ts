@@ -50,7 +50,7 @@ test('recipients who wait for too long are announced as bounced', async () => {
   const entry = await sendToLate()
   await opened.app.patch(`/v1/accounts/${entry.accountId}`, { status: 'paused' })
   const { db } = opened.app
-  const counts = await whileTaskRests(db, 'fail_sends', async () => {
+  const { counts } = await whileTaskRests(db, 'fail_sends', async () => {
     await sql`
       update outbox set send_at = clock_timestamp() - interval '49 hours' where id = ${entry.id}
     `.execute(db)

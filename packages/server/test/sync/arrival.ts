@@ -30,6 +30,7 @@ export function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number
     draftMark: null,
     draftKey: null,
     mayBeReport: false,
+    mayBeInvitation: false,
     size: 100,
   }
   return { message, mailboxes: [mailbox] }

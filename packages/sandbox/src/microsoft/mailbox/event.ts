@@ -61,6 +61,8 @@ export interface EventFields {
   readonly onlineMeetingProvider: (typeof MEETING_PROVIDERS)[number]
   /** Null: no online meeting. */
   readonly joinUrl: string | null
+  /** Files by their names and sizes. Only other clients add them. */
+  readonly attachments: readonly { readonly name: string; readonly size: number }[]
   /** The response of the owner of the calendar. */
   readonly response: ResponseStatus
   /** Extended properties with one value, by their normalized ids (`propertyId`). */
@@ -85,6 +87,7 @@ export const EVENT_DEFAULTS: Omit<EventFields, 'start' | 'end' | 'startZone' | '
   isCancelled: false,
   onlineMeetingProvider: 'unknown',
   joinUrl: null,
+  attachments: [],
   response: { response: 'organizer', at: null },
   extended: new Map(),
 }
@@ -108,6 +111,8 @@ export interface StoredEvent extends EventFields {
   readonly organizer: Recipient
   readonly isOrganizer: boolean
   readonly transactionId: string | null
+  /** The request that made it, with which the same transaction answers it again. */
+  readonly transaction: string | null
   /** Null: a single event. */
   readonly recurrence: Recurrence | null
   /** Exceptions by the day on which the rule has them. */

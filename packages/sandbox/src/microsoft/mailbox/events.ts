@@ -28,17 +28,26 @@ export interface NewEvent {
   readonly organizer: Recipient
   readonly isOrganizer: boolean
   readonly transactionId?: string | null
+  readonly transaction?: string | null
   readonly exceptions?: ReadonlyMap<number, EventException>
   readonly deleted?: ReadonlySet<number>
 }
 
 export function addEvent(mailbox: Mailbox, calendar: Calendar, given: NewEvent): StoredEvent {
-  const { fields, exceptions = new Map(), deleted = new Set(), transactionId = null, ...others } = given
+  const {
+    fields,
+    exceptions = new Map(),
+    deleted = new Set(),
+    transactionId = null,
+    transaction = null,
+    ...others
+  } = given
   const number = nextNumber(mailbox)
   const event: StoredEvent = {
     ...fields,
     ...others,
     transactionId,
+    transaction,
     exceptions,
     deleted,
     number,

@@ -38,6 +38,8 @@ export interface Mailbox {
   readonly categories: Map<string, Category>
   /** The zone that its user has set, by the name that they wrote. */
   timeZone: string
+  /** Whether meetings that its user declines stay in the calendar. */
+  keepsDeclined: boolean
   readonly contacts: Contacts
   readonly calendars: Calendars
   /** Messages that the latest searches found, by what was searched for. They hold as long as nothing changes. */

@@ -21,6 +21,7 @@ export function newMailbox(email: string, name: string, now: () => number): Mail
     hierarchyLog: new Map(),
     categories: new Map(),
     timeZone: 'UTC',
+    keepsDeclined: false,
     listeners: new Set(),
     expiredLinks: { next: 0, delta: 0 },
     generations: new Map(),

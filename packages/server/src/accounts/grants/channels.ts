@@ -80,3 +80,11 @@ export async function findChannel(
   `.execute(db)
   return rows[0] ?? null
 }
+
+/** Counts the channels of the whole installation that have ended, and that no other one has replaced. */
+export async function countEndedChannels(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from calendar_channel where expires_at < clock_timestamp()
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}

@@ -8,6 +8,7 @@ export const CHECKS = [
   'blobs',
   'accounts',
   'search',
+  'calendars',
   'OAuth apps',
   'clock',
   'sealing key',

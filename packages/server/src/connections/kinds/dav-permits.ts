@@ -66,7 +66,13 @@ export function permittedCalendars(calendars: CalendarsProvider, permits: Permit
 /** A writer of which each use takes a permit. */
 function permittedWriter(writer: CalendarsWriter, permits: Permits): CalendarsWriter {
   const { once } = permitted(permits)
+  const takeInvitation = writer.takeInvitation?.bind(writer)
   return {
+    // It asks nothing of the server.
+    ...(writer.readInvitation && { readInvitation: writer.readInvitation.bind(writer) }),
+    ...(takeInvitation && {
+      takeInvitation: (...given: Parameters<typeof takeInvitation>) => once(() => takeInvitation(...given)),
+    }),
     createCalendar: fields => once(() => writer.createCalendar(fields)),
     changeCalendar: (key, change) => once(() => writer.changeCalendar(key, change)),
     removeCalendar: key => once(() => writer.removeCalendar(key)),

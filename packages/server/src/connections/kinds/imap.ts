@@ -103,13 +103,18 @@ function imapConnector(
   // The follower of the account keeps the connector, so it does not hold the whole row.
   const { id, tenant_id, data_key } = account
   const keyed = { id, tenant_id, data_key }
+  const { syncWindowDays, calendarEnabled: seeksInvitations } = effectiveSettings(
+    account.tenant_settings,
+    account,
+  )
   return {
     host: server.host,
-    syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
+    syncWindowDays,
     isOneAtATime: true,
     acquire: signal => budget.acquire(server.host, signal),
     acquireFree: () => budget.acquireFree(server.host),
-    connect: signal => connectImap(options, keyed, server, { ...remembered, signal }).catch(blameAccount),
+    connect: signal =>
+      connectImap(options, keyed, server, { ...remembered, seeksInvitations, signal }).catch(blameAccount),
   }
 }
 
@@ -133,7 +138,7 @@ async function connectImap(
   options: ImapOptions,
   account: KeyedAccount,
   server: MailServer,
-  session: Remembered & { signal: AbortSignal },
+  session: Remembered & { seeksInvitations: boolean; signal: AbortSignal },
 ): Promise<ConnectedAccount> {
   const { db, accountKeys, guard, authorities, pace: { keepAliveSeconds, answerSeconds, now } = {} } = options
   const password = await accountKeys.findSecret(db, account, 'imap_password')

@@ -3,6 +3,7 @@ import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 
 /** Tables of calendars with a column `account_id`; a table precedes the ones that it refers to. */
 const TABLES = [
+  'pending_invitation',
   'calendar_home',
   'calendar_comparison',
   'calendar_intent',

@@ -11,5 +11,6 @@ export const CALENDAR_TIMES: readonly StoredTimes[] = [
     waits: { next_attempt_at: { seconds: UNVERSIONED_RETRY_HOURS * 3_600 } },
   },
   { table: 'calendar_comparison', waits: { due_at: { setAt: 'due_set_at' } }, past: ['compared_at'] },
+  { table: 'pending_invitation', waits: { due_at: { setAt: 'due_set_at' } }, past: ['created_at'] },
   { table: 'calendar_intent', waits: { leased_until: { seconds: LEASE_SECONDS } }, past: ['created_at'] },
 ]

@@ -14,6 +14,8 @@ import { answersFollowing } from './answers/following.ts'
 import { answerMetrics } from './answers/metrics.ts'
 import { countAnswers } from './answers/pending.ts'
 import { bounceMetrics } from './bounces/metrics.ts'
+import { invitationFailures } from './invitations/failures.ts'
+import type { InvitationServices } from './invitations/write-invitations.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
@@ -22,6 +24,7 @@ import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
 import { findDoubleCopies, settleCopiesHandler } from './outbox/double-copies.ts'
+import type { OnEnded } from './outbox/end-news.ts'
 import { holdAfterRestore } from './outbox/held.ts'
 import { countQueuedToday } from './accepting/limits.ts'
 import { openLargeContents } from './accepting/large-contents.ts'
@@ -75,6 +78,11 @@ export async function openSending(resources: Resources, content: ReadContext) {
     registers: [metrics],
   })
   const countBounces = bounceMetrics(metrics)
+  const reportFailures = invitationFailures(metrics, log)
+  const onEnded: OnEnded = ({ counts, failed }) => {
+    countBounces('refusal', counts)
+    reportFailures(failed)
+  }
   const flooded = new Counter({
     name: 'waxwing_tracking_dropped_total',
     help: 'Opens and clicks that were not counted, since 10,000 of their message were waiting to be judged',
@@ -87,7 +95,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
     }),
   )
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
-  return {
+  const wing = {
     operations: {
       drafts: draftOperations({ ...services, content }),
       outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
@@ -109,8 +117,8 @@ export async function openSending(resources: Resources, content: ReadContext) {
         name: 'fail_sends',
         schedule: everyMinutes(1),
         async run(signal) {
-          countBounces('refusal', await failHeldBack(db, signal))
-          countBounces('refusal', await failOftenLost(db, signal))
+          onEnded(await failHeldBack(db, signal))
+          onEnded(await failOftenLost(db, signal))
         },
       },
       { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
@@ -134,7 +142,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
           pulse,
           wakeSync: accountId => waker.wake(accountId),
           onAttempt: outcome => attempts.inc({ outcome }),
-          onBounced: counts => countBounces('refusal', counts),
+          onEnded,
         }),
       )
       const wake = () => worker.wake()
@@ -157,6 +165,9 @@ export async function openSending(resources: Resources, content: ReadContext) {
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
     storedTimes: SENDING_TIMES,
   } satisfies Wing
+  const { accountKeys: keys, largeContents, slicesOf } = services
+  const invitations: InvitationServices = { accountKeys: keys, largeContents, slicesOf, reach }
+  return { ...wing, invitations }
 }
 
 /** Looks at answers to sends: follows the events, and reads the messages that they name. */

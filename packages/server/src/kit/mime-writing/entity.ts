@@ -27,10 +27,14 @@ export interface Entity {
   file?: FileTraits & { byteLength: number | null }
 }
 
-export function* textEntity(type: 'text/plain' | 'text/html', text: string): Steps<Entity> {
+export type TextType = 'text/plain' | 'text/html' | `text/calendar; method=${string}`
+
+/** @param full the type with its parameters but the charset */
+export function* textEntity(full: TextType, text: string): Steps<Entity> {
   const { encoding, body } = yield* encodeText(text)
+  const [type = full] = full.split(';')
   const header =
-    contentField('Content-Type', `${type}; charset=utf-8`, {}) +
+    contentField('Content-Type', `${full}; charset=utf-8`, {}) +
     `Content-Transfer-Encoding: ${encoding}\r\n\r\n`
   return { type, is8Bit: false, segments: [Buffer.from(header, 'latin1'), body] }
 }

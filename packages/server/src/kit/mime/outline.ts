@@ -5,6 +5,7 @@ import { htmlToText } from './html-to-text.ts'
 import { type FoundPart, walkParts } from './parts.ts'
 import { cutText } from './text.ts'
 import { transferDecoder } from './transfer-decoder.ts'
+import { CALENDAR_TYPE } from './part-role.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
 
 /* Parts of a message that a program wrote: its fields, its text, and the parts of a report (RFC 6522). */
@@ -20,6 +21,8 @@ const REPORTS_MAX = 20
 const REPORT_LENGTH_MAX = 256 * 1024
 /** The header of a message within the message is enough. */
 const ENCLOSED_LENGTH_MAX = 64 * 1024
+/** Encoded bytes of a calendar object that are read. */
+const CALENDAR_BYTES_MAX = 1024 * 1024
 
 /** A header field: its name in lower case, its value unfolded and decoded. */
 export type OutlineField = readonly [name: string, value: string]
@@ -40,6 +43,8 @@ export interface MessageOutline {
   /** The text, or that of the HTML if there is none; at most 64 Ki characters. */
   text: string
   reports: ReportPart[]
+  /** The calendar object of an invitation (RFC 6047 section 2.4), with LF at the ends of its lines; null if it has none. */
+  calendar: string | null
 }
 
 const REPORT_TYPES = new Map<string, ReportType>([
@@ -79,7 +84,16 @@ export function readOutline(bytes: Buffer): MessageOutline {
         type,
         text: readText(bytes, part, type === 'message' ? ENCLOSED_LENGTH_MAX : REPORT_LENGTH_MAX),
       })),
+    calendar: readCalendar(bytes, found),
   }
+}
+
+/** Only a part whose method is declared is an invitation. Calendar files that somebody attached usually have none. */
+function readCalendar(bytes: Buffer, found: readonly FoundPart[]): string | null {
+  const part = found.find(
+    ({ traits, type }) => traits.type === CALENDAR_TYPE && type.parameters.has('method'),
+  )
+  return part ? readText(bytes, part, CALENDAR_BYTES_MAX) : null
 }
 
 /** The texts of the body, from the first on. */

@@ -20,6 +20,9 @@ export interface PartPlace {
   isAfterText: boolean
 }
 
+/** The type of a calendar object, by which invitations are mailed (RFC 6047). */
+export const CALENDAR_TYPE = 'text/calendar'
+
 /** The machine-readable parts of reports (RFC 6522): they are listed, but nobody attached them. */
 const REPORTS = new Set([
   'message/delivery-status',

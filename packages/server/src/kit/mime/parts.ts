@@ -2,7 +2,13 @@ import { boundaryOf, type ContentField, fileNameOf, readContentField } from './c
 import { DELIMITER_LENGTH_MAX } from './delimiter.ts'
 import { type Header, fieldText, readHeader } from './header.ts'
 import { readContentId } from './message-part.ts'
-import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from './part-role.ts'
+import {
+  bodyHalfOf,
+  CALENDAR_TYPE,
+  countsAsAttachment,
+  type PartPlace,
+  type PartTraits,
+} from './part-role.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
 
 /* Reads the structure of a message like `message-parser.ts`, from its beginning in a string. */
@@ -24,6 +30,8 @@ export interface Parts {
   /** The first text parts that are not attachments, in the order of the message. */
   texts: TextPart[]
   hasAttachments: boolean
+  /** Whether a part is a calendar object, as invitations by mail have it (RFC 6047 section 2.4). */
+  hasCalendar: boolean
   /** Whether the given bytes end within an attachment, so that a little more would show no more text. */
   endsInAttachment: boolean
 }
@@ -66,7 +74,9 @@ interface Walk {
 export function readParts(text: string, header: Header, isCut: boolean): Parts {
   const texts: FoundPart[] = []
   let hasAttachments = false
+  let hasCalendar = false
   const open = walkParts(text, header, isCut, part => {
+    hasCalendar ||= part.traits.type === CALENDAR_TYPE
     if (part.half === null) hasAttachments ||= countsAsAttachment(part.traits, part.place)
     else if (texts.length < TEXT_PARTS_MAX) texts.push(part)
   })
@@ -79,6 +89,7 @@ export function readParts(text: string, header: Header, isCut: boolean): Parts {
       end: part.end,
     })),
     hasAttachments,
+    hasCalendar,
     endsInAttachment: open !== null && open.half === null,
   }
 }

@@ -61,6 +61,17 @@ describe('summarize', () => {
     expect(read(field, '', '').mayBeReport).toBe(mayBeReport)
   })
 
+  test.each([
+    ['text/calendar; method=REQUEST', true],
+    ['TEXT/Calendar', true],
+    ['text/plain', false],
+    ['application/ics', false],
+  ])('decides by a part of type "%s" whether it may be an invitation', (type, mayBeInvitation) => {
+    const parts = `--b\r\n\r\nText\r\n--b\r\nContent-Type: ${type}\r\n\r\nBEGIN:VCALENDAR\r\n--b--\r\n`
+    const header = 'From: ada@example.com\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n'
+    expect(summarize(Buffer.from(header + parts)).mayBeInvitation).toBe(mayBeInvitation)
+  })
+
   test('reads headers with raw bytes as UTF-8, otherwise as windows-1252', () => {
     expect(read('Subject: Grüße', '', '').subject).toBe('Grüße')
     expect(readLatin1('Subject: Gr\u00fc\u00dfe \u0080', '', '').subject).toBe('Grüße €')

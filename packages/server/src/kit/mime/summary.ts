@@ -30,6 +30,8 @@ export interface MessageSummary {
   draftMark: string | null
   /** Whether its header is that of a report on another message: a bounce, a complaint, a notice. */
   mayBeReport: boolean
+  /** Whether it has a calendar object, as far as the given bytes show it. */
+  mayBeInvitation: boolean
   /** At most 200 characters of the first part with text, on one line. */
   snippet: string
   /** As far as the given bytes show it. */
@@ -72,6 +74,7 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
     importance: readImportance(header),
     draftMark: fieldText(header, 'x-waxwing-draft'),
     mayBeReport: readsAsReport(header),
+    mayBeInvitation: parts.hasCalendar,
     snippet,
     hasAttachments: parts.hasAttachments,
     isMultipart: /^\s*multipart\//i.test(header.fields.get('content-type') ?? ''),

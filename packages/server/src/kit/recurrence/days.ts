@@ -1,4 +1,4 @@
-import { DAY_MS, wallTimeOf } from '../wall-clock.ts'
+import { DAY_MS, dateOf, wallTimeOf } from '../wall-clock.ts'
 import type { Rule } from './rule.ts'
 
 /* Days of the periods of a rule, by the table of RFC 5545 section 3.3.10. Days are counted from 1 January 1970. */
@@ -24,17 +24,19 @@ const firstDayOf = (year: number, month = 1): number => wallTimeOf(year, month, 
 const weekdayOf = (day: number): number => modulo(day + 4, 7)
 const modulo = (number: number, by: number): number => ((number % by) + by) % by
 
+const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+const DAYS_BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
+
 export function describeDay(day: number): CalendarDay {
-  const date = new Date(day * DAY_MS)
-  const year = date.getUTCFullYear()
-  const month = date.getUTCMonth() + 1
+  const { year, month, monthDay } = dateOf(day)
+  const leapDay = isLeap(year) ? 1 : 0
   return {
     day,
     year,
     month,
-    monthDay: date.getUTCDate(),
-    monthLength: firstDayOf(year, month + 1) - firstDayOf(year, month),
-    yearDay: day - firstDayOf(year) + 1,
+    monthDay,
+    monthLength: MONTH_LENGTHS[month - 1]! + (month === 2 ? leapDay : 0),
+    yearDay: DAYS_BEFORE[month - 1]! + (month > 2 ? leapDay : 0) + monthDay,
     weekday: weekdayOf(day),
   }
 }

@@ -350,6 +350,9 @@ export function describeChangingCalendars(
       const move = () => opened.change(place, { type: 'all', timesOf }, { start: berlin('20270406T100000') })
       await move()
       await expect(move()).rejects.toMatchObject({ kind: 'not_found' })
+      // A try that names where the series was goes on instead.
+      const again = { ...timesOf, seriesStart: berlin(FIRST) }
+      await opened.change(place, { type: 'all', timesOf: again }, { start: berlin('20270406T100000') })
       const later = [FIRST, THIRD, FOURTH, FIFTH, SIXTH].map(wall =>
         wall.replace(
           /(\d\d)T09/,

@@ -11,7 +11,7 @@ import { never } from '../conformance/arrangement.ts'
 import { describeChangingCalendars, PLAIN_EVENT } from '../conformance/changing-calendars.ts'
 import type { EventInput } from '../changing-calendars.ts'
 import { ProviderFailure } from '../failure.ts'
-import type { EventEdit } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import { type FileThread, openFileThread } from './file-thread.ts'
 import { pathOf } from './hrefs.ts'
 
@@ -33,6 +33,7 @@ async function openDisturbed(server: DavTestServer) {
     readCard: (...given) => fileThread.readCard(...given),
     editCard: (...given) => fileThread.editCard(...given),
     readEvents: (...given) => fileThread.readEvents(...given),
+    readInvitation: (...given) => fileThread.readInvitation(...given),
     async editEvents(party, bytes, asked) {
       await disturbances.shift()?.(asked.edit)
       return fileThread.editEvents(party, bytes, asked)

@@ -6,6 +6,8 @@ import type {
   EventInput,
   EventResponse,
   ItemPlace,
+  MailedEvent,
+  MailedInvitation,
   MemberPlace,
   RemovedPart,
   WriteOptions,
@@ -13,16 +15,17 @@ import type {
 } from '../changing-calendars.ts'
 import { changingBy, type EffectRecord } from '../effect.ts'
 import { ProviderFailure } from '../failure.ts'
-import { findCalendarToRead } from './calendar-collections.ts'
 import { changeCalendar, createCalendar, removeCalendar } from './calendar-making.ts'
 import { requireWithin } from './collections.ts'
-import type { EventEdit } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import { EventFileWriter } from './event-file-writer.ts'
-import { EVENT_TYPE, type OpenCalendar } from './event-writing.ts'
+import { EVENT_TYPE, type OpenCalendar, openCalendar } from './event-writing.ts'
+import { UnreadableEvents } from './events/event-file.ts'
 import { deleteFile } from './file-writing.ts'
 import { type FileSource, getFile } from './files.ts'
 import { isMember } from './hrefs.ts'
 import { openScheduling, type Scheduling, SILENCE } from './scheduling.ts'
+import { takeInvitation } from './mailed-invitations.ts'
 import { moveFile } from './moving.ts'
 
 /** Changes calendars and events of a home. A class, since thousands of idle accounts keep one each. */
@@ -88,7 +91,8 @@ export class DavCalendarsWriter implements CalendarsWriter {
       const calendar = await this.#open(place.calendarKey)
       const path = this.#pathOf(place)
       if (part.type === 'following') return this.#split(calendar, path, { part, change, options, record })
-      await this.#files.edit(calendar, path, { edit: { type: 'change', part, change }, options, record })
+      if (Object.keys(change).length > 0)
+        await this.#files.edit(calendar, path, { edit: { type: 'change', part, change }, options, record })
       return this.#files.written(calendar, path, [path], options)
     })
   }
@@ -146,11 +150,30 @@ export class DavCalendarsWriter implements CalendarsWriter {
     })
   }
 
-  async #open(calendarKey: string): Promise<OpenCalendar> {
-    const { client, home } = this.#source
-    const path = requireWithin(calendarKey, home)
-    const { timeZone } = await findCalendarToRead(client, home, path)
-    return { path, timeZone }
+  async readInvitation(
+    { bytes, from }: MailedInvitation,
+    { own }: Pick<WriteOptions, 'own'>,
+  ): Promise<MailedEvent | null> {
+    const { files, home } = this.#source
+    try {
+      return await files.readInvitation(home.href, bytes, { from, own })
+    } catch (error) {
+      if (error instanceof UnreadableEvents) return null
+      throw error
+    }
+  }
+
+  takeInvitation(
+    asked: Parameters<NonNullable<CalendarsWriter['takeInvitation']>>[0],
+    options: WriteOptions,
+  ): Promise<WrittenEvents | null> {
+    return changingBy(identity, record =>
+      takeInvitation(this.#source, this.#files, asked, { options, record }),
+    )
+  }
+
+  #open(calendarKey: string): Promise<OpenCalendar> {
+    return openCalendar(this.#source, calendarKey)
   }
 
   #pathOf({ calendarKey, key }: ItemPlace): string {

@@ -1,7 +1,7 @@
 import type { Creation, WriteOptions, WrittenEvents } from '../changing-calendars.ts'
 import type { EffectRecord } from '../effect.ts'
 import { ProviderFailure } from '../failure.ts'
-import type { EventEdit } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import { editFile, EVENT_TYPE, type OpenCalendar, readItem } from './event-writing.ts'
 import { StatusFailure } from './failure.ts'
 import { overtaking, putFile, request, unchangedSince } from './file-writing.ts'

@@ -1,8 +1,11 @@
 import type { CalendarWindow, RemoteItem } from '../calendars.ts'
 import type { WriteOptions } from '../changing-calendars.ts'
 import { ProviderFailure } from '../failure.ts'
+import { findCalendarToRead } from './calendar-collections.ts'
+import { requireWithin } from './collections.ts'
 import { eventFiles } from './event-files.ts'
-import type { EditOptions, EventEdit } from './events/edit-events.ts'
+import type { EditOptions } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import { UnreadableEvents } from './events/event-file.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './events/unwritable.ts'
 import type { DavFile, FileSource } from './files.ts'
@@ -19,6 +22,13 @@ export const EVENT_TYPE = {
   type: 'text/calendar; charset=utf-8',
   accept: 'text/calendar, */*;q=0.1',
 } as const
+
+/** A calendar of the home that can be read. */
+export async function openCalendar({ client, home }: FileSource, calendarKey: string): Promise<OpenCalendar> {
+  const path = requireWithin(calendarKey, home)
+  const { timeZone } = await findCalendarToRead(client, home, path)
+  return { path, timeZone }
+}
 
 /** @returns null if nothing of the event is left */
 export async function editFile(

@@ -1,13 +1,16 @@
 import { findIanaZone } from '../../kit/zones/named-zone.ts'
 import { zoneOfTzid } from '../../kit/zones/zone-of-tzid.ts'
 import type { CalendarWindow } from '../calendars.ts'
+import type { MailedEvent } from '../changing-calendars.ts'
 import type { ContactChange } from '../contacts.ts'
 import { UnreadableCard } from './cards/card.ts'
 import { UnwritableCard } from './cards/check-change.ts'
 import { editCard } from './cards/edit-card.ts'
 import { readCard, type ReadCard } from './cards/read-card.ts'
 import { UnreadableEvents } from './events/event-file.ts'
-import { editEvents, type EditOptions, type EventEdit } from './events/edit-events.ts'
+import { editEvents, type EditOptions } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
+import { readMailedEvent } from './events/mailed/mailed-event.ts'
 import { type EventsOfFile, readEvents, type ResolveZone } from './events/read-events.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './events/unwritable.ts'
 
@@ -17,6 +20,7 @@ export type FileTask =
   | { type: 'readCard'; bytes: Uint8Array }
   | { type: 'editCard'; bytes: Uint8Array; change: ContactChange }
   | { type: 'readEvents'; bytes: Uint8Array; timeZone: string | null; window: CalendarWindow }
+  | { type: 'readInvitation'; bytes: Uint8Array; from: string; own: ReadonlySet<string> }
   | {
       type: 'editEvents'
       bytes: Uint8Array
@@ -31,6 +35,8 @@ export interface FileResults {
   editCard: Uint8Array
   /** Null: the file has components of other kinds only. */
   readEvents: EventsOfFile | null
+  /** Null: nothing may be done because of the mail. */
+  readInvitation: MailedEvent | null
   /** Null: nothing of the event is left. */
   editEvents: Uint8Array | null
 }
@@ -56,6 +62,7 @@ const BYTES_MAX = {
   readCard: 32 * 1024,
   editCard: 32 * 1024,
   readEvents: 8 * 1024,
+  readInvitation: 8 * 1024,
   editEvents: 8 * 1024,
 } as const
 /** More zones of one file may take milliseconds, since the table of a zone is made when it is first used. */
@@ -73,7 +80,7 @@ const VALUE_SIZE = 30
 export function doShortTask(task: FileTask): FileOutcome {
   const size = task.bytes.length + sizeOf(changeOf(task))
   if (size > BYTES_MAX[task.type]) throw new LongTask('The file or its change is large')
-  if (task.type === 'editEvents' && (isDense(task.bytes) || isDense(task.edit)))
+  if (task.type === 'editEvents' && (isDense(task.bytes) || isDense(withText(task.edit))))
     throw new LongTask('The series has many members')
   let zones = 0
   return doTask(task, tzid => {
@@ -86,9 +93,13 @@ export function doShortTask(task: FileTask): FileOutcome {
 const DENSE = /FREQ=(?:SECONDLY|MINUTELY|HOURLY)|BY(?:HOUR|MINUTE|SECOND)=/i
 
 function isDense(given: Uint8Array | EventEdit): boolean {
+  if (!(given instanceof Uint8Array) && given.type === 'mailed') return isDense(given.bytes)
   const text = given instanceof Uint8Array ? Buffer.from(given).toString('latin1') : JSON.stringify(given)
   return DENSE.test(text.replaceAll(/\r?\n[ \t]/g, ''))
 }
+
+/** The change, or the file that it brings. */
+const withText = (edit: EventEdit) => (edit.type === 'mailed' ? edit.bytes : edit)
 
 function changeOf(task: FileTask): unknown {
   if (task.type === 'editEvents') return task.edit
@@ -112,6 +123,8 @@ export function doTask(task: FileTask, beforeZone: (tzid: string) => void = () =
     if (name) return refused(name, error as Error)
     // A time that no zone has costs the file, and not the calendar.
     if (error instanceof RangeError && task.type === 'readEvents') return refused('UnreadableEvents', error)
+    if (error instanceof RangeError && task.type === 'readInvitation')
+      return refused('UnreadableEvents', error)
     if (error instanceof RangeError && task.type === 'editEvents') return refused('UnwritableEvents', error)
     throw error
   }
@@ -126,6 +139,7 @@ function resultOf(task: FileTask, beforeZone: (tzid: string) => void): FileResul
   const bytes = Buffer.from(buffer, byteOffset, length)
   if (task.type === 'readCard') return readCard(bytes)
   if (task.type === 'editCard') return editCard(bytes, task.change)
+  if (task.type === 'readInvitation') return readMailedEvent(bytes, task)
   const { timeZone: preferred, window } = task
   const resolveZone: ResolveZone = (tzid, definition) => {
     beforeZone(tzid)

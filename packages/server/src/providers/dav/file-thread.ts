@@ -2,10 +2,12 @@ import { openFairSemaphore } from '../../kit/fair-semaphore.ts'
 import { MODULE_SUFFIX } from '../../kit/module-suffix.ts'
 import { ThreadLost, TooMuchWork, WorkThread } from '../../kit/work-thread.ts'
 import type { CalendarWindow } from '../calendars.ts'
+import type { MailedEvent } from '../changing-calendars.ts'
 import type { ContactChange } from '../contacts.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ReadCard } from './cards/read-card.ts'
-import type { EditOptions, EventEdit } from './events/edit-events.ts'
+import type { EditOptions } from './events/edit-events.ts'
+import type { EventEdit } from './events/event-edit.ts'
 import type { EventsOfFile } from './events/read-events.ts'
 import {
   doShortTask,
@@ -28,6 +30,12 @@ export interface FileThread extends AsyncDisposable {
    * @throws UnreadableEvents if the file has no event with a start, exceeds a bound, or takes too long
    */
   readEvents(party: string, bytes: Buffer, zones: EventZones): Promise<EventsOfFile | null>
+  /** As `readMailedEvent`. @throws UnreadableEvents if it exceeds a bound, or takes too long */
+  readInvitation(
+    party: string,
+    bytes: Buffer,
+    whose: { from: string; own: ReadonlySet<string> },
+  ): Promise<MailedEvent | null>
   /**
    * As `editEvents`. @returns null if nothing of the event is left
    * @throws UnreadableEvents, UnwritableEvents, UnheldChange, MissingMember
@@ -98,7 +106,7 @@ export function openFileThread({ workMsMax = WORK_MS_MAX }: FileThreadOptions = 
   function tooLong({ type }: FileTask): FileOutcome {
     return {
       type: 'refused',
-      refusal: type === 'readEvents' || type === 'editEvents' ? 'UnreadableEvents' : 'UnreadableCard',
+      refusal: type === 'readCard' || type === 'editCard' ? 'UnreadableCard' : 'UnreadableEvents',
       reason: TOO_LONG,
     }
   }
@@ -110,6 +118,8 @@ export function openFileThread({ workMsMax = WORK_MS_MAX }: FileThreadOptions = 
       return Buffer.from(written.buffer, written.byteOffset, written.length)
     },
     readEvents: (party, bytes, zones) => resultOf(party, { type: 'readEvents', bytes, ...zones }),
+    readInvitation: (party, bytes, { from, own }) =>
+      resultOf(party, { type: 'readInvitation', bytes, from, own }),
     async editEvents(party, bytes, { edit, options, zones }) {
       const written = await resultOf(party, { type: 'editEvents', bytes, edit, options, ...zones })
       return written && Buffer.from(written.buffer, written.byteOffset, written.length)

@@ -72,6 +72,7 @@ function describe(
     draftMark: readDraftMark(summary.draftMark),
     draftKey: draftKeys.get(message.id) ?? null,
     mayBeReport: summary.mayBeReport,
+    mayBeInvitation: summary.mayBeInvitation,
     ...facts,
     ...flagsOf(message.labelIds),
   }

@@ -31,6 +31,7 @@ const BY_CODE: Readonly<Record<string, Meaning>> = {
   mailboxnotsupportedforrestapi: { kind: 'mailbox_gone', reason: 'provider_forbidden' },
   request_resourcenotfound: { kind: 'mailbox_gone', reason: 'provider_not_found' },
   // One item.
+  errorduplicatetransactionid: { kind: 'conflict' },
   errorfolderexists: { kind: 'conflict' },
   errorirresolvableconflict: { kind: 'conflict' },
   erroritemnotfound: { kind: 'not_found' },

@@ -67,6 +67,7 @@ export function toRemoteMessage(message: GraphMessage): RemoteMessage {
     ...(revision !== undefined && { content: { revision, digest: null } }),
     // A report of Exchange's own is known only by its class.
     mayBeReport: summary.mayBeReport || /^report\b/i.test(propertyOf(message, PROPERTIES.class) ?? ''),
+    mayBeInvitation: summary.mayBeInvitation,
     ...facts,
     ...flagsOf(message),
   }

@@ -39,6 +39,7 @@ async function* bring(
     mailboxKey: source,
     uidValidity: opened.uidValidity,
     suspicions: tracked.suspicions,
+    seeksInvitations: tracked.seeksInvitations,
   }
   const bringing: Bringing = { tracked, place, options, opened, cursor }
   yield* bringRetries(bringing)

@@ -6,7 +6,7 @@ import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
 import { searchPresent } from './search.ts'
 import type { Suspicions } from './suspicions.ts'
-import { type FetchedMessage, readFetched, showsAttachment, toRemoteMessage } from './translate.ts'
+import { type FetchedMessage, readFetched, readStructure, toRemoteMessage } from './translate.ts'
 
 /** Nearly every message has its header and the beginning of its text within this size. */
 const SOURCE_BYTES = 16 * 1024
@@ -26,6 +26,8 @@ export interface FetchPlace {
   mailboxKey: string
   uidValidity: number
   suspicions: Suspicions
+  /** Whether somebody reads invitations among its messages, so that it is worth a request to find them. */
+  seeksInvitations: boolean
 }
 
 export interface FetchResult {
@@ -143,7 +145,7 @@ function askSources(
     const entry = { number, fetched, summary: summarize(source.subarray(0, SOURCE_BYTES), isCut), isCut }
     read.set(uid, entry)
     // A message that needs nothing more is done; only the others can still end the connection.
-    if (!needsMore(entry) && !needsStructure(entry)) outstanding.delete(uid)
+    if (!needsMore(entry) && !needsStructure(place, entry)) outstanding.delete(uid)
   })
 }
 
@@ -157,8 +159,9 @@ function needsMore({ summary, isCut }: Read): boolean {
   return isCut && (!summary.isHeaderComplete || summary.mayShowText)
 }
 
-function needsStructure({ summary, isCut }: Read): boolean {
-  return isCut && summary.isMultipart && !summary.hasAttachments
+function needsStructure({ seeksInvitations }: FetchPlace, { summary, isCut }: Read): boolean {
+  if (!isCut || !summary.isMultipart) return false
+  return !summary.hasAttachments || (seeksInvitations && !summary.mayBeInvitation)
 }
 
 async function completeBeginnings({ connection }: FetchPlace, read: readonly Read[]): Promise<void> {
@@ -171,14 +174,18 @@ async function completeBeginnings({ connection }: FetchPlace, read: readonly Rea
   })
 }
 
-async function completeStructures({ connection }: FetchPlace, read: readonly Read[]): Promise<void> {
+async function completeStructures(place: FetchPlace, read: readonly Read[]): Promise<void> {
+  const { connection } = place
   const unsure = new Map(
-    read.flatMap(entry => (needsStructure(entry) ? [[entry.fetched.uid, entry] as const] : [])),
+    read.flatMap(entry => (needsStructure(place, entry) ? [[entry.fetched.uid, entry] as const] : [])),
   )
   for (const uids of inGroups([...unsure].map(([uid, { fetched }]) => ({ uid, size: fetched.size })))) {
     await fetchItems(connection, uids, [atom('UID'), atom('BODYSTRUCTURE')], ({ uid, structure }) => {
       const entry = unsure.get(uid)
-      if (entry) entry.summary.hasAttachments = showsAttachment(structure)
+      if (!entry) return
+      const { hasAttachments, hasCalendar } = readStructure(structure)
+      entry.summary.hasAttachments ||= hasAttachments
+      entry.summary.mayBeInvitation ||= hasCalendar
     })
   }
 }

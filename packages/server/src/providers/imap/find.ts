@@ -181,7 +181,8 @@ async function* readUnknown(
     const uids = candidates.map(({ key }) => Number(key))
     const { uidValidity } = await reopen(finding, place)
     const { messages } = await fetchMessages(
-      { connection, mailboxKey: place.source, uidValidity, suspicions },
+      // Invitations are read when they arrive.
+      { connection, mailboxKey: place.source, uidValidity, suspicions, seeksInvitations: false },
       uids,
     )
     const byKey = new Map(messages.map(message => [message.key, message]))

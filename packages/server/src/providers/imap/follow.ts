@@ -25,6 +25,8 @@ export interface TrackedMailboxes {
   connection: ImapConnection
   hasQresync: boolean
   suspicions: Suspicions
+  /** Whether somebody reads invitations among new messages. */
+  seeksInvitations: boolean
   notifications: Notifications
   /** Names on the wire by mailbox key, from the last list. */
   wireNames: Map<string, string>

@@ -49,6 +49,8 @@ export interface ImapAccountOptions {
   suspicions: Suspicions
   /** Kept likewise. */
   notifyTrust?: NotifyTrust
+  /** Whether somebody reads invitations among new messages. Default: nobody. */
+  seeksInvitations?: boolean
   /** Ends the connection at any time: an IMAP command cannot be cancelled. */
   signal: AbortSignal
   /** Interval of NOOPs on an idle connection. */
@@ -69,6 +71,7 @@ export async function imapAccount(
     connection,
     hasQresync,
     suspicions: options.suspicions,
+    seeksInvitations: options.seeksInvitations ?? false,
     notifications: new Notifications(options.notifyTrust ?? new NotifyTrust()),
     wireNames: new Map(),
     mailboxIds: new Map(),

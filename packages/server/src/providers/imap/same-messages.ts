@@ -84,11 +84,11 @@ export async function findOthers(
 }
 
 export function placeOf(
-  { connection, suspicions }: TrackedMailboxes,
+  { connection, suspicions, seeksInvitations }: TrackedMailboxes,
   mailboxKey: string,
   { uidValidity }: Selected,
 ): FetchPlace {
-  return { connection, mailboxKey, uidValidity, suspicions }
+  return { connection, mailboxKey, uidValidity, suspicions, seeksInvitations }
 }
 
 export function numbered<T>(known: ReadonlyMap<MessageKey, T>): Map<number, T> {

@@ -1,6 +1,12 @@
 import { readDate } from '../../kit/mime/date.ts'
 import { identityOf } from '../../kit/mime/identity.ts'
-import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from '../../kit/mime/part-role.ts'
+import {
+  bodyHalfOf,
+  CALENDAR_TYPE,
+  countsAsAttachment,
+  type PartPlace,
+  type PartTraits,
+} from '../../kit/mime/part-role.ts'
 import type { MessageSummary } from '../../kit/mime/summary.ts'
 import { cleanLine } from '../../kit/mime/text.ts'
 import { readDraftMark } from '../draft-mark.ts'
@@ -141,6 +147,7 @@ export function toRemoteMessage(
     draftMark: readDraftMark(summary.draftMark),
     draftKey: null,
     mayBeReport: summary.mayBeReport,
+    mayBeInvitation: summary.mayBeInvitation,
     ...facts,
     ...(fetched.flags ?? toFlags([])),
   }
@@ -149,31 +156,40 @@ export function toRemoteMessage(
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
 
-/** Whether a BODYSTRUCTURE (RFC 9051 section 7.5.2) shows an attachment. Bounded in depth and parts. */
-export function showsAttachment(structure: ImapAttribute | undefined): boolean {
+/** The facts about the parts of a message that its structure shows. */
+export interface ShownParts {
+  hasAttachments: boolean
+  hasCalendar: boolean
+}
+
+/** Reads a BODYSTRUCTURE (RFC 9051 section 7.5.2). Bounded in depth and parts. */
+export function readStructure(structure: ImapAttribute | undefined): ShownParts {
+  const shown: ShownParts = { hasAttachments: false, hasCalendar: false }
   let parts = 0
   let isAfterText = false
   const look = (
     part: ImapAttribute | undefined,
     place: Omit<PartPlace, 'isAfterText'>,
     depth: number,
-  ): boolean => {
-    if (!Array.isArray(part) || depth > DEPTH_MAX || ++parts > PARTS_MAX) return false
+  ): void => {
+    if (!Array.isArray(part) || depth > DEPTH_MAX || ++parts > PARTS_MAX) return
     // In a multipart, the parts come first, and the subtype follows.
     if (Array.isArray(part[0])) {
       const end = part.findIndex(child => !Array.isArray(child))
       const parent = `multipart/${end < 0 ? '' : (textOf(part[end]) ?? '')}`.toLowerCase()
       const isInAlternative = place.isInAlternative || parent === 'multipart/alternative'
-      return part
-        .slice(0, end < 0 ? part.length : end)
-        .some((child, index) => look(child, { parent, isFirst: index === 0, isInAlternative }, depth + 1))
+      for (const [index, child] of part.slice(0, end < 0 ? part.length : end).entries())
+        look(child, { parent, isFirst: index === 0, isInAlternative }, depth + 1)
+      return
     }
     const traits = traitsOf(part)
     const isText = bodyHalfOf(traits, { ...place, isAfterText }) !== null
     isAfterText ||= isText
-    return !isText && countsAsAttachment(traits, { ...place, isAfterText })
+    shown.hasCalendar ||= traits.type === CALENDAR_TYPE
+    shown.hasAttachments ||= !isText && countsAsAttachment(traits, { ...place, isAfterText })
   }
-  return look(structure, { parent: null, isFirst: false, isInAlternative: false }, 0)
+  look(structure, { parent: null, isFirst: false, isInAlternative: false }, 0)
+  return shown
 }
 
 /** The properties of a part in BODYSTRUCTURE that is not a multipart. */

@@ -1,11 +1,8 @@
 import { splitFile } from '../../../src/kit/content-lines/content-file.ts'
 import { zoneOfTzid } from '../../../src/kit/zones/zone-of-tzid.ts'
 import type { EventChange } from '../../../src/providers/changing-calendars.ts'
-import {
-  editEvents,
-  type EditOptions,
-  type EventEdit,
-} from '../../../src/providers/dav/events/edit-events.ts'
+import { editEvents, type EditOptions } from '../../../src/providers/dav/events/edit-events.ts'
+import type { EventEdit } from '../../../src/providers/dav/events/event-edit.ts'
 import { readEvents, type ResolveZone } from '../../../src/providers/dav/events/read-events.ts'
 
 /* Edits of calendar files as the adapter makes them, and the lines that differ after them. */

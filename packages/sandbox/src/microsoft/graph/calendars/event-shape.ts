@@ -47,7 +47,7 @@ const PROPERTIES: Readonly<Record<string, Shown>> = {
   iCalUId: event => iCalUIdOf(event),
   reminderMinutesBeforeStart: ({ reminderMinutesBeforeStart }) => reminderMinutesBeforeStart,
   isReminderOn: ({ isReminderOn }) => isReminderOn,
-  hasAttachments: () => false,
+  hasAttachments: ({ attachments }) => attachments.length > 0,
   subject: ({ subject }) => subject,
   bodyPreview: ({ body }) => plainText(body).replaceAll(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARACTERS),
   importance: ({ importance }) => importance,
@@ -181,6 +181,7 @@ const masked = (event: CalendarEvent, role: NonNullable<EventView['masked']>): C
   categories: [],
   extended: new Map(),
   joinUrl: null,
+  attachments: [],
   ...(role === 'freeBusyRead' && { subject: 'Busy', locations: [] }),
 })
 

@@ -30,6 +30,7 @@ export const eventReadMethods: readonly GraphMethod[] = [
   ...EVENT_LIST_PATHS.map(path => read(path, list)),
   ...EVENT_PATHS.map(path => read(path, get, ['select', 'expand'])),
   ...EVENT_PATHS.map(path => read(`${path}/instances`, listInstances)),
+  ...EVENT_PATHS.map(path => read(`${path}/attachments`, listAttachments, ['select'])),
   ...VIEW_PATHS.map(path => read(path, view)),
 ]
 
@@ -62,6 +63,17 @@ function listInstances(call: MethodCall): GraphAnswer {
     events: occurrencesIn(found.mailbox, found.event.of, span),
     of: 'instances',
   })
+}
+
+/** The attachments of an event, by their names and sizes. */
+function listAttachments(call: MethodCall): GraphAnswer {
+  const { event } = requireEvent(call)
+  const value = event.attachments.map((file, nth) => ({
+    '@odata.type': '#microsoft.graph.fileAttachment',
+    id: `${event.immutableId}${nth}`,
+    ...file,
+  }))
+  return ok({ '@odata.context': eventsContext(call, 'attachments'), value })
 }
 
 /** The page of these events that `$filter`, `$orderby` and the options of paging ask for. */

@@ -12,6 +12,7 @@ const ACTIONS = {
   tentativelyAccept: { response: 'tentativelyAccepted', words: 'Tentative' },
   decline: { response: 'declined', words: 'Declined' },
 } as const
+const SHOWN = { accept: 'busy', tentativelyAccept: 'tentative', decline: 'free' } as const
 type Action = keyof typeof ACTIONS
 
 /** Actions by which an attendee responds to a meeting. */
@@ -73,15 +74,15 @@ function readResponse(call: MethodCall, { event }: FoundEvent): { comment: strin
   }
 }
 
-/** Keeps the response in the attendee's calendar, from which a declined meeting is gone. */
+/** Keeps the response in the attendee's calendar, from which a declined meeting is gone, unless the mailbox keeps it. */
 function record({ mailbox, calendar, event }: FoundEvent, status: ResponseStatus, action: Action): void {
   const { of, day } = event
-  if (action === 'decline') {
+  if (action === 'decline' && !mailbox.keepsDeclined) {
     if (day === null) removeEvent(mailbox, calendar, of)
     else deleteOccurrence(mailbox, calendar, of, day)
     return
   }
-  const showAs = action === 'accept' ? 'busy' : 'tentative'
+  const showAs = SHOWN[action]
   const attendees = event.attendees.map(one =>
     one.address.toLowerCase() === mailbox.email ? { ...one, status } : one,
   )

@@ -27,6 +27,7 @@ import { presentEvent } from './event-shape.ts'
 import {
   EVENT_LIST_PATHS,
   EVENT_PATHS,
+  type FoundCalendar,
   type FoundEvent,
   requireCalendar,
   requireEvent,
@@ -58,8 +59,11 @@ export const eventWriteMethods: readonly GraphMethod[] = [
 function create(call: MethodCall): GraphAnswer {
   const found = requireWriter(requireCalendar(call))
   const { mailbox, calendar } = found
-  const input = readEvent(call.json(), null)
-  requireNewTransaction(found, input)
+  const json = call.json()
+  const input = readEvent(json, null)
+  const transaction = JSON.stringify(json)
+  const earlier = madeBy(found, input, transaction)
+  if (earlier) return made(call, found, earlier)
   const written = { ...EVENT_DEFAULTS, ...input.fields }
   const event = addEvent(mailbox, calendar, {
     // The reader refuses a new event without times.
@@ -69,23 +73,31 @@ function create(call: MethodCall): GraphAnswer {
     organizer: { name: mailbox.name, address: mailbox.email },
     isOrganizer: true,
     transactionId: input.transactionId,
+    transaction,
   })
   shareMeeting(call.graph, mailbox, event, null)
+  return made(call, found, event)
+}
+
+function made(call: MethodCall, found: FoundCalendar, event: StoredEvent): GraphAnswer {
   const shown = presentEvent(wholeEvent(event), viewIn(call, found))
   return created({ '@odata.context': eventsContext(call, 'events/$entity'), ...shown })
 }
 
-function requireNewTransaction(
-  { calendar }: ReturnType<typeof requireCalendar>,
+/** The event that the same request has made. A transaction of another request is refused. */
+function madeBy(
+  { mailbox }: FoundCalendar,
   { transactionId }: EventInput,
-): void {
-  if (transactionId === null) return
-  if ([...calendar.events.values()].some(event => event.transactionId === transactionId))
-    throw new GraphRefusal(
-      409,
-      'ErrorDuplicateTransactionId',
-      "Your request can't be completed. The client-provided transactionId was used in an earlier request.",
-    )
+  transaction: string,
+): StoredEvent | null {
+  const events = [...mailbox.calendars.own.values()].flatMap(one => [...one.events.values()])
+  const event = transactionId === null ? null : events.find(one => one.transactionId === transactionId)
+  if (!event || event.transaction === transaction) return event ?? null
+  throw new GraphRefusal(
+    409,
+    'ErrorDuplicateTransactionId',
+    "Your request can't be completed. The client-provided transactionId was used in an earlier request.",
+  )
 }
 
 function change(call: MethodCall): GraphAnswer {

@@ -130,6 +130,27 @@ describe('busy times of an account', () => {
   })
 })
 
+test('busy times are read up to a bound, and an account with more of them is unresolved', async () => {
+  const few = await accountWith(times(0, 9))
+  const many = await accountWith(times(0, 10))
+  const tooMany = await accountWith(times(0, 11))
+  const repeat = (account: Account, count: number) =>
+    sql`
+      insert into calendar_span select gen_random_uuid(), account_id, calendar_id, root_id, event_id, start_at, end_at,
+        start_wall, end_wall, member, provider_key, is_busy, is_long
+      from calendar_span cross join generate_series(1, ${count}) where account_id = ${account.id}
+    `.execute(door.db)
+  await repeat(many, 2_500)
+  await repeat(tooMany, 20_000)
+  const accountIds = [tooMany, few, many].map(({ id }) => id)
+  const found = await findShared({ accountIds, start: iso(0, 9), end: iso(0, 12), durationMinutes: 60 })
+  expect(found.unresolved).toEqual([tooMany.id])
+  expect(found.accounts).toEqual([
+    { accountId: few.id, busy: [range(0, 9, 10)] },
+    { accountId: many.id, busy: [range(0, 10, 11)] },
+  ])
+})
+
 describe('slots of an account', () => {
   test('lie in hours, off busy times and their buffers, and the explanation has the others', async () => {
     const account = await accountWith({ ...times(0, 11), subject: 'Secret' })

@@ -79,7 +79,9 @@ function decide({ zone, hours, question }: Scene): Decided[] {
   const minutes = (ms: number) => ms / MINUTE
   const [start, end] = [minutes(range.start), minutes(range.end)]
   const isAlways = hours === null || hours === fullWeek
-  const [from, to] = [start - (isAlways ? DAYS_BEFORE.midnights : DAYS_BEFORE.hours) * DAY, end + 3 * DAY]
+  // Without any open hours, each day has a grid of closed slots.
+  const isDaily = isAlways || Object.values(hours).every(ranges => ranges.length === 0)
+  const [from, to] = [start - (isDaily ? DAYS_BEFORE.midnights : DAYS_BEFORE.hours) * DAY, end + 3 * DAY]
   const open = openMinutes(zone, hours, { from, to })
   const busy = new Map<Party, Minutes>()
   for (const party of [...question.accounts, ...question.attendees]) {
@@ -102,8 +104,8 @@ function decide({ zone, hours, question }: Scene): Decided[] {
   let section: number | null = null
   let day = ''
   for (let at = from + 1; at < end; at++) {
-    const today = isAlways ? dayOf(at, zone) : ''
-    if (isAlways ? today !== day : open.at(at) && !open.at(at - 1)) section = at
+    const today = isDaily ? dayOf(at, zone) : ''
+    if (isDaily ? today !== day : open.at(at) && !open.at(at - 1)) section = at
     day = today
     if (section === null || at < start || (at - section) % minutes(step) !== 0) continue
     if (at + minutes(length) > end) continue
@@ -236,7 +238,7 @@ const scenes: fc.Arbitrary<Scene> = fc
     nth: fc.nat(),
     lead: fc.integer({ min: -2 * DAY, max: 600 }),
     minutes: fc.integer({ min: 60, max: 4 * DAY }),
-    hours: fc.oneof(fc.constant(null), fc.constant(fullWeek), week, week),
+    hours: fc.oneof(fc.constant(null), fc.constant(fullWeek), fc.constant({}), week, week),
     length: slotMinutes,
     step: slotMinutes,
     before: bufferMinutes,
@@ -353,5 +355,16 @@ describe('findSlots', () => {
     const { slots, refused, isExplanationTruncated } = find(everyFive(busy))
     expect([refused.length, isExplanationTruncated]).toEqual([1_000, true])
     expect(slots[0]!.start).toBe(10 * DAY * MINUTE)
+  })
+
+  test('explains busy slots after many closed ones', () => {
+    const busy = [{ start: 18 * DAY * MINUTE, end: 19 * DAY * MINUTE, eventId: 'long' }]
+    const open = readWorkingHours(
+      Object.fromEntries(WEEKDAYS.map(day => [day, [{ start: '09:00', end: '09:30' }]])),
+    )
+    const { refused, isExplanationTruncated } = find({ ...everyFive(busy), week: open })
+    const counts = Map.groupBy(refused, ({ reasons }) => reasons[0]!.code)
+    expect([counts.get('outside_hours')?.length, counts.get('busy')?.length]).toEqual([500, 6])
+    expect(isExplanationTruncated).toBe(true)
   })
 })

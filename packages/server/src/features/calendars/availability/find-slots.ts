@@ -7,6 +7,8 @@ const SLOTS_MAX = 2_000
 const REFUSED_MAX = 1_000
 /** With many accounts, each slot may have many reasons. */
 const REASONS_MAX = 10_000
+/** Closed slots that are explained: a night has many of them, and others are to be explained as well. */
+const CLOSED_MAX = 500
 /** Slots of the grid that are looked at in one step of work. */
 const STEP_SLOTS = 200
 
@@ -41,13 +43,17 @@ const OUTSIDE_HOURS: Refusal = { code: 'outside_hours', accountId: null, address
 /** Decides about each slot of the grid, in one pass: it is offered, or refused for reasons that are noted if asked for. */
 export function* findSlots(question: FreeQuestion): Steps<FoundSlots> {
   const { accounts, attendees, mode, requireAll, explain, before, after } = question
-  const hosts = accounts.map(party => watchParty(party, true))
+  const hosts: WatchedParty[] = []
+  for (const party of accounts) {
+    hosts.push(watchParty(party, true))
+    yield
+  }
   const knownHosts = hosts.filter(({ party }) => party.busy !== null)
   const isUnknownInTheWay = knownHosts.length === 0 || (requireAll && knownHosts.length < hosts.length)
   const deciding = isUnknownInTheWay ? hosts : knownHosts
   const guests = attendees.map(party => watchParty(party, requireAll))
   const found: FoundSlots = { slots: [], isTruncated: false, refused: [], isExplanationTruncated: false }
-  let [looked, reasonsLeft] = [0, REASONS_MAX]
+  let [looked, reasonsLeft, closed] = [0, REASONS_MAX, 0]
 
   function refuse({ start, end }: TimeRange, reasons: Refusal[]): void {
     if (found.refused.length === REFUSED_MAX || reasons.length > reasonsLeft) {
@@ -62,7 +68,8 @@ export function* findSlots(question: FreeQuestion): Steps<FoundSlots> {
   for (const slot of gridSlots(question)) {
     if (++looked % STEP_SLOTS === 0) yield
     if (!slot.isOpen) {
-      if (explain) refuse(slot, [OUTSIDE_HOURS])
+      if (explain && closed++ < CLOSED_MAX) refuse(slot, [OUTSIDE_HOURS])
+      else if (explain) found.isExplanationTruncated = true
       continue
     }
     const asked = { slot, buffered: { start: slot.start - before, end: slot.end + after } }

@@ -44,6 +44,9 @@ export function* gridSlots(question: SlotQuestion): Generator<GridSlot, void, vo
 function sectionsOf({ range, week, zone }: SlotQuestion): Array<{ start: number; openUpTo: number }> {
   if (week === null || isAlwaysOpen(week))
     return localMidnights(zone, range).map(start => ({ start, openUpTo: Infinity }))
+  // Without open hours there is a grid all the same, so that it can be explained.
+  if (week.every(ranges => ranges.length === 0))
+    return localMidnights(zone, range).map(start => ({ start, openUpTo: -Infinity }))
   return openRanges(week, zone, { start: range.start - BEFORE_MS, end: range.end }).map(({ start, end }) => ({
     start,
     openUpTo: end,

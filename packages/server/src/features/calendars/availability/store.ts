@@ -5,6 +5,10 @@ import type { BusyTime, TimeRange } from './busy-times.ts'
 
 /** Busy times of one account in one range that are read. */
 const BUSY_MAX = 20_000
+/** Busy times that are read for one request. */
+const ALL_BUSY_MAX = 100_000
+/** So many of each account are read at once; few accounts have more. */
+const FIRST_BUSY_MAX = 2_000
 
 interface AccountBusyTime extends BusyTime {
   accountId: string
@@ -12,12 +16,35 @@ interface AccountBusyTime extends BusyTime {
 
 /**
  * The busy times of accounts that reach into a range, in the order of their starts. Null for an account that has too many of
- * them.
+ * them, or if the accounts before it leave no room for them.
  * @param calendarIds the calendars that count
  */
 export async function findBusyTimes(
   db: Db,
   { accountIds, calendarIds }: { accountIds: readonly string[]; calendarIds: readonly string[] },
+  range: TimeRange,
+): Promise<Map<string, BusyTime[] | null>> {
+  const found = await readBusyTimes(db, { accountIds, calendarIds, limit: FIRST_BUSY_MAX }, range)
+  let left = ALL_BUSY_MAX - [...found.values()].reduce((sum, times) => sum + (times?.length ?? 0), 0)
+  for (const [accountId, times] of found) {
+    if (times !== null) continue
+    const limit = Math.min(left, BUSY_MAX)
+    const asked = { accountIds: [accountId], calendarIds, limit }
+    const all = limit > FIRST_BUSY_MAX ? (await readBusyTimes(db, asked, range)).get(accountId) : null
+    found.set(accountId, all ?? null)
+    left -= all?.length ?? 0
+  }
+  return found
+}
+
+/** The busy times of accounts. Null for an account that has more than the limit. */
+async function readBusyTimes(
+  db: Db,
+  {
+    accountIds,
+    calendarIds,
+    limit,
+  }: { accountIds: readonly string[]; calendarIds: readonly string[]; limit: number },
   { start, end }: TimeRange,
 ): Promise<Map<string, BusyTime[] | null>> {
   const [from, to] = [new Date(start), new Date(end)]
@@ -35,7 +62,7 @@ export async function findBusyTimes(
         (${counted(sql`start_at >= ${dayBefore} and start_at < ${to}`)})
         union all
         (${counted(sql`start_at < ${dayBefore} and is_long`)})
-      ) as span order by start_at, id limit ${BUSY_MAX + 1}
+      ) as span order by start_at, id limit ${limit + 1}
     ) as busy
   `.execute(db)
   const found = new Map<string, BusyTime[] | null>(accountIds.map(id => [id, []]))
@@ -43,7 +70,7 @@ export async function findBusyTimes(
     const times = found.get(row.accountId) ?? null
     if (times === null) continue
     times.push(row)
-    if (times.length > BUSY_MAX) found.set(row.accountId, null)
+    if (times.length > limit) found.set(row.accountId, null)
   }
   return found
 }

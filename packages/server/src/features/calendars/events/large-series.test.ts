@@ -96,7 +96,7 @@ async function openWithSlowSeries(
 test('500 series with rules that take long are expanded in a thread, and keep the event loop for 20 ms at most', async () => {
   await using expander = openExpander()
   await using database = await openTestDatabase()
-  await using door = await openCalendarDoor(database, expander)
+  await using door = await openCalendarDoor(database, { expander })
   let longest = Infinity
   // A compilation adds to a turn, and hardly to the same one again.
   for (let tries = 1; tries <= TRIES_MAX && longest > SLICE_MS_MAX; tries++) {

@@ -27,7 +27,7 @@ test('no transaction waits while series that take long are expanded', async () =
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  await using door = await openCalendarDoor(database, expander)
+  await using door = await openCalendarDoor(database, { expander })
   const account = await door.openAccount('files')
   const [calendar = ''] = account.memory.calendars.keys()
   for (const rule of ['FREQ=DAILY;COUNT=3050', 'FREQ=HOURLY;INTERVAL=12;COUNT=7000'])

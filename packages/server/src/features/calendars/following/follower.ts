@@ -7,6 +7,7 @@ import { openLookingFollower } from '../../../sync/looks/looking-follower.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
 import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
+import type { WriteMails } from '../writing/mails.ts'
 import { CALENDAR_HOMES } from './home.ts'
 import { runPass } from './pass.ts'
 import { countAllQuarantined, countQuarantined } from './quarantine.ts'
@@ -19,6 +20,8 @@ export interface CalendarsFollowerOptions {
   /** The days that the index holds. */
   days: WindowDays
   planner: SpanPlanner
+  /** Absent: nobody is told of anything by mail. */
+  mails?: WriteMails
   lookSeconds?: number
 }
 
@@ -27,6 +30,7 @@ export function openCalendarsFollower({
   db,
   days,
   planner,
+  mails,
   lookSeconds = LOOK_SECONDS,
 }: CalendarsFollowerOptions): Follower {
   return openLookingFollower<CalendarsProvider>({
@@ -37,7 +41,7 @@ export function openCalendarsFollower({
       nouns: { data: 'calendars', items: 'calendar events', source: 'calendar' },
       isIncluded: tenantId => findModule(db, tenantId, 'calendar'),
       keepNotifying: async (provider, signal) => provider.keepNotifying?.(signal),
-      runPass: (session, options) => runPass({ ...session, days, planner }, options),
+      runPass: (session, options) => runPass({ ...session, days, planner, ...(mails && { mails }) }, options),
       countQuarantined: accountId => countQuarantined(db, accountId),
     },
     providerOf: ({ calendars }) => calendars,

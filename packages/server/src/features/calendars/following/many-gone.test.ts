@@ -13,7 +13,8 @@ test('a transaction marks at most 500 of the events that are gone', async () => 
   const { memory } = account
   const [calendar = ''] = memory.calendars.keys()
   const items = Array.from({ length: COUNT }, () => memory.add(calendar, {}))
-  await account.pass()
+  // On a busy machine, a pass leaves the rest to the next one.
+  for (let hasMore = true; hasMore;) ({ hasMore } = await account.pass())
   for (const { key } of items) memory.remove(key)
   let now = 0
   const doubts = new Doubts(() => now)

@@ -10,7 +10,8 @@ import { findCalendarKey } from '../calendars/store.ts'
 import { listSameUid, movable } from '../events/missing.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
 import { sortStorable } from '../events/storable-object.ts'
-import { findMarked, type MarkedKey, settleMarks } from '../marks/record-marks.ts'
+import { findMarked, type MarkedKey, recordMarks, settleMarks } from '../marks/record-marks.ts'
+import { findArriving } from '../writing/arriving.ts'
 import type { ListedCalendar } from './calendars.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type Session, underFence } from './session.ts'
@@ -92,7 +93,7 @@ async function recordAll(
       // The interface deleted it meanwhile.
       if ((await findCalendarKey(unit.sql, calendar.id)) === null) return
       const recording = { calendarId: calendar.id, unzoned, window, own, planner, goneIds }
-      const { items, unreadable, gone } = await recordable(unit, calendar.id, step)
+      const { items, unreadable, gone } = await recordable(unit, account.id, listed, step)
       await recordEvents(unit, account, items, recording)
       await recordGone(unit, account, gone, recording)
       await releaseFromQuarantine(unit, calendar.id, [...items.map(({ key }) => key), ...gone])
@@ -105,13 +106,20 @@ async function recordAll(
 /** The part of a step that may be recorded by now. */
 async function recordable(
   unit: UnitOfWork,
-  calendarId: string,
-  { items, unreadable, gone, settling }: RecordedStep,
+  accountId: string,
+  { calendar: { id: calendarId }, remote }: ListedCalendar,
+  { items: all, unreadable, gone, settling }: RecordedStep,
 ): Promise<Pick<RecordedStep, 'items' | 'unreadable' | 'gone'>> {
+  const at = { accountId, calendarId, calendarKey: remote.key }
+  const arriving = await findArriving(unit, at, all)
+  const items = all.filter(({ key }) => !arriving.has(key))
   if (settling) {
-    const settled = await settleMarks(unit, calendarId, settling)
+    const asked = settling.filter(({ key }) => !arriving.has(key))
+    const settled = await settleMarks(unit, calendarId, asked)
     return settledAnswer({ items, unreadable }, settled, ({ key }) => [key])
   }
+  // The provider is asked about them later.
+  await recordMarks(unit, accountId, calendarId, [...arriving])
   const keys = [...items, ...unreadable].map(({ key }) => key)
   const marked = await findMarked(unit, calendarId, [...keys, ...gone].filter(isStorableKey))
   if (marked.size === 0) return { items, unreadable, gone }

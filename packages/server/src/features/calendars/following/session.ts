@@ -9,11 +9,14 @@ import { loadLockedCalendars } from '../calendars/record-account.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
+import type { WriteMails } from '../writing/mails.ts'
 
 /** The calendars of an account that are followed over one connection. */
 export interface Session extends LookSession<CalendarsProvider> {
   days: WindowDays
   planner: SpanPlanner
+  /** Absent: nobody is told of anything by mail. */
+  mails?: WriteMails
 }
 
 /** The account whose calendars are locked, and its own addresses. */

@@ -1,4 +1,4 @@
-import type { EventTarget } from '../events/find-target.ts'
+import type { CalendarsProvider, CalendarWindow } from '../../../providers/calendars.ts'
 import type {
   CalendarsWriter,
   ChangedPart,
@@ -15,39 +15,15 @@ import { ProviderFailure, restate } from '../../../providers/failure.ts'
 
 /* The calls of each write of events. Only `ProviderFailure` is thrown. */
 
-const TELLS_SECONDS = 20
-
-/** A write is refused if people are to be told of it and nobody would tell them. */
-async function requireTelling(
-  writer: CalendarsWriter,
-  calendarKey: string,
-  { notify, concernsOthers }: WriteOptions,
-): Promise<void> {
-  if (!notify || !concernsOthers) return
-  if (await writer.tellsPeople(calendarKey, AbortSignal.timeout(TELLS_SECONDS * 1_000))) return
-  throw new ProviderFailure(
-    'unsupported',
-    'The calendar server of this account sends no invitations. Give notify: false to write without them.',
-  )
-}
-
 export interface AskedEvent {
+  type: 'create'
   calendarKey: string
   fields: EventInput
   creation: Creation
 }
 
-export async function askForEvent(
-  writer: CalendarsWriter,
-  { calendarKey, fields, creation }: AskedEvent,
-  options: WriteOptions,
-): Promise<WrittenEvents> {
-  await requireTelling(writer, calendarKey, options)
-  return writer.createEvent({ calendarKey, fields, ...creation }, options)
-}
-
 export interface AskedChange {
-  target: Pick<EventTarget, 'root'>
+  type: 'change'
   place: ItemPlace
   part: ChangedPart
   /** Without fields: the event stays as it is. */
@@ -55,17 +31,52 @@ export interface AskedChange {
   /** The calendar that it is moved to; null: it stays. */
   toCalendarKey: string | null
   creation: Creation
-  /** Whether people besides the account are concerned. */
-  concernsOthers: boolean
 }
 
-/** Moves an event, which tells nobody, and then changes it. */
-export async function askForChange(
+export interface AskedRemoval {
+  type: 'remove'
+  place: ItemPlace
+  part: RemovedPart
+}
+
+export interface AskedResponse extends EventResponse {
+  type: 'respond'
+  place: ItemPlace
+  part: Parameters<CalendarsWriter['respond']>[0]['part']
+}
+
+/** A write of events as JSON can hold it. */
+export type AskedWrite = AskedEvent | AskedChange | AskedRemoval | AskedResponse
+
+export function askForWrite(
   writer: CalendarsWriter,
-  { place, part, change, toCalendarKey, creation }: Omit<AskedChange, 'concernsOthers'>,
+  asked: AskedWrite,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  await requireTelling(writer, place.calendarKey, options)
+  switch (asked.type) {
+    case 'create':
+      return askForEvent(writer, asked, options)
+    case 'change':
+      return askForChange(writer, asked, options)
+    case 'remove':
+      return askForRemoval(writer, asked, options)
+    case 'respond':
+      return writer.respond(asked, options)
+  }
+}
+
+const askForEvent = (
+  writer: CalendarsWriter,
+  { calendarKey, fields, creation }: Omit<AskedEvent, 'type'>,
+  options: WriteOptions,
+): Promise<WrittenEvents> => writer.createEvent({ calendarKey, fields, ...creation }, options)
+
+/** Moves an event, which tells nobody, and then changes it. */
+async function askForChange(
+  writer: CalendarsWriter,
+  { place, part, change, toCalendarKey, creation }: AskedChange,
+  options: WriteOptions,
+): Promise<WrittenEvents> {
   if (toCalendarKey === null) return writer.changeEvent({ place, part, change }, options)
   const toOwn = { ...options, concernsOthers: false }
   const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, toOwn)
@@ -81,7 +92,7 @@ function afterMove(error: unknown): never {
 }
 
 /** The effect of two writes. Items that the second has ended are not among those of the first. */
-export function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): WrittenEvents {
+function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): WrittenEvents {
   const nameOf = ({ calendarKey, key }: ItemPlace) => JSON.stringify([calendarKey, key])
   const ended = new Set(second.gone.map(nameOf))
   const left = first.items.filter(
@@ -90,36 +101,111 @@ export function oneAfterTheOther(first: WrittenEvents, second: WrittenEvents): W
   return { items: [...left, ...second.items], gone: [...first.gone, ...second.gone], place: second.place }
 }
 
-export interface AskedRemoval {
-  place: ItemPlace
-  part: RemovedPart
-}
-
 /** Deletes an event. It is no failure if the event is gone already, by an earlier try. */
-export async function askForRemoval(
+async function askForRemoval(
   writer: CalendarsWriter,
   { place, part }: AskedRemoval,
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  await requireTelling(writer, place.calendarKey, options)
   if (part.type !== 'all') return writer.removeEvent({ place, part }, options)
   const removed = await writer.removeEvent({ place, part }, options).catch((error: unknown) => {
-    if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
+    if (!isGone(error)) throw error
     return { items: [], gone: [], place }
   })
   return { ...removed, gone: [...removed.gone, place] }
 }
 
-export interface AskedResponse extends EventResponse {
-  place: ItemPlace
-  part: Parameters<CalendarsWriter['respond']>[0]['part']
+const isGone = (error: unknown) => error instanceof ProviderFailure && error.kind === 'not_found'
+
+/**
+ * Finishes a write of an earlier try: the same calls go on where they stopped. A write that is found by its creation is
+ * left out if that made nothing; all others are done now, unless they are done already.
+ * @param isLatest whether the index has recorded nothing of the item since the first try. If it has, a change or a response that
+ * was not begun is left out, since it would undo a later one
+ * @returns null if nothing was begun
+ */
+export async function askAgain(
+  provider: Pick<CalendarsProvider, 'writer' | 'read'>,
+  asked: AskedWrite,
+  { options, isLatest, signal }: { options: WriteOptions; isLatest: boolean; signal: AbortSignal },
+): Promise<WrittenEvents | null> {
+  const { writer } = provider
+  if (asked.type === 'change') return changeAgain(writer, asked, { options, isLatest, signal })
+  if (asked.type === 'create') {
+    const { calendarKey, creation } = asked
+    const { creationId } = creation
+    const made = await writer.findCreated({ calendarKey, creationId }, signal)
+    if (made === null) return null
+    return askForEvent(writer, { ...asked, creation: { creationId, mayExist: true } }, options)
+  }
+  const { place } = asked
+  const read = () => readWritten(provider, { items: [], gone: [place], place }, options.window, signal)
+  if (asked.type === 'respond') return isLatest ? writer.respond(asked, options) : read()
+  try {
+    return await askForRemoval(writer, asked, options)
+  } catch (error) {
+    if (isGone(error)) return read()
+    throw error
+  }
 }
 
-export async function askForResponse(
+async function changeAgain(
   writer: CalendarsWriter,
-  asked: AskedResponse,
-  options: WriteOptions,
+  asked: AskedChange,
+  { options, isLatest, signal }: { options: WriteOptions; isLatest: boolean; signal: AbortSignal },
+): Promise<WrittenEvents | null> {
+  const { place, part, change, toCalendarKey, creation } = asked
+  if (part.type !== 'following' && toCalendarKey === null) {
+    if (isLatest) return writer.changeEvent({ place, part, change }, options)
+    return writer.changeEvent({ place, part: { type: 'all', timesOf: null }, change: {} }, options)
+  }
+  const { creationId } = creation
+  const calendarKey = toCalendarKey ?? place.calendarKey
+  if ((await writer.findCreated({ calendarKey, creationId }, signal)) === null) return null
+  if (part.type === 'following')
+    return writer.changeEvent({ place, part: { ...part, mayExist: true }, change }, options)
+  const moved = await writer.moveEvent(
+    { place, toCalendarKey: calendarKey, creationId, mayExist: true },
+    { ...options, concernsOthers: false },
+  )
+  if (Object.keys(change).length === 0) return moved
+  try {
+    const changed = await writer.changeEvent({ place: moved.place, part, change }, options)
+    return oneAfterTheOther(moved, changed)
+  } catch (error) {
+    // The move stands.
+    if (error instanceof ProviderFailure && isFinal(error)) return moved
+    throw error
+  }
+}
+
+/** Whether another try of a write would fail as well. */
+export const isFinal = ({ isPermanent, kind }: ProviderFailure) => isPermanent || kind === 'conflict'
+
+/** Keys of which `CalendarsProvider.read` takes so many at once. */
+const READ_AT_ONCE = 50
+
+/** The effect of a write, read again. */
+export async function readWritten(
+  provider: Pick<CalendarsProvider, 'read'>,
+  { items, gone, place }: WrittenEvents,
+  window: CalendarWindow,
+  signal?: AbortSignal,
 ): Promise<WrittenEvents> {
-  await requireTelling(writer, asked.place.calendarKey, options)
-  return writer.respond(asked, options)
+  const named: ItemPlace[] = [
+    ...items.map(({ calendarKey, object }) => ({ calendarKey, key: object.key })),
+    ...gone,
+  ]
+  const read: { items: Array<WrittenEvents['items'][number]>; gone: ItemPlace[] } = { items: [], gone: [] }
+  for (const [calendarKey, places] of Map.groupBy(named, one => one.calendarKey)) {
+    const all = [...new Set(places.map(({ key }) => key))]
+    for (let at = 0; at < all.length; at += READ_AT_ONCE) {
+      const keys = all.slice(at, at + READ_AT_ONCE)
+      const found = await provider.read({ calendarKey, keys, window }, signal)
+      const left = new Set([...found.items, ...found.unreadable].map(({ key }) => key))
+      read.items.push(...found.items.map(object => ({ calendarKey, object })))
+      read.gone.push(...keys.filter(key => !left.has(key)).map(key => ({ calendarKey, key })))
+    }
+  }
+  return { ...read, place }
 }

@@ -5,7 +5,7 @@ import { grantedHalves } from '../../../accounts/settings.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import type { CalendarsWriter } from '../../../providers/changing-calendars.ts'
+import type { CalendarsProvider } from '../../../providers/calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { mayDiffer, refuseHalfFailure, requireReachedHalf } from '../../accounts/accounts/reach-half.ts'
 import { findHome } from '../calendars/home.ts'
@@ -40,13 +40,11 @@ export async function changeCalendars<T>(
     marked: readonly CalendarKeys[]
     /** The intent of the write, which ends if nothing was done. */
     intentId?: string | null
-    work: (writer: CalendarsWriter) => Promise<T>
+    work: (provider: CalendarsProvider) => Promise<T>
   },
 ): Promise<T> {
   try {
-    return await connections.use(reached, 'calendars', ({ writer }) => work(writer), {
-      isRepeatable: false,
-    })
+    return await connections.use(reached, 'calendars', work, { isRepeatable: false })
   } catch (error) {
     if (mayDiffer(error)) await askForLook(context, reached, marked)
     else if (intentId !== null && error instanceof ProviderFailure)
@@ -56,7 +54,7 @@ export async function changeCalendars<T>(
 }
 
 /** Requests a look of the sync, soon, which asks the provider about these items. */
-async function askForLook(
+export async function askForLook(
   context: RequestContext,
   { id, tenantId }: ReachedAccount,
   marked: readonly CalendarKeys[],

@@ -1,5 +1,6 @@
 import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openCalendarDoor } from '../../../../test/calendar-door.ts'
@@ -48,6 +49,8 @@ interface Walk {
   ask(account: Account): Promise<{ status: number }>
   /** Whether the write can be sent again, and is then done once. */
   isRepeated: boolean
+  /** Days by which it moves what takes place. */
+  days?: number
   /** Subjects of what takes place once it is done, and once nothing is. */
   done: string[]
   notDone: string[]
@@ -82,6 +85,17 @@ const WALKS: Record<string, Walk> = {
     done: SPLIT!,
     notDone: DAILY!,
   },
+  'move in time': {
+    ask: async ({ events, list }) =>
+      door.patch(`${events}/${(await list())[2]!.id}?scope=series`, {
+        subject: 'Later',
+        start: { dateTime: at(3), timeZone: 'UTC' },
+      }),
+    isRepeated: false,
+    days: 1,
+    done: ['Later', 'Later', 'Later', 'Odd', 'Later'],
+    notDone: DAILY!,
+  },
   move: {
     ask: async ({ events, list, calendars }) =>
       door.patch(`${events}/${(await list())[0]!.seriesId}`, { calendarId: calendars[1] }),
@@ -111,7 +125,7 @@ const CASES = Object.keys(WALKS).flatMap(name =>
 test.each(CASES)(
   '%s of an event told as %s is done once or not at all, wherever it is killed',
   async (name, kind) => {
-    const { ask, isRepeated, done, notDone } = WALKS[name]!
+    const { ask, isRepeated, days = 0, done, notDone } = WALKS[name]!
     let isThrough = false
     for (let killedAt = 1; !isThrough; killedAt++) {
       expect(killedAt).toBeLessThan(CALLS_MAX)
@@ -134,8 +148,13 @@ test.each(CASES)(
       if (isRepeated) expect([200, 404]).toContain((await ask(account)).status)
       await account.pass()
       await expectEqualIndex(door.db, account, account.initial)
-      const subjects = (await account.list()).map(({ subject }) => subject)
+      const items = await account.list()
+      const subjects = items.map(({ subject }) => subject)
       expect(isRepeated || isThrough ? [done] : [done, notDone]).toContainEqual(subjects)
+      if (items[0] && name !== 'delete an occurrence')
+        expect(Date.parse(items[0].start.dateTime!)).toBe(
+          Date.parse(at(isDeepStrictEqual(subjects, done) ? days : 0)),
+        )
       if (name !== 'delete a series')
         expect((await readShown(door.db, account.id)).map(({ id }) => id)).toContain(seriesId)
       const { rows } = await sql`select from calendar_intent where account_id = ${account.id}`.execute(

@@ -2,38 +2,56 @@ import { sql } from 'kysely'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { ChangedPart, EventChange, ItemPlace } from '../../../providers/changing-calendars.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
-import type { AskedChange } from './ask-events.ts'
+import type { Meeting } from '../invitations/meeting.ts'
+import type { AskedWrite } from './ask-events.ts'
 
-/** A write of several calls to the provider, so that it may be found half done. */
+/** A write that is noted before it is made, so that it can be finished without its request. */
 export interface WriteIntent {
-  place: ItemPlace
-  part: ChangedPart
-  change: EventChange
-  /** The calendar that the item is moved to; null: it stays. */
-  toCalendarKey: string | null
-  /** The id of the item in the index. */
-  itemId: string
+  asked: AskedWrite
+  /** The item in the index, with its version there; null: it is new. */
+  item: { id: string; version: string | null } | null
   notify: boolean
   concernsOthers: boolean
+  /** Null: nobody is told of it by mail. `before` is null of a new event. */
+  mailed: { before: Meeting | null } | null
 }
 
-/** The intent of a change; null if that takes one call. */
-export function intentOf(
-  { target, place, part, change, toCalendarKey, concernsOthers }: AskedChange,
-  notify: boolean,
-): WriteIntent | null {
-  if (part.type !== 'following' && toCalendarKey === null) return null
-  return { place, part, change, toCalendarKey, itemId: target.root.id, notify, concernsOthers }
+/**
+ * Whether a write is noted: if it takes several calls, so that it may be found half done, or if mails are to be queued when
+ * it is recorded.
+ * @param isSeries whether it is about a whole series
+ */
+export function isNoted(asked: AskedWrite, isSeries: boolean, isMailed: boolean): boolean {
+  if (isMailed) return true
+  switch (asked.type) {
+    case 'create':
+      return (asked.fields.recurrence?.taken.length ?? 0) > 0
+    case 'change':
+      return isMaking(asked) || isWhole(asked.part, isSeries)
+    case 'remove':
+      return asked.part.type === 'following'
+    case 'respond':
+      return isWhole(asked.part, isSeries)
+  }
 }
+
+/** Whether a write makes an item, so that it must not be begun twice. */
+const isMaking = (asked: AskedWrite) =>
+  asked.type === 'change' && (asked.toCalendarKey !== null || asked.part.type === 'following')
+
+/** The exceptions of a series may be written one by one. */
+const isWhole = ({ type }: { type: string }, isSeries: boolean) => type === 'all' && isSeries
 
 /** Time for which nobody else does the calls of a write, unless its lease is renewed. */
 export const LEASE_SECONDS = 60
 const RENEWAL_SECONDS = 15
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`
 
-/** Notes a write before its first call. The id is that of its creation. Refuses while another write of that place is unfinished. */
+/**
+ * Notes a write before its first call. An id that is noted already is that of an earlier try of the same request. Refuses
+ * while a split or a move of that place is unfinished.
+ */
 export async function beginIntent(
   unit: UnitOfWork,
   accountId: string,
@@ -42,11 +60,13 @@ export async function beginIntent(
 ): Promise<void> {
   // So that two writes see each other.
   await lockCalendars(unit, accountId)
-  const { rows: others } = await sql`
-    select from calendar_intent
-    where account_id = ${accountId} and id <> ${id} and intent -> 'place' = ${JSON.stringify(intent.place)}::jsonb
+  const { asked } = intent
+  const place = asked.type === 'create' ? null : JSON.stringify(asked.place)
+  const { rows: others } = await sql<{ asked: AskedWrite }>`
+    select intent -> 'asked' as asked from calendar_intent
+    where account_id = ${accountId} and id <> ${id} and intent -> 'asked' -> 'place' = ${place}::jsonb
   `.execute(unit.sql)
-  if (others.length > 0)
+  if (others.some(({ asked: other }) => isMaking(other)))
     refuse('provider_conflict', undefined, {
       message: 'Another write of this event is not finished yet. Try again in two minutes.',
     })

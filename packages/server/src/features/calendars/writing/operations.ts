@@ -1,14 +1,13 @@
 import { implement } from '@orpc/server'
 import type { EventScope } from '@waxwing/contract/calendars/calendar-event-input.ts'
 import { calendarEvents } from '@waxwing/contract/calendars/calendar-events.ts'
+import type { ReachedAccount } from '../../../accounts/reach.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import { lockCalendars } from '../calendars/record-account.ts'
-import { askForChange, askForEvent, askForRemoval, askForResponse } from './ask-events.ts'
-import { changeCalendars, requireWritable } from './ask-provider.ts'
+import { requireWritable } from './ask-provider.ts'
+import { carryOut } from './carry-out.ts'
 import { isFirstOccurrence } from './first-occurrence.ts'
-import { beginIntent, endIntent, intentOf, whileLeased } from './intents.ts'
 import { hasOthers, planChange, planPart, planRemoval, planResponse } from './plan-change.ts'
 import { planEvent } from './plan-event.ts'
 import { findWritten, recordAnswered, recordResponse, recordWritten } from './record-written.ts'
@@ -25,7 +24,6 @@ const on = implement(calendarEvents).$context<RequestContext>()
 
 /** The operations that change events at the provider of their account. */
 export function eventWriteOperations(options: Writing & { connections: Connections }) {
-  const { connections, planner } = options
   return {
     create: on.create.handler(async ({ input: { params, body }, context }) => {
       const writing = await requireWriting(context, params.accountId, options)
@@ -36,19 +34,22 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       requireEditable(calendar)
 
       const { id: creationId, isResumed: mayExist } = context.attempt
-      const asked = { calendarKey: calendar.provider_key, fields, creation: { creationId, mayExist } }
-      const to = writing.optionsFor({ notify: body.notify, concernsOthers: fields.attendees.length > 0 })
-      const written = await changeCalendars(context, connections, reached, {
+      return carryOut(context, options, {
+        id: creationId,
+        account,
+        reached,
+        asked: {
+          type: 'create',
+          calendarKey: calendar.provider_key,
+          fields,
+          creation: { creationId, mayExist },
+        },
+        to: writing.optionsFor({ notify: body.notify, concernsOthers: fields.attendees.length > 0 }),
+        item: null,
         marked: [],
-        work: writer => askForEvent(writer, asked, to),
+        record: (unit, locked, written, recording) =>
+          recordAnswered(unit, locked, written, { ...recording, itemId: null, answerId: null }),
       })
-      const { window } = to
-      return planner.run(account.id, items =>
-        context.change(async unit => {
-          const recording = { window, planner: items, movedId: null, itemId: null, answerId: null }
-          return recordAnswered(unit, await lockCalendars(unit, account.id), written, recording)
-        }),
-      )
     }),
 
     update: on.update.handler(async ({ input: { params, query, body }, context }) => {
@@ -57,43 +58,27 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       const { account } = writing
       const part = planPart(target, query.scope, await isFirst(context, found, query.scope))
       const creationId = context.attempt.id
-      const asked = await planChange(found, part, body, creationId)
+      const { asked, to, concernsOthers } = await planChange(found, part, body, creationId)
       const reached = await requireWritable(context, account)
       requireEditable(calendar)
-      if (asked.to) requireEditable(asked.to)
-      const itemId = target.root.id
-      if (Object.keys(asked.change).length === 0 && !asked.to)
+      if (to) requireEditable(to)
+      if (Object.keys(asked.change).length === 0 && !to)
         return context.change(
           async unit =>
             (await findWritten(unit.sql, account.id, target.id)) ?? refuse('calendar_event_not_found'),
         )
 
-      const to = writing.optionsFor({ notify: body.notify, concernsOthers: asked.concernsOthers })
-      const intent = intentOf(asked, body.notify)
-      if (intent) await context.step(unit => beginIntent(unit, account.id, creationId, intent))
+      const itemId = target.root.id
       const answerId = { all: itemId, member: target.id, following: null }[part]
-      const movedId = asked.to ? itemId : null
-      const write = async () => {
-        const written = await changeCalendars(context, connections, reached, {
-          marked: [{ calendarId: calendar.id, keys: [asked.place.key] }],
-          intentId: intent && creationId,
-          work: writer => askForChange(writer, asked, to),
-        })
-        return planner.run(account.id, items =>
-          context.change(async unit => {
-            const recording = { window: to.window, planner: items, movedId, itemId, answerId }
-            const event = await recordAnswered(
-              unit,
-              await lockCalendars(unit, account.id),
-              written,
-              recording,
-            )
-            if (intent) await endIntent(unit, account.id, creationId)
-            return event
-          }),
-        )
-      }
-      return intent ? whileLeased(context.db, creationId, write) : write()
+      return carryOut(context, options, {
+        ...carriedFrom(found, reached),
+        id: creationId,
+        asked,
+        to: writing.optionsFor({ notify: body.notify, concernsOthers }),
+        isMoved: to !== null,
+        record: (unit, locked, written, recording) =>
+          recordAnswered(unit, locked, written, { ...recording, itemId, answerId }),
+      })
     }),
 
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
@@ -105,43 +90,35 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
       requireEditable(calendar)
 
       const concernsOthers = hasOthers(target, own)
-      const to = writing.optionsFor({ notify: query.notify, concernsOthers })
-      const asked = { place, part: planRemoval(target, part) }
-      const written = await changeCalendars(context, connections, reached, {
-        marked: [{ calendarId: calendar.id, keys: [place.key] }],
-        work: writer => askForRemoval(writer, asked, to),
-      })
-      return planner.run(account.id, items =>
-        context.change(async unit => {
-          const recording = { window: to.window, planner: items, movedId: null }
-          await recordWritten(unit, await lockCalendars(unit, account.id), written, recording)
+      return carryOut(context, options, {
+        ...carriedFrom(found, reached),
+        id: context.attempt.id,
+        asked: { type: 'remove', place, part: planRemoval(target, part) },
+        to: writing.optionsFor({ notify: query.notify, concernsOthers }),
+        record: async (unit, locked, written, recording) => {
+          await recordWritten(unit, locked, written, recording)
           return null
-        }),
-      )
+        },
+      })
     }),
 
     respond: on.respond.handler(async ({ input: { params, body }, context }) => {
       const found = await requireTarget(context, params, options)
       const { writing, target, calendar, place } = found
       const { account } = writing
-      const asked = { place, ...planResponse(target, body, writing.own) }
+      const response = planResponse(target, body, writing.own)
       const reached = await requireWritable(context, account)
       requireEditable(calendar)
 
-      const to = writing.optionsFor({ notify: body.notify, concernsOthers: true })
-      const written = await changeCalendars(context, connections, reached, {
-        marked: [{ calendarId: calendar.id, keys: [place.key] }],
-        work: writer => askForResponse(writer, asked, to),
+      const ids = { itemId: target.root.id, answerId: target.id }
+      return carryOut(context, options, {
+        ...carriedFrom(found, reached),
+        id: context.attempt.id,
+        asked: { type: 'respond', place, ...response },
+        to: writing.optionsFor({ notify: body.notify, concernsOthers: true }),
+        record: (unit, locked, written, recording) =>
+          recordResponse(unit, locked, written, { ...recording, ...ids, response: response.response }),
       })
-      const { window } = to
-      const { response } = asked
-      return planner.run(account.id, items =>
-        context.change(async unit => {
-          const ids = { movedId: null, itemId: target.root.id, answerId: target.id }
-          const locked = await lockCalendars(unit, account.id)
-          return recordResponse(unit, locked, written, { window, planner: items, ...ids, response })
-        }),
-      )
     }),
   }
 
@@ -152,5 +129,18 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
   ): Promise<boolean> {
     if (scope !== 'following') return false
     return isFirstOccurrence(context.db, target, writing.planFor(calendar))
+  }
+}
+
+/** The event that a write is about. */
+function carriedFrom(
+  { writing: { account }, target: { root }, calendar, place }: FoundTarget,
+  reached: ReachedAccount,
+) {
+  return {
+    account,
+    reached,
+    item: { id: root.id, isSeries: root.kind === 'series' },
+    marked: [{ calendarId: calendar.id, keys: [place.key] }],
   }
 }

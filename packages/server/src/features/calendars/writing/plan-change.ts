@@ -39,8 +39,11 @@ export function planPart(target: EventTarget, scope: EventScope, isFirst: boolea
   return scope === 'series' || isFirst ? 'all' : 'following'
 }
 
-function changedPart({ member }: EventTarget, part: AskedPart, creationId: string): ChangedPart {
-  if (part === 'all' || member === null) return { type: 'all', timesOf: member }
+function changedPart({ root, member }: EventTarget, part: AskedPart, creationId: string): ChangedPart {
+  if (part === 'all' || member === null) {
+    const seriesStart = root.shown?.start
+    return { type: 'all', timesOf: member && { ...member, ...(seriesStart && { seriesStart }) } }
+  }
   return part === 'member'
     ? { type: part, ...member }
     : { type: part, ...member, creationId, mayExist: false }
@@ -55,7 +58,7 @@ export function planResponse(
   { shown, member }: EventTarget,
   { response, comment }: EventResponseInput,
   own: ReadonlySet<string>,
-): Omit<AskedResponse, 'place'> {
+): Omit<AskedResponse, 'type' | 'place'> {
   if (shown.isOrganizer) refuse('organizer_cannot_respond')
   const isNamed = shown.attendees.some(({ address }) => own.has(comparedAddress(address)))
   const isInvited = isNamed || shown.selfResponse !== 'none'
@@ -91,7 +94,7 @@ export async function planChange(
   part: AskedPart,
   body: EventChangeInput,
   creationId: string,
-): Promise<AskedChange & { to: IndexedCalendar | null }> {
+): Promise<{ asked: AskedChange; to: IndexedCalendar | null; concernsOthers: boolean }> {
   const { account, own } = writing
   if (body.recurrence !== undefined && part === 'member') refuse('recurrence_on_instance')
   const change = await readChange({ writing, target, calendar }, part, body)
@@ -113,13 +116,15 @@ export async function planChange(
     })
   const invites = (change.attendees?.length ?? 0) > 0
   return {
-    target,
-    place,
-    part: changedPart(target, part, creationId),
-    change,
+    asked: {
+      type: 'change',
+      place,
+      part: changedPart(target, part, creationId),
+      change,
+      toCalendarKey: to && to.provider_key,
+      creation: { creationId, mayExist: false },
+    },
     to,
-    toCalendarKey: to && to.provider_key,
-    creation: { creationId, mayExist: false },
     concernsOthers: !isOwnChange(change) && (invites || hasOthers(target, own)),
   }
 }

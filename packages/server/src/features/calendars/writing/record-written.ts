@@ -7,7 +7,7 @@ import { isStorableKey } from '../../../kit/storable.ts'
 import type { CalendarWindow } from '../../../providers/calendars.ts'
 import type { EventResponse, ItemPlace, WrittenEvents } from '../../../providers/changing-calendars.ts'
 import { type CalendarAccount, unzonedOf } from '../calendars/rules.ts'
-import { listCalendars } from '../calendars/store.ts'
+import { type IndexedCalendar, listCalendars } from '../calendars/store.ts'
 import type { ItemPlanner } from '../events/planner.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
 import { sortStorable } from '../events/storable-object.ts'
@@ -39,7 +39,6 @@ export async function recordWritten(
 ): Promise<void> {
   const { id: accountId } = account
   const calendars = await listCalendars(unit.sql, accountId)
-  const idOf = new Map(calendars.map(({ provider_key: key, id }) => [key, id]))
   const recordingOf = (calendarKey: string) => {
     const calendar = calendars.find(({ provider_key: key }) => key === calendarKey)
     return (
@@ -68,13 +67,33 @@ export async function recordWritten(
   }
   // Members of an item that has moved are gone from where they were, too.
   const left = gone.flatMap(({ calendarKey }) => formerKeys.map(key => ({ calendarKey, key })))
-  const touched = [
-    ...items.map(({ calendarKey, object }) => ({ calendarKey, key: object.key })),
-    ...gone,
-    ...left,
-  ]
+  await markPlaces(unit, accountId, calendars, [...placesOf({ items, gone }), ...left])
+}
+
+/** Marks the items of a write, so that the provider is asked about them. */
+export async function markWritten(
+  unit: UnitOfWork,
+  accountId: string,
+  written: WrittenEvents,
+): Promise<void> {
+  const calendars = await listCalendars(unit.sql, accountId)
+  await markPlaces(unit, accountId, calendars, [...placesOf(written), written.place])
+}
+
+/** The places that a write has touched. */
+export const placesOf = ({ items, gone }: Pick<WrittenEvents, 'items' | 'gone'>): ItemPlace[] => [
+  ...items.map(({ calendarKey, object }) => ({ calendarKey, key: object.key })),
+  ...gone,
+]
+
+async function markPlaces(
+  unit: UnitOfWork,
+  accountId: string,
+  calendars: readonly IndexedCalendar[],
+  touched: readonly ItemPlace[],
+): Promise<void> {
   for (const [calendarKey, places] of Map.groupBy(touched, one => one.calendarKey)) {
-    const calendarId = idOf.get(calendarKey)
+    const calendarId = calendars.find(({ provider_key: key }) => key === calendarKey)?.id
     const keys = places.map(({ key }) => key).filter(isStorableKey)
     if (calendarId !== undefined) await recordMarks(unit, accountId, calendarId, keys)
   }

@@ -11,6 +11,7 @@ import { requireCalendars } from '../events/access.ts'
 import { type EventTarget, findTarget } from '../events/find-target.ts'
 import type { SpanPlanner } from '../events/planner.ts'
 import { keptWindow, shownWindow, type WindowDays } from '../events/window.ts'
+import type { WriteMails } from './mails.ts'
 import type { PlanOptions } from './plan-event.ts'
 
 /** How events are written. */
@@ -18,6 +19,8 @@ export interface Writing {
   days: WindowDays
   planner: SpanPlanner
   clock: Clock
+  /** Absent: nobody is told of anything by mail. */
+  mails?: WriteMails
 }
 
 /** The account of the path, with what its writes need of it. */

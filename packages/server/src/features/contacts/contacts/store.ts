@@ -44,6 +44,17 @@ function contains(q: string): RawBuilder<boolean> {
   return sql`search_text like ${pattern}`
 }
 
+/** Whether the account has a contact with this address, as `comparedAddress` has it. */
+export async function hasContactAddress(db: Db, accountId: string, address: string): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
+    select exists (
+      select from contact cross join lateral jsonb_array_elements(emails) as email
+      where contact.account_id = ${accountId} and ${contains(address)} and lower(email ->> 'address') = ${address}
+    ) as has
+  `.execute(db)
+  return rows[0]?.has ?? false
+}
+
 export async function findContact(db: Db, accountId: string, id: string): Promise<ContactRow | null> {
   const { rows } = await sql<ContactRow>`
     select ${contactColumns} from contact where account_id = ${accountId} and contact.id = ${id}

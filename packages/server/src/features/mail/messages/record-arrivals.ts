@@ -66,11 +66,12 @@ export async function recordArrivals(
       await noteAnswers(
         unit,
         account.id,
-        added.map(({ message: { references, inReplyTo, mayBeReport } }, index) => ({
+        added.map(({ message: { references, inReplyTo, mayBeReport, mayBeInvitation } }, index) => ({
           id: ids[index]!,
           // The message that it replies to comes last, even if other messages decide the thread.
           references: [...references, ...inReplyTo],
           mayBeReport,
+          mayBeInvitation,
         })),
       )
       await announceCreated(unit, account, ids)

@@ -105,20 +105,26 @@ export interface Referring {
   id: string
   references: readonly string[]
   mayBeReport: boolean
+  mayBeInvitation: boolean
 }
 
-/** Records the signs that an inbound message answers a send: the send that it refers to, and signs of a report. */
+/** Records the signs by which inbound messages are worth reading: the send that one refers to, a report, an invitation. */
 export async function noteAnswers(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,
   messages: readonly Referring[],
 ): Promise<void> {
   await linkAnswers(unit, accountId, messages)
-  const reports = messages.flatMap(({ id, mayBeReport }) => (mayBeReport ? [id] : []))
-  if (reports.length === 0) return
+  const signed = messages.filter(({ mayBeReport, mayBeInvitation }) => mayBeReport || mayBeInvitation)
+  if (signed.length === 0) return
   await sql`
-    update message set may_be_report = true
-    where account_id = ${accountId} and id = any(${reports}::uuid[]) and direction = 'inbound'
+    update message
+    set may_be_report = nullif(signed.is_report, false), may_be_invitation = nullif(signed.is_invitation, false)
+    from unnest(
+      ${signed.map(({ id }) => id)}::uuid[], ${signed.map(({ mayBeReport }) => mayBeReport)}::boolean[],
+      ${signed.map(({ mayBeInvitation }) => mayBeInvitation)}::boolean[]
+    ) as signed (id, is_report, is_invitation)
+    where account_id = ${accountId} and message.id = signed.id and direction = 'inbound'
   `.execute(unit.sql)
 }
 

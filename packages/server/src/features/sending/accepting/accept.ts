@@ -59,12 +59,17 @@ export function newSend(
 /** Refuses a send before any work is done for it: its account cannot send now, or it has no recipients. */
 export function requireSendable(account: AccountView, recipients: readonly unknown[]): void {
   requireConnectable(account)
+  requireServer(account)
+  if (recipients.length === 0) refuse('no_recipients')
+}
+
+/** Refuses an account that has no server to send by. */
+export function requireServer(account: Pick<AccountView, 'imap'>): void {
   if (account.imap && !account.imap.smtp) {
     refuse('provider_unsupported', undefined, {
       message: 'The account has no SMTP server, so it only reads. Add one to its IMAP settings.',
     })
   }
-  if (recipients.length === 0) refuse('no_recipients')
 }
 
 /** Refuses a time out of bounds. @param now by the clock of the database */

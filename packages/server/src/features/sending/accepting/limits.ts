@@ -3,18 +3,21 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../../calls/refuse.ts'
 
-/** Refuses new sends of a tenant whose payment is overdue, or whose plan has none left today. Spares the work only. */
-export async function requireMaySend(db: Db, tenantId: string): Promise<void> {
-  const { rows } = await sql<{ is_past_due: boolean; has_none_left: boolean }>`
+/**
+ * Refuses new sends of a tenant whose payment is overdue, or whose plan has fewer left today. Spares the work only.
+ * @param count at least 1
+ */
+export async function requireMaySend(db: Db, tenantId: string, count = 1): Promise<void> {
+  const { rows } = await sql<{ is_past_due: boolean; has_too_few_left: boolean }>`
     select tenant.past_due_at is not null as is_past_due,
-      coalesce(coalesce(sends.count, 0) >= plan.sends_per_day, false) as has_none_left
+      coalesce(coalesce(sends.count, 0) + ${count}::int > plan.sends_per_day, false) as has_too_few_left
     from tenant left join plan on plan.id = tenant.plan_id
     left join tenant_sends as sends
       on sends.tenant_id = tenant.id and sends.day = (clock_timestamp() at time zone 'UTC')::date
     where tenant.id = ${tenantId}
   `.execute(db)
   if (rows[0]?.is_past_due) refuse('billing_past_due')
-  if (rows[0]?.has_none_left) refuse('plan_limit_sends')
+  if (rows[0]?.has_too_few_left) refuse('plan_limit_sends')
 }
 
 /**
@@ -36,6 +39,30 @@ export async function countSends(unit: UnitOfWork, limit: number | null, count: 
     on conflict (tenant_id, day) do nothing
   `.execute(unit.sql)
   return (await takeSends(unit, limit, count)) ?? 0
+}
+
+interface Queued {
+  tenantId: string
+  /** Messages that the transaction has queued. */
+  count: number
+}
+
+/**
+ * Counts messages of one tenant on their day in UTC that are sent even if its plan has no room for them. Leave it to the
+ * unit: all others that the tenant accepts wait for the end of the transaction.
+ */
+export async function recordQueued(tx: Db, queued: readonly Queued[]): Promise<void> {
+  const [first] = queued
+  if (!first) return
+  const count = queued.reduce((sum, each) => sum + each.count, 0)
+  // The first ones of the day also count the sends that were queued before the plan had a limit.
+  await sql`
+    insert into tenant_sends as sends (tenant_id, day, count)
+    select tenant.id, (clock_timestamp() at time zone 'UTC')::date, (${queuedToday(first.tenantId)})::int
+    from tenant join plan on plan.id = tenant.plan_id
+    where tenant.id = ${first.tenantId} and plan.sends_per_day is not null
+    on conflict (tenant_id, day) do update set count = sends.count + ${count}::int
+  `.execute(tx)
 }
 
 /**

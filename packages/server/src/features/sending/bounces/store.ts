@@ -53,7 +53,7 @@ export async function findNamedSends(
   return rows.flatMap(({ id }) => facts.get(id) ?? [])
 }
 
-/** Sends of an account, by the id of their entry. */
+/** Sends of an account, by the id of their entry. Invitations are left out. */
 export async function findSends(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string | readonly string[],
@@ -68,6 +68,7 @@ export async function findSends(
       coalesce(outbox."to" || outbox.cc || outbox.bcc, copy."to" || copy.cc || copy.bcc) as recipients
     from unnest(${[...new Set(outboxIds)]}::uuid[]) as named (id)
     left join outbox on outbox.id = named.id and outbox.account_id = any(${[...accountIds]}::uuid[])
+      and outbox.origin = 'send'
     left join lateral (
       select message.* from message
       where message.outbox_id = named.id and message.account_id = any(${[...accountIds]}::uuid[])

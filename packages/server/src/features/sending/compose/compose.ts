@@ -10,6 +10,7 @@ import {
   type Segment,
   segmentsLength,
   textEntity,
+  type TextType,
 } from '../../../kit/mime-writing/entity.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
 import type { SeparablePart } from '../../../kit/mime-writing/survey-parts.ts'
@@ -72,7 +73,8 @@ export async function composeWith(
   const body = await signedBody(composition, inSlices)
   const text = await writeText('text/plain', body.text, inSlices)
   const html = body.html === null ? null : await htmlEntity(body.html, composition.wireHtml, inSlices)
-  const root = structure({ ...body, text }, html?.entity ?? null, files)
+  const calendar = await calendarEntity(composition.calendar, inSlices)
+  const root = structure({ ...body, text, calendar }, html?.entity ?? null, files)
   const { header, layout: places } = writeHeader(cleanNames(composition))
   const head: Segment[] = [header, ...root.segments]
   const ranges = [...places.ranges, ...rangesOf(head, html?.forms ?? new Map())]
@@ -129,31 +131,35 @@ function isShownInHtml({ isInline, contentId }: AttachedFile, html: string | nul
   return isInline && contentId !== null && html !== null
 }
 
-/** RFC 2046 and RFC 2387: mixed(related(alternative(text, html), shown files), other files), as far as they exist. */
+/**
+ * RFC 2046 and RFC 2387: mixed(related(alternative(text, html, calendar), shown files), other files), as far as they exist.
+ */
 function structure(
-  { text, html: shownHtml }: Omit<Body, 'text'> & { text: Entity },
+  { text, html: shownHtml, calendar }: Omit<Body, 'text'> & { text: Entity; calendar: Entity | null },
   html: Entity | null,
   { entities, files, boundaries }: PreparedFiles,
 ): OpenEntity {
-  const content = html === null ? text : multipartEntity('alternative', [text, html])
+  // The last alternative that a program understands is the one that it uses.
+  const others = [html, calendar].filter(entity => entity !== null)
+  const content = others.length === 0 ? text : multipartEntity('alternative', [text, ...others])
   let root: OpenEntity = { ...content, tail: [] }
   const shown = entities.filter((_, index) => isShownInHtml(files[index]!, shownHtml))
-  const others = entities.filter((_, index) => !isShownInHtml(files[index]!, shownHtml))
+  const unshown = entities.filter((_, index) => !isShownInHtml(files[index]!, shownHtml))
   if (shown.length > 0) root = encloseEntity('related', root, shown, boundaries.related)
-  if (others.length > 0) root = encloseEntity('mixed', root, others, boundaries.mixed)
+  if (unshown.length > 0) root = encloseEntity('mixed', root, unshown, boundaries.mixed)
   return root
 }
 
 type SegmentForms = ReadonlyMap<Segment, FormRange['of']>
 
 /** Writes a text. A large one waits until it is the turn of its tenant. */
-async function writeText(
-  type: 'text/plain' | 'text/html',
-  text: string,
-  inSlices: InSlices,
-): Promise<Entity> {
+async function writeText(type: TextType, text: string, inSlices: InSlices): Promise<Entity> {
   const steps = textEntity(type, text)
   return text.length > LARGE_TEXT_LENGTH ? inSlices(steps) : doAtOnce(steps)
+}
+
+async function calendarEntity(calendar: Composition['calendar'], inSlices: InSlices): Promise<Entity | null> {
+  return calendar && writeText(`text/calendar; method=${calendar.method}`, calendar.text, inSlices)
 }
 
 /** The HTML part: one after the other for each form of the message, if they differ. */

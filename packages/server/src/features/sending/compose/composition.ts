@@ -29,7 +29,16 @@ export interface Composition {
   wireHtml: ((html: string) => Promise<string>) | null
   /** Null: the message is not signed. */
   signature: Signature | null
+  /** The iCalendar object of an invitation; null for any other message. */
+  calendar: CalendarObject | null
   attachments: readonly AttachedFile[]
+}
+
+/** An iCalendar object by which programs process an invitation (RFC 6047). */
+export interface CalendarObject {
+  method: 'REQUEST' | 'CANCEL' | 'REPLY'
+  /** The whole object, with CRLF after each line. */
+  text: string
 }
 
 /** The content of a message. Fields for sending or keeping it are added to it. */

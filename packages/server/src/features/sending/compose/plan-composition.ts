@@ -59,6 +59,7 @@ export async function planComposition(
     text: body.text ?? null,
     html: body.html ?? null,
     signature: isSigned ? sender.signature : null,
+    calendar: null,
     attachments: await filesOf(content, account, body, originals.forwarded),
   }
 }

@@ -116,6 +116,7 @@ async function summaryOf(
     snippet,
     importance,
     mayBeReport: false,
+    mayBeInvitation: false,
     ...facts,
     ...FLAGS,
   }

@@ -28,6 +28,7 @@ async function startAttempt(db: Db, { id: accountId, tenantId }: SampleAccount) 
       claim,
       claimedBy: newId(),
       isSent: false,
+      eventId: null,
       waiting: [ADDRESS],
       rejected: [],
       sendAt: new Date(),

@@ -4,9 +4,9 @@ import { inTransaction } from '../../../events/unit-of-work.ts'
 import { inGroupsByKey } from '../../../kit/in-groups.ts'
 import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts'
 import type { AccountView } from '../../../accounts/row.ts'
-import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordSuppressed } from '../suppressions/record-suppressed.ts'
 import type { Claim, ClaimedEntry } from './claims.ts'
+import type { EndNews, OnEnded } from './end-news.ts'
 import { holdAfterRestore } from './held.ts'
 import {
   type HandOver,
@@ -71,9 +71,9 @@ const GROUP_MAX = 50
 /**
  * Hand-overs and ends of a tenant's attempts that arrive while one of its commits runs are written by the next one. The
  * ends would wait for each other anyway, since the events of a tenant are in order. Tenants do not wait for each other.
- * @param onBounced called with the refused recipients that were announced
+ * @param onEnded called with the refused recipients that were announced, and with invitations that failed
  */
-export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void): AttemptRecords {
+export function attemptRecords(db: Db, onEnded: OnEnded): AttemptRecords {
   const options = {
     itemsMax: GROUP_MAX,
     failsAlone: (error: unknown) => error instanceof DatabaseUnavailable,
@@ -93,9 +93,9 @@ export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void
       ...options,
       keyOf: ({ entry }: EndedAttempt) => entry.tenantId,
       async work(tenantId, all) {
-        const { names, counts, accepted } = await recordEnds(db, tenantId, all)
-        onBounced(counts)
-        if (accepted.length > 0) onBounced(await recordLateAcceptance(db, tenantId, accepted))
+        const { names, news, accepted } = await recordEnds(db, tenantId, all)
+        onEnded(news)
+        if (accepted.length > 0) onEnded(await recordLateAcceptance(db, tenantId, accepted))
         return names
       },
     }),
@@ -107,13 +107,13 @@ function recordEnds(
   db: Db,
   tenantId: string,
   all: readonly EndedAttempt[],
-): Promise<{ names: AttemptOutcome[]; counts: BounceCounts; accepted: Outcome[] }> {
+): Promise<{ names: AttemptOutcome[]; news: EndNews; accepted: Outcome[] }> {
   return inTransaction(db, tenantId, async unit => {
     // Rows of accounts are locked in the same order each time, so that no two groups wait for each other.
     const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
     const now = inOrder.some(isTimed) ? await readClock(unit.sql) : UNREAD
     const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
-    const { counts, suppressions, lost } = await recordOutcomes(
+    const { counts, suppressions, lost, failed } = await recordOutcomes(
       unit,
       [...outcomes.values()].filter(outcome => outcome !== null),
     )
@@ -130,7 +130,7 @@ function recordEnds(
     await recordSuppressed(unit, suppressions)
     return {
       names: all.map(ended => nameOf(ended, outcomes.get(ended) ?? null)),
-      counts,
+      news: { counts, failed },
       accepted: lost.filter(({ next }) => next.status === 'sent'),
     }
   })
@@ -144,12 +144,12 @@ async function recordLateAcceptance(
   db: Db,
   tenantId: string,
   accepted: readonly Outcome[],
-): Promise<BounceCounts> {
+): Promise<EndNews> {
   await holdAfterRestore(db)
   return inTransaction(db, tenantId, async unit => {
-    const { counts, suppressions } = await recordOutcomes(unit, accepted)
+    const { counts, suppressions, failed } = await recordOutcomes(unit, accepted)
     await recordSuppressed(unit, suppressions)
-    return counts
+    return { counts, failed }
   })
 }
 
@@ -202,8 +202,10 @@ export const NOTHING_GIVEN: SendOutcome['given'] = { key: null, threadId: null }
 function taskOf(
   account: AccountView | null,
   { outcome: { given }, filesCopy }: Extract<Learnt, { type: 'answered' }>,
-  { isReply }: ClaimedEntry,
+  { isReply, eventId }: ClaimedEntry,
 ): SentTask {
+  // As with servers that send invitations themselves, the sent mail has no copy.
+  if (eventId !== null) return null
   if (given.key !== null) return 'link_copy'
   if (filesCopy !== 'always' && account?.imap?.appendSent) return 'file_copy'
   return isReply ? 'mark_original' : null

@@ -20,6 +20,8 @@ export interface Claim {
   claimedBy: string
   /** Whether a recipient was accepted by an earlier attempt. */
   isSent: boolean
+  /** The event that an invitation is about; null for a send. */
+  eventId: string | null
 }
 
 /** An entry that is claimed, with the data that sending needs. */
@@ -215,7 +217,7 @@ export async function claimDue(
       )
       ${moving(claiming(lease), sql`outbox.id = picked.id`, sql`picked`)}
       returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
-        status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
+        status = 'sent' as "isSent", event_id as "eventId", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
         thread_id as "threadId", internet_message_id as "internetMessageId",
         may_be_prepared as "mayBePrepared", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
     `.execute(tx)

@@ -73,9 +73,9 @@ export async function releaseEntries(
   for (const { id, isCopied } of copied)
     if (isCopied) await recordFound(unit, { id, accountId }, { isCopied: true })
   const queued = copied.flatMap(({ id, isCopied }) => (isCopied ? [] : [id]))
-  const { rows } = await sql<EntryRow>`
+  const { rows } = await sql<EntryRow & { event_id: string | null }>`
     with released as (${moving(queuingHeld, sql`id = any(${queued}::uuid[])`)} returning outbox.*)
-    select ${entryColumns} from released as outbox ${entryCopy}
+    select ${entryColumns}, outbox.event_id from released as outbox ${entryCopy}
   `.execute(unit.sql)
   await bringForward(
     unit,
@@ -85,7 +85,7 @@ export async function releaseEntries(
     unit,
     rows.map(({ id }) => id),
   )
-  for (const row of rows)
+  for (const row of rows.filter(({ event_id: eventId }) => eventId === null))
     unit.announce({ type: 'send.rescheduled', accountId, data: { outbox: presentEntry(row) } })
   return copied.length
 }

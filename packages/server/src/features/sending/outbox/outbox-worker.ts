@@ -2,7 +2,6 @@ import type { Instance } from '../../../processes/instance.ts'
 import type { Lease } from '../../../processes/lease.ts'
 import type { Pulse } from '../../../processes/pulse.ts'
 import { WokenLoop } from '../../../processes/woken-loop.ts'
-import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { type AttemptServices, makeAttempt, readClaimed, type ReadForAttempt } from './attempt.ts'
 import { type AttemptOutcome, attemptRecords } from './attempt-records.ts'
 import {
@@ -41,7 +40,6 @@ export interface OutboxWorkerOptions extends Omit<AttemptServices, 'records'>, T
   instance: Instance
   pulse: Pulse
   onAttempt(outcome: AttemptOutcome): void
-  onBounced(counts: BounceCounts): void
 }
 
 interface StartedSend extends RunningSend {
@@ -61,7 +59,7 @@ export class OutboxWorker implements AsyncDisposable {
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options
-    this.#services = { ...options, records: attemptRecords(options.db, options.onBounced) }
+    this.#services = { ...options, records: attemptRecords(options.db, options.onEnded) }
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
       listen: wake => {
@@ -96,7 +94,7 @@ export class OutboxWorker implements AsyncDisposable {
     if (pending.isRestored) await holdAfterRestore(db)
     if (pending.hasLost) {
       await recoverClaims(db, lease, running)
-      this.#options.onBounced(await settleLost(db, { lease, running }, signal))
+      this.#options.onEnded(await settleLost(db, { lease, running }, signal))
     }
     const isStale = pending.isRestored || pending.hasLost
     const started =

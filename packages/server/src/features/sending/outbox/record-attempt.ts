@@ -4,12 +4,13 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isClaimed } from '../../../processes/claims.ts'
 import type { Claim } from './claims.ts'
+import { failedInvitation, type FailedInvitation } from '../invitations/failures.ts'
 import { NO_REFUSALS, recordRefusals, type RecordedRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
 import { countingUsage } from '../../tenancy/usage/count.ts'
-import { findingSuppressed } from '../suppressions/store.ts'
+import { type Consulting, findingSuppressed } from '../suppressions/store.ts'
 import { bringPaceForward } from './pace.ts'
 import { bringForward } from './record.ts'
 import type { SendOutcome } from '../../../providers/sending.ts'
@@ -51,8 +52,8 @@ export interface HandOver {
 export type HandOverResult = 'recorded' | 'lost' | { suppressed: ReadonlySet<string> }
 
 /**
- * Records hand-overs of one tenant by one commit. Only recorded entries may be sent, and nothing to recipients that
- * were suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is
+ * Records hand-overs of one tenant by one commit. Only recorded entries may be sent, and no send to recipients that
+ * were suppressed meanwhile; invitations are no mail that people opt out of. Suppressed recipients are looked for after the commit: a suppression that is committed before the look is
  * seen by it, and one that is committed later finds the hand-over recorded. The update could not look, since a
  * statement sees the database as it was when it began.
  */
@@ -63,7 +64,7 @@ export async function recordHandOvers(
 ): Promise<HandOverResult[]> {
   const [recorded, suppressed] = await inOneFlight(db, [
     recordingHandOvers(handOvers),
-    findingSuppressed(tenantId, handOvers),
+    findingSuppressed(tenantId, handOvers.map(consulting)),
   ])
   const recordedIds = new Set(recorded.map(({ id }) => id))
   const addresses = Map.groupBy(suppressed, ({ index }) => index)
@@ -72,6 +73,10 @@ export async function recordHandOvers(
     const found = addresses.get(index) ?? []
     return found.length > 0 ? { suppressed: new Set(found.map(({ address }) => address)) } : 'recorded'
   })
+}
+
+function consulting({ attempt, listId, to }: HandOver): Consulting {
+  return { listId, to: attempt.eventId === null ? to : [] }
 }
 
 /** @returns the ids of entries that are still claimed by the attempt */
@@ -115,6 +120,7 @@ export interface Outcome {
 export interface RecordedOutcomes extends RecordedRefusals {
   /** Outcomes that were not written, since their claim is lost. */
   lost: readonly Outcome[]
+  failed: FailedInvitation[]
 }
 
 /**
@@ -125,7 +131,7 @@ export async function recordOutcomes(
   unit: UnitOfWork,
   outcomes: readonly Outcome[],
 ): Promise<RecordedOutcomes> {
-  if (outcomes.length === 0) return { ...NO_REFUSALS, lost: [] }
+  if (outcomes.length === 0) return { ...NO_REFUSALS, lost: [], failed: [] }
   const which = sql`outbox.id = any(${outcomes.map(({ attempt }) => attempt.id)}::uuid[]) and outbox.id = given.id`
   const { rows } = await sql<EntryRow & { draft_version: number | null }>`
     with given as (
@@ -160,6 +166,7 @@ export async function recordOutcomes(
     if (isFirst(attempt, next)) await recordDraftSent(unit, attempt.accountId, row)
     announceOutcome(unit, row, attempt, next)
   }
+  const written = outcomes.filter(({ attempt }) => ended.has(attempt.id))
   const again = outcomes.flatMap(({ attempt: { id, accountId }, next: { dueAt } }) =>
     dueAt && ended.has(id) ? [{ id, accountId, dueAt }] : [],
   )
@@ -168,11 +175,11 @@ export async function recordOutcomes(
     unit,
     again.map(({ id }) => id),
   )
-  const refusals = await recordRefusals(
-    unit,
-    outcomes.filter(({ attempt }) => ended.has(attempt.id)),
-  )
-  return { ...refusals, lost: outcomes.filter(({ attempt }) => !ended.has(attempt.id)) }
+  return {
+    ...(await recordRefusals(unit, written)),
+    lost: outcomes.filter(({ attempt }) => !ended.has(attempt.id)),
+    failed: written.flatMap(({ attempt, next }) => failedInvitation(unit.tenantId, attempt, next) ?? []),
+  }
 }
 
 const isFirst = (attempt: Claim, next: NextState) => next.status === 'sent' && !attempt.isSent
@@ -200,7 +207,7 @@ function asRecord({ attempt, next, task, given, answered }: Outcome) {
 function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: NextState): void {
   const { status, error } = next
   // Later outcomes for single recipients of a sent message are no news of the send.
-  if (attempt.isSent) return
+  if (attempt.isSent || attempt.eventId !== null) return
   const outbox = presentEntry(row)
   const { accountId } = attempt
   if (status === 'sent') return unit.announce({ type: 'send.sent', accountId, data: { outbox } })

@@ -7,6 +7,7 @@ import type { MessageKey } from '../../../providers/mail.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { countingUsage } from '../../tenancy/usage/count.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
+import { failedInvitation, type FailedInvitation } from '../invitations/failures.ts'
 import { isNoneOf } from './claims.ts'
 import { bringPaceForward } from './pace.ts'
 import { announceSend, bringForward } from './record.ts'
@@ -42,6 +43,8 @@ interface EntryOfTask {
   id: string
   tenantId: string
   accountId: string
+  /** The event that an invitation is about; null for a send. */
+  eventId: string | null
   /** Times that it was tried in vain. */
   tries: number
   /** Searches for the sent copy that found none. */
@@ -112,7 +115,7 @@ export async function claimTasks(
       for update skip locked
     )
     ${moving(claimingTask(lease), sql`outbox.id = picked.id`, sql`picked`)}
-    returning outbox.id, tenant_id as "tenantId", account_id as "accountId", task as kind, task_tries as tries,
+    returning outbox.id, tenant_id as "tenantId", account_id as "accountId", event_id as "eventId", task as kind, task_tries as tries,
       copy_searches as searches, copy_filed_at is not null as "mayBeFiled",
       internet_message_id as "internetMessageId", thread_id as "threadId",
       coalesce(dated_at, created_at) as "datedAt", trace, held_since as "heldSince",
@@ -239,13 +242,18 @@ export async function recordNotAccepted(
   await announceSend(unit, { id, accountId }, { type: 'send.retrying', error })
 }
 
-/** Gives up an outcome that stays unknown. A send that was held keeps its content, since it may be released. */
-export async function recordLost(unit: UnitOfWork, { id, accountId, heldSince }: Task): Promise<void> {
+/**
+ * Gives up an outcome that stays unknown. A send that was held keeps its content, since it may be released.
+ * @returns the invitation that has failed so; null for a send
+ */
+export async function recordLost(unit: UnitOfWork, task: Task): Promise<FailedInvitation | null> {
+  const { id, accountId, heldSince } = task
   const error = heldSince === null ? OUTCOME_UNKNOWN : MAY_HAVE_BEEN_SENT
   const { rows } = await sql<{ id: string }>`
     ${moving(leavingUnknown(error), sql`id = ${id}`)} returning id
   `.execute(unit.sql)
-  if (rows.length === 0) return
+  if (rows.length === 0) return null
   await discardContent(unit, id)
   await announceSend(unit, { id, accountId }, { type: 'send.failed', error })
+  return failedInvitation(unit.tenantId, task, { status: 'failed', rejected: [], dueAt: null, error })
 }

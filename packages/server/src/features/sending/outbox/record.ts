@@ -66,7 +66,8 @@ async function lockEntry(
   { accountId, id }: EntryId,
 ): Promise<{ status: OutboxStatus; now: Date }> {
   const { rows } = await sql<{ status: OutboxStatus; now: Date }>`
-    select status, clock_timestamp() as now from outbox where id = ${id} and account_id = ${accountId} for update
+    select status, clock_timestamp() as now from outbox
+    where id = ${id} and account_id = ${accountId} and origin = 'send' for update
   `.execute(unit.sql)
   return rows[0] ?? refuse('send_not_found')
 }
@@ -113,14 +114,16 @@ export function lookedAt(entry: RawBuilder<unknown>): RawBuilder<unknown> {
       and held.due_at <= greatest(${entry}.due_at, held.paused_until) for key share of held`
 }
 
-/** Announces the present state of an entry. */
+/** Announces the present state of an entry. Nothing is announced of an invitation. */
 export async function announceSend(
   unit: UnitOfWork,
   entry: EntryId,
   what: { type: 'send.sent' } | { type: 'send.retrying' | 'send.failed'; error: SendError },
 ): Promise<void> {
-  const outbox = presentEntry(await requireEntry(unit, entry))
   const { accountId } = entry
+  const row = await findEntry(unit.sql, accountId, entry.id)
+  if (!row) return
+  const outbox = presentEntry(row)
   unit.announce(
     what.type === 'send.sent'
       ? { type: what.type, accountId, data: { outbox } }

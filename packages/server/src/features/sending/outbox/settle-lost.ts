@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { Lease } from '../../../processes/lease.ts'
-import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordRefusals } from '../bounces/record-refusals.ts'
+import { failedInvitation } from '../invitations/failures.ts'
 import { isLost } from './claims.ts'
+import { addNews, type EndNews, noNews } from './end-news.ts'
 import { discardContent } from './record-attempt.ts'
 import { MAY_HAVE_BEEN_SENT, OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
 import { inBatches } from './sweep.ts'
@@ -14,6 +15,7 @@ const BATCH_ROWS = 200
 interface Settled {
   id: string
   account_id: string
+  event_id: string | null
   rejected: RejectedRecipient[]
 }
 
@@ -31,9 +33,9 @@ export async function settleLost(
   db: Db,
   { lease, running }: { lease: Lease; running: readonly string[] },
   signal: AbortSignal,
-): Promise<BounceCounts> {
+): Promise<EndNews> {
   const isSettled = sql<boolean>`${isLost(lease, running)} and phase = 'handed_over' and status <> 'sending'`
-  const counts = { hard: 0, soft: 0 }
+  const news = noNews()
   await inBatches(
     db,
     signal,
@@ -42,18 +44,20 @@ export async function settleLost(
       const which = sql`id in (
         select id from outbox where id = any(${ids}::uuid[]) and ${isSettled} order by id for update skip locked)`
       const { rows } = await sql<Settled>`
-        ${moving(settling(waitingAsRejected), which)} returning id, account_id, rejected
+        ${moving(settling(waitingAsRejected), which)} returning id, account_id, event_id, rejected
       `.execute(unit.sql)
       for (const { id } of rows) await discardContent(unit, id)
-      const ended = rows.map(({ id, account_id: accountId, rejected }) => ({
-        attempt: { id, accountId },
-        next: { status: 'sent' as const, rejected },
+      const ended = rows.map(({ id, account_id: accountId, event_id: eventId, rejected }) => ({
+        attempt: { id, accountId, eventId },
+        next: { status: 'sent' as const, rejected, dueAt: null, error: OUTCOME_UNKNOWN },
       }))
       // No server has refused these recipients, so none is suppressed.
-      const refusals = await recordRefusals(unit, ended)
-      counts.hard += refusals.counts.hard
-      counts.soft += refusals.counts.soft
+      const { counts } = await recordRefusals(unit, ended)
+      const failed = ended.flatMap(
+        ({ attempt, next }) => failedInvitation(unit.tenantId, attempt, next) ?? [],
+      )
+      addNews(news, { counts, failed })
     },
   )
-  return counts
+  return news
 }

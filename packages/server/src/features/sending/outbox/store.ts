@@ -5,10 +5,11 @@ import type { Db } from '../../../database/pool.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { type EntryRow, entryColumns, entryCopy } from './present.ts'
 
-/** An entry of the account; null if there is none of this id. */
+/** An entry of the account; null if there is none of this id. An invitation is no entry. */
 export async function findEntry(db: Db, accountId: string, id: string): Promise<EntryRow | null> {
   const { rows } = await sql<EntryRow>`
-    select ${entryColumns} from outbox ${entryCopy} where outbox.id = ${id} and outbox.account_id = ${accountId}
+    select ${entryColumns} from outbox ${entryCopy}
+    where outbox.id = ${id} and outbox.account_id = ${accountId} and outbox.origin = 'send'
   `.execute(db)
   return rows[0] ?? null
 }
@@ -33,7 +34,7 @@ export async function listEntries(
   const { rows } = await sql<EntryRow>`
     select ${entryColumns} from (
       select * from outbox
-      where account_id = ${accountId} and ${isAfter(position, { time: 'created_at', id: 'id' })}
+      where account_id = ${accountId} and origin = 'send' and ${isAfter(position, { time: 'created_at', id: 'id' })}
         and ${sql.join(conditionsOf(filters), sql` and `)}
       order by created_at desc, id desc limit ${rowsToRead(limit)}
     ) as outbox ${entryCopy}

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordRefusals } from '../bounces/record-refusals.ts'
+import { failedInvitation } from '../invitations/failures.ts'
 import { suspendedTenants } from '../../tenancy/tenants/store.ts'
+import { addNews, type EndNews, noNews } from './end-news.ts'
 import { sweepPaces } from './pace.ts'
 import { announceSend, cancelEntries } from './record.ts'
 import { discardContent } from './record-attempt.ts'
@@ -52,8 +53,8 @@ export async function cancelOfDeleted(
  * that was never tried, since the service was down, is not given up before its server has been in trouble for as long.
  * Entries of suspended tenants wait.
  */
-export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceCounts> {
-  const counts = { hard: 0, soft: 0 }
+export async function failHeldBack(db: Db, signal: AbortSignal): Promise<EndNews> {
+  const news = noNews()
   await inBatches(
     db,
     signal,
@@ -74,10 +75,10 @@ export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceC
       order by outbox.send_at limit ${BATCH_ROWS}`,
     async (unit, ids) => {
       for (const entry of await lockQueued(unit, ids))
-        addCounts(counts, await failEntry(unit, entry, holdingError(entry)))
+        addNews(news, await failEntry(unit, entry, holdingError(entry)))
     },
   )
-  return counts
+  return news
 }
 
 /** Losses after which a message is given up: something in it seems to end the process that sends it. */
@@ -88,8 +89,8 @@ const TOO_MANY_LOSSES: SendError = {
 }
 
 /** Gives up entries that were about to be sent each time when a process died. */
-export async function failOftenLost(db: Db, signal: AbortSignal): Promise<BounceCounts> {
-  const counts = { hard: 0, soft: 0 }
+export async function failOftenLost(db: Db, signal: AbortSignal): Promise<EndNews> {
+  const news = noNews()
   await inBatches(
     db,
     signal,
@@ -98,10 +99,10 @@ export async function failOftenLost(db: Db, signal: AbortSignal): Promise<Bounce
       where due_at is not null and losses >= ${LOSSES_MAX} limit ${BATCH_ROWS}`,
     async (unit, ids) => {
       for (const entry of await lockQueued(unit, ids))
-        addCounts(counts, await failEntry(unit, entry, TOO_MANY_LOSSES))
+        addNews(news, await failEntry(unit, entry, TOO_MANY_LOSSES))
     },
   )
-  return counts
+  return news
 }
 
 /** Makes sends whose outcome was unknown `sent`, once their copies turn up in the index. */
@@ -164,6 +165,7 @@ export async function inBatches(
 interface HeldEntry {
   id: string
   account_id: string
+  event_id: string | null
   is_sent: boolean
   waiting: string[]
   rejected: RejectedRecipient[]
@@ -174,7 +176,8 @@ interface HeldEntry {
 
 async function lockQueued(unit: UnitOfWork, ids: readonly string[]): Promise<HeldEntry[]> {
   const { rows } = await sql<HeldEntry>`
-    select outbox.id, outbox.account_id, outbox.status = 'sent' as is_sent, waiting, rejected, account.status as account_status, held.pause_reason, held.pause_message
+    select outbox.id, outbox.account_id, outbox.event_id, outbox.status = 'sent' as is_sent, waiting, rejected,
+      account.status as account_status, held.pause_reason, held.pause_message
     from outbox join account on account.id = outbox.account_id
     join sending_account as held on held.account_id = outbox.account_id
     where outbox.id = any(${[...ids]}::uuid[]) and outbox.due_at is not null
@@ -183,23 +186,20 @@ async function lockQueued(unit: UnitOfWork, ids: readonly string[]): Promise<Hel
   return rows
 }
 
-function addCounts(counts: BounceCounts, { hard, soft }: BounceCounts): void {
-  counts.hard += hard
-  counts.soft += soft
-}
-
-async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<BounceCounts> {
+async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<EndNews> {
   const { is_sent: isSent, rejected } = entry
   const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
   const { numAffectedRows = 0n } = await moving(givingUp(next, error), sql`id = ${entry.id}`).execute(
     unit.sql,
   )
-  if (numAffectedRows === 0n) return { hard: 0, soft: 0 }
+  if (numAffectedRows === 0n) return noNews()
   await discardContent(unit, entry.id)
-  const attempt = { id: entry.id, accountId: entry.account_id }
+  const attempt = { id: entry.id, accountId: entry.account_id, eventId: entry.event_id }
   if (!isSent) await announceSend(unit, attempt, { type: 'send.failed', error })
   // No server has refused these recipients, so none is suppressed.
-  return (await recordRefusals(unit, [{ attempt, next }])).counts
+  const { counts } = await recordRefusals(unit, [{ attempt, next }])
+  const failed = failedInvitation(unit.tenantId, attempt, next)
+  return { counts, failed: failed ? [failed] : [] }
 }
 
 const HOLDING: Readonly<Record<string, SendError>> = {

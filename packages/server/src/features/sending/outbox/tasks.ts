@@ -11,6 +11,8 @@ import type { AccountKeys } from '../../../accounts/secrets.ts'
 import { findAccountView } from '../../../accounts/store.ts'
 import { findLocation, knownOf } from '../../mail/messages/location.ts'
 import { copyForm } from '../compose/stored-content.ts'
+import type { FailedInvitation } from '../invitations/failures.ts'
+import { noNews, type OnEnded } from './end-news.ts'
 import { linkCopy } from './link-copy.ts'
 import type { ReachSendPoint } from './points.ts'
 import {
@@ -40,6 +42,7 @@ export interface TaskServices {
   reach: ReachSendPoint
   /** Lets the sync look at an account whose mail was changed. */
   wakeSync(accountId: string): void
+  onEnded: OnEnded
 }
 
 /** A copy that cannot be filed in this time is given up. */
@@ -83,7 +86,7 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
   if (task.kind === 'look_up') {
     // Without a task, the send would stay as it is for ever. Such a failure is no try, so the pause stays the longest.
     if (await mayWait(db, task)) return recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
-    return inTransaction(db, task.tenantId, unit => recordLost(unit, task))
+    return report(services, await inTransaction(db, task.tenantId, unit => recordLost(unit, task)))
   }
   const seconds = planTaskPauseSeconds(task.tries + 1)
   const isOver =
@@ -116,7 +119,7 @@ async function lookUp(
   const isDecisive = seconds === null || found.outcome === 'not_asked'
   if ('waitSeconds' in found && isDecisive && (await mayWait(db, task)))
     return recordPutOff(db, task, found.waitSeconds, 'wait')
-  await inTransaction(db, task.tenantId, async unit => {
+  const failed = await inTransaction(db, task.tenantId, async unit => {
     const { outcome } = found
     if (outcome === 'copied') return recordFound(unit, task, { isCopied: true })
     if (outcome === 'accepted')
@@ -128,8 +131,13 @@ async function lookUp(
     // By now, nothing can be under way any more. The absence of a message is believed once.
     if (outcome === 'absent' && !isHeld && !task.wasAbsent)
       return recordNotAccepted(unit, task, { wasAbsent: true })
-    await recordLost(unit, task)
+    return recordLost(unit, task)
   })
+  report(services, failed ?? null)
+}
+
+function report({ onEnded }: Pick<TaskServices, 'onEnded'>, failed: FailedInvitation | null): void {
+  if (failed) onEnded({ ...noNews(), failed: [failed] })
 }
 
 const NOT_KNOWN: LookUp = { outcome: 'not_known' }

@@ -179,7 +179,8 @@ export const finding = ({ isCopied, key }: { isCopied: boolean; key: string | nu
     sent_at = case when outbox.held_since is null then coalesce(outbox.handed_over_at, ${now})
       else greatest(outbox.handed_over_at, outbox.send_at) end,
     ended_at = ${now}, updated_at = ${now}, sent_key = ${key}::text,
-    task = case when ${key !== null} then 'link_copy' when not ${isCopied} then 'file_copy'
+    task = case when outbox.origin = 'invitation' then null
+      when ${key !== null} then 'link_copy' when not ${isCopied} then 'file_copy'
       when outbox.in_reply_to is null and outbox.forward_of is null then null else 'mark_original' end,
     task_at = ${now}, task_by = null, task_tries = 0`,
   when: sql`(${isUnknown}) or (${isGivenUp})`,

@@ -40,10 +40,9 @@ export function suppressedAddresses(
       and list.deleted_at is null and entry.address = any(${compared})`
 }
 
-/** The list that a send names, and its recipients. */
+/** The list that a send names, and its recipients that are looked for. */
 export interface Consulting {
   listId: string | null
-  /** At least one. */
   to: readonly string[]
 }
 

@@ -17,7 +17,7 @@ import { readAddress, typeOf } from './people.ts'
 /** The account that writes, and all of its addresses. */
 export type Writer = Pick<WriteOptions, 'self' | 'own'>
 
-const addressOf = (line: ContentLine): string | null => {
+export const addressOf = (line: ContentLine): string | null => {
   const person = readAddress(line)
   return person && comparedAddress(person.address)
 }

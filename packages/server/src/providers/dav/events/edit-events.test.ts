@@ -10,7 +10,7 @@ import {
 import { PRODUCERS } from '../../../../test/calendars/odd/producers.ts'
 import { calendarFile, eventText } from '../../../../test/servers/event-text.ts'
 import type { EventInput } from '../../changing-calendars.ts'
-import type { EventEdit } from './edit-events.ts'
+import type { EventEdit } from './event-edit.ts'
 import { splitFile } from '../../../kit/content-lines/content-file.ts'
 
 test('people stay as they are, but for those who come and go', () => {

@@ -1,38 +1,20 @@
-import type {
-  ChangedPart,
-  EventChange,
-  EventInput,
-  EventResponse,
-  MemberPlace,
-  RemovedPart,
-} from '../../changing-calendars.ts'
+import type { EventChange, TimesOf } from '../../changing-calendars.ts'
+import { changeFrom } from '../../new-times.ts'
 import { hasServed, isOrganizer, ownLines, setAgent, setResponse, type Writer } from './edit-attendees.ts'
 import { addDefinitions } from './edit-context.ts'
 import { changeMember, endBefore, keepRest, removeMember, requireOverride, truncate } from './edit-part.ts'
 import { stamp, writeStamp } from './edit-times.ts'
 import { changeWhole } from './edit-whole.ts'
+import type { EventEdit } from './event-edit.ts'
 import { printTree, viewOf } from './event-tree.ts'
+import { becomeInvitation } from './mailed/new-invitation.ts'
+import { takeMailed } from './mailed/take-mailed.ts'
 import { newEvent } from './new-event.ts'
 import { hasChanged, type OpenEvent, openEvent } from './open-edit.ts'
 import { readEvent } from './read-event.ts'
 import { readEvents, type ResolveZone } from './read-events.ts'
-import { type AskedFields, requireProperties, requireRead } from './require-read.ts'
-import { UnheldChange, UnwritableEvents } from './unwritable.ts'
-
-/** A change of the file of an event. */
-export type EventEdit =
-  | { type: 'create'; uid: string; fields: EventInput }
-  | { type: 'change'; part: Exclude<ChangedPart, { type: 'following' }>; change: EventChange }
-  /** The part of a series that begins at a member, with a change, as a file of its own. */
-  | { type: 'rest'; member: string; uid: string; change: EventChange }
-  /** The series before a member. */
-  | { type: 'truncate'; member: string }
-  /** Ends a series before its first member from this one on. It stays as it is if it has none. */
-  | { type: 'end'; member: string }
-  | { type: 'remove'; part: Extract<RemovedPart, { type: 'member' }> }
-  | { type: 'respond'; part: { type: 'all' } | ({ type: 'member' } & MemberPlace); response: EventResponse }
-  /** Changes nothing, and is refused if the server informs people of the end of the event. */
-  | { type: 'silence' }
+import { requireProperties, requireRead } from './require-read.ts'
+import { MissingMember, UnheldChange, UnwritableEvents } from './unwritable.ts'
 
 export interface EditOptions extends Writer {
   /** Whether the client or the server is to inform the people of the event; null if the server informs nobody. */
@@ -53,6 +35,7 @@ export function editEvents(
 ): Buffer | null {
   const open = openEvent(edit.type === 'create' ? newEvent(edit.uid) : bytes, resolveZone, options)
   if (options.agent === 'client') requireSilence(open, edit, options)
+  if (edit.type === 'mailed' && !takeMailed(open, edit, options.own, resolveZone)) return bytes
   apply(open, edit, options)
   const nodes = [...(open.master ? [open.master.node] : []), ...open.overrides.map(({ node }) => node)]
   if (nodes.length === 0) return null
@@ -64,7 +47,7 @@ export function editEvents(
   const written = printTree(open.tree)
   if (written.equals(bytes)) return written
   requireProperties(written, open.tree)
-  requireRead(readEvents(written, resolveZone), open, askedBy(edit))
+  requireRead(readEvents(written, resolveZone), open, edit)
   return written
 }
 
@@ -80,15 +63,11 @@ function requireSilence({ master, overrides }: OpenEvent, edit: EventEdit, optio
   if (isServed) throw new UnheldChange('The calendar server informs people of every change of this event.')
 }
 
-function askedBy(edit: EventEdit): AskedFields {
-  const hasTimes =
-    edit.type === 'create' ||
-    (edit.type === 'change' && (edit.part.type === 'member' || edit.part.timesOf === null))
-  return {
-    change: edit.type === 'create' ? edit.fields : 'change' in edit ? edit.change : {},
-    member: edit.type === 'change' && edit.part.type === 'member' ? edit.part.member : null,
-    hasTimes,
-  }
+function changeAll(open: OpenEvent, asked: EventChange, planned: TimesOf | null, writer: EditOptions): void {
+  const start = open.master?.event.start
+  const from = start && changeFrom(start, asked, planned)
+  if (from === null) throw new MissingMember('The series was moved meanwhile.')
+  changeWhole(open, from?.change ?? asked, { timesOf: from?.timesOf ?? null, writer })
 }
 
 function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
@@ -97,7 +76,7 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
       return changeWhole(open, edit.fields, { isNew: true, writer: options })
     case 'change':
       if (edit.part.type === 'member') return changeMember(open, edit.part.member, edit.change, options)
-      return changeWhole(open, edit.change, { timesOf: edit.part.timesOf?.member ?? null, writer: options })
+      return changeAll(open, edit.change, edit.part.timesOf, options)
     case 'rest':
       keepRest(open, edit.member, edit.uid)
       return changeWhole(open, edit.change, { timesOf: edit.member, writer: options })
@@ -109,6 +88,9 @@ function apply(open: OpenEvent, edit: EventEdit, options: EditOptions): void {
       return removeMember(open, edit.part.member)
     case 'respond':
       return respond(open, edit, options)
+    case 'invited':
+      return becomeInvitation(open, options.own)
+    case 'mailed':
     case 'silence':
       return
   }

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { member, OPTIONS } from '../../../../test/calendars/odd/edit-file.ts'
 import { calendarFile, eventText } from '../../../../test/servers/event-text.ts'
 import { openFileThread } from '../file-thread.ts'
-import type { EventEdit } from './edit-events.ts'
+import type { EventEdit } from './event-edit.ts'
 import { UnreadableEvents } from './event-file.ts'
 import { MissingMember, UnheldChange, UnwritableEvents } from './unwritable.ts'
 

@@ -32,6 +32,7 @@ export function readEvent(event: EventComponent, zoneOf: ZoneOf): RemoteEvent | 
   const text = (name: string) => unescapeText(lineOf(event, name)?.value ?? '')
   const [location, body] = [toName(text('LOCATION')), readBody(event)]
   const organizer = lineOf(event, 'ORGANIZER')
+  const sequence = readSequence(event)
   return {
     ...times,
     subject: toName(text('SUMMARY')),
@@ -52,7 +53,16 @@ export function readEvent(event: EventComponent, zoneOf: ZoneOf): RemoteEvent | 
     reminderMinutes: readReminder(event, times),
     webLink: webUrl(text('URL').trim())?.href ?? null,
     updatedAt: readTimestamp(event, 'LAST-MODIFIED') ?? readTimestamp(event, 'DTSTAMP'),
+    ...(sequence > 0 && { sequence }),
   }
+}
+
+/** RFC 5545 section 3.3.8 bounds integers. */
+const SEQUENCE_MAX = 2 ** 31 - 2
+
+function readSequence(event: EventComponent): number {
+  const sequence = Number.parseInt(lineOf(event, 'SEQUENCE')?.value ?? '', 10)
+  return sequence > 0 ? Math.min(sequence, SEQUENCE_MAX) : 0
 }
 
 export function readUid(event: EventComponent): string | null {

@@ -5,6 +5,7 @@ import type { EventChange } from '../../changing-calendars.ts'
 import { toName } from '../../contact-text.ts'
 import { ATTENDEES_MAX } from '../../event-people.ts'
 import { toBody } from '../../event-text.ts'
+import type { EventEdit } from './event-edit.ts'
 import { instantIn } from './event-times.ts'
 import { type EventNode, type EventTree, openTree } from './event-tree.ts'
 import type { OpenEvent } from './open-edit.ts'
@@ -45,31 +46,26 @@ const isSameLine = (found: ContentLine, meant: ContentLine): boolean =>
 /** Control characters of parameters are left out where a line is written anew. */
 const printable = (raw: string): string => raw.replaceAll(/[\x00-\x08\x0a-\x1f\x7f]/g, '')
 
-/** The part of an edit that shows in the event. */
-export interface AskedFields {
-  change: EventChange
-  /** The member that has the fields; null: the single or the series. */
-  member: string | null
-  /** Whether the times are those of what has the fields. Times of another member move it. */
-  hasTimes: boolean
-}
-
 /**
  * Checks that an event has the members and the fields that were asked for.
  * @throws UnwritableEvents
  */
-export function requireRead(read: EventsOfFile | null, open: OpenEvent, asked: AskedFields): void {
-  const { change, member, hasTimes } = asked
-  const kept = new Set(open.overrides.flatMap(one => (one.event ? [one.member] : [])))
+export function requireRead(read: EventsOfFile | null, open: OpenEvent, edit: EventEdit): void {
+  const kept = new Set(open.overrides.flatMap(({ member, event }) => (event ? [member] : [])))
   const found = new Set(
-    read ? [...read.members.exceptions.map(one => one.member), ...read.members.taken] : [],
+    read ? [...read.members.exceptions.map(({ member }) => member), ...read.members.taken] : [],
   )
   const isWhole = read !== null && (read.event !== null) === (open.master !== null)
-  if (!isWhole || [...kept].some(name => !found.has(name))) throw notAsMeant()
+  if (!isWhole || [...kept].some(member => !found.has(member))) throw notAsMeant()
+  const change = edit.type === 'create' ? edit.fields : 'change' in edit ? edit.change : {}
+  const member = edit.type === 'change' && edit.part.type === 'member' ? edit.part.member : null
   const event =
     member === null ? read.event : read.members.exceptions.find(one => one.member === member)?.event
   if (!open.master) return
   if (!event || !isAsAsked(event, change)) throw notAsMeant()
+  // The times of a member move those of its series, and those of others are what they were.
+  const hasTimes =
+    edit.type === 'create' || (edit.type === 'change' && !('timesOf' in edit.part && edit.part.timesOf))
   if (hasTimes && !hasAskedTimes(event, change)) throw notAsMeant()
   if (!hasAskedMembers(read, change)) throw notAsMeant()
 }

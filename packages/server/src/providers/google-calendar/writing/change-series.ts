@@ -2,10 +2,10 @@ import { firstMember } from '../../../kit/recurrence/first-member.ts'
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Series } from '../../../kit/recurrence/split-series.ts'
-import type { EventChange, WrittenEvents } from '../../changing-calendars.ts'
+import type { EventChange, TimesOf, WrittenEvents } from '../../changing-calendars.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { timesOfMember } from '../../new-times.ts'
-import { changeSeries } from '../../series-change.ts'
+import { changeSeries, requireChangeFrom } from '../../series-change.ts'
 import { finishMove } from './carry-exceptions.ts'
 import { changedTimes, fieldWriting, newRecurrence } from './change-event.ts'
 import { eventPatch, type Times } from './event-patch.ts'
@@ -39,19 +39,21 @@ interface WholeChange {
   /** The exceptions that stay, with the changed fields, where they were. */
   followed: readonly HeldException[]
   move: MovePlan | null
+  /** As it is applied. */
+  change: EventChange
 }
 
 /**
  * Changes a single or a whole series. The exceptions of a series stay: they take over what changed where they had what the
  * series had, and move along with it. Exceptions that it does not give any more are deleted. A move that an earlier
  * write has not ended is ended first.
- * @param timesOf the member whose times those of the change are; null: the first
+ * @param planned the member whose times those of the change are; null: the first
  */
 export async function changeWhole(
   write: EventWrite,
   key: string,
-  change: EventChange,
-  timesOf: string | null,
+  asked: EventChange,
+  planned: TimesOf | null,
 ): Promise<WrittenEvents> {
   const state: { whole: WholeChange | null } = { whole: null }
   const ended: string[] = []
@@ -60,6 +62,7 @@ export async function changeWhole(
     () => askSettled(write, key, ended),
     async held => {
       state.whole = null
+      const { change, timesOf } = requireChangeFrom(held.fields.start, asked, planned)
       if (!isSeries(held)) return patchSingle(write, held, change)
       const plan = planSeries(await loadSeries(write, held), change, timesOf)
       const patch = patchSeries(write, plan, change)
@@ -67,16 +70,16 @@ export async function changeWhole(
       const move = isPlaced(plan) ? planMove(randomUUID(), before, next, members) : null
       const staying = before.exceptions.filter(({ member }) => members.has(member))
       const followed = await followChange(write, staying, { before: before.master, change, chosen })
-      state.whole = { plan, followed, move }
+      state.whole = { plan, followed, move, change }
       if (!move) return patch
       const own = objectAt(objectAt(patch, 'extendedProperties'), 'private')
       return { ...patch, extendedProperties: { private: { ...own, ...planProperties(move) } } }
     },
   )
-  const last = change.onlineMeeting ? await awaitMeeting(write, answered) : answered
+  const last = asked.onlineMeeting ? await awaitMeeting(write, answered) : answered
   const { whole } = state
   if (!whole) return writtenEvents(write, key, [last], ended)
-  const { plan, followed, move } = whole
+  const { plan, followed, move, change } = whole
   const after = readHeld(write.calendar, last)
   const left = plan.before.exceptions.filter(({ member }) => !plan.members.has(member))
   const carried = move

@@ -78,7 +78,10 @@ test.each(['PUT', 'DELETE', 'PATCH'] as const)(
       await world.except(place.key, '20261203T090000', 'Once')
       await world.except(place.key, '20261204T090000', 'Twice')
       await world.except(place.key, '20261201T090000', 'First')
-      const ask = { place, part: ALL, change: { start: berlin('20261202T090000') } }
+      // After the move, the series has the named occurrence still.
+      const timesOf = { ...at('20261203T090000'), seriesStart: berlin('20261201T090000') }
+      const part = { type: 'all', timesOf } as const
+      const ask = { place, part, change: { start: berlin('20261204T090000') } }
       const fault = { does, host: CALENDAR_HOST, method, count: 1 }
       await sandbox().addFault(fault)
       await writer.changeEvent(ask, options).catch(() => {})

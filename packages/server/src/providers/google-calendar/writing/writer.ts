@@ -54,7 +54,7 @@ export class GoogleCalendarWriter implements CalendarsWriter {
     return this.#write(calendarKey, options, requestId, write => {
       if (part.type === 'member') return changeMember(write, key, part, change)
       if (part.type === 'following') return changeFollowing(write, key, part, change)
-      return changeWhole(write, key, change, part.timesOf?.member ?? null)
+      return changeWhole(write, key, change, part.timesOf)
     })
   }
 

@@ -22,16 +22,15 @@ export function withMeeting(body: Body | null, there: Body | null, joinUrl: stri
 }
 
 /** A body without the block of a meeting, for a copy of the event, which has a meeting of its own. */
-export function withoutMeeting(body: Body | null, joinUrl: string): Body | null {
-  if (!body || !names(body.content, joinUrl)) return body
-  if (body.contentType === 'text') {
-    const at = lineBefore(body.content, joinUrl)
-    return at === null ? body : { contentType: 'text', content: body.content.slice(0, at).trimEnd() }
-  }
-  const inside = insideOf(body.content)
-  const at = startOfBlock(inside, joinUrl)
-  if (at === null) return body
-  return { contentType: 'html', content: `<html><body>${inside.slice(0, at)}</body></html>` }
+export function withoutMeeting(body: Body, joinUrl: string): Body {
+  if (!names(body.content, joinUrl)) return body
+  const inside = body.contentType === 'text' ? body.content : insideOf(body.content)
+  const block = findBlock(inside, joinUrl)
+  if (!block) return body
+  const [before, after] = [inside.slice(0, block.start), inside.slice(block.end)]
+  return body.contentType === 'text'
+    ? { contentType: 'text', content: `${before.trimEnd()}${after.trimEnd()}` }
+    : { contentType: 'html', content: `<html><body>${before}${after}</body></html>` }
 }
 
 const escaped = (text: string): string => String(html`${text}`)
@@ -43,28 +42,47 @@ const insideOf = (content: string): string => INSIDE.exec(content)?.[1] ?? conte
 
 const htmlOf = (text: string): string => `<p>${escaped(text).replaceAll(/\r?\n/g, '<br>')}</p>`
 
-/** The place of the last line before the link of the meeting; null if there is none. */
-function lineBefore(content: string, joinUrl: string): number | null {
+/**
+ * The block around the link of a meeting: from the line before it, with the tags around that line, up to the next line with
+ * its tags. Null without a line before it. Without one after it, the block has no end.
+ */
+function findBlock(content: string, joinUrl: string): { start: number; end: number } | null {
   const link = Math.max(content.indexOf(joinUrl), content.indexOf(escaped(joinUrl)), 0)
-  const lines = [...content.slice(0, link).matchAll(LINE)]
-  return lines.at(-1)?.index ?? null
+  const lines = [...content.matchAll(LINE)]
+  const first = lines.findLast(({ index }) => index < link)
+  if (!first) return null
+  const last = lines.find(({ index }) => index > link)
+  return {
+    start: widened(content, first).start,
+    end: last ? widened(content, last).end : content.length,
+  }
 }
 
-function startOfBlock(inside: string, joinUrl: string): number | null {
-  const line = lineBefore(inside, joinUrl)
-  if (line === null) return null
-  const tag = inside.lastIndexOf('<', line)
-  return tag === -1 ? line : tag
+/** Characters in which a tag is looked for. */
+const TAG_MAX = 1_000
+const OPENED = /<(?!\/)[^<>]*>\s*$/
+const CLOSED = /^\s*<\/[^<>]*>/
+
+/** The place of a line with the tags that open right before it and close right after it. */
+function widened(content: string, { 0: line, index }: RegExpExecArray): { start: number; end: number } {
+  let [start, end] = [index, index + line.length]
+  for (;;) {
+    const opened = OPENED.exec(content.slice(Math.max(0, start - TAG_MAX), start))
+    const closed = CLOSED.exec(content.slice(end, end + TAG_MAX))
+    if (!opened || !closed) return { start, end }
+    start -= opened[0].length
+    end += closed[0].length
+  }
 }
 
 function blockOf(there: Body | null, joinUrl: string): string {
   const inside = there?.contentType === 'html' ? insideOf(there.content) : ''
-  const at = startOfBlock(inside, joinUrl)
-  if (at !== null) return inside.slice(at)
+  const block = findBlock(inside, joinUrl)
+  if (block) return inside.slice(block.start, block.end)
   return String(html`${trustedText('<div>')}<a href="${joinUrl}">${joinUrl}</a>${trustedText('</div>')}`)
 }
 
 function blockOfText(content: string, joinUrl: string): string {
-  const at = lineBefore(content, joinUrl)
-  return at === null ? joinUrl : content.slice(at)
+  const block = findBlock(content, joinUrl)
+  return block ? content.slice(block.start, block.end) : joinUrl
 }

@@ -55,6 +55,15 @@ const WRITES: ReadonlyArray<
   ],
   ['moving it in time', ({ change, key }) => change(key, { start: at('20261202T110000') })],
   [
+    'ending it',
+    async ({ writer, place, options }, { mayExist }) => {
+      const part = { type: 'following', member: '20261229T090000', memberKey: null } as const
+      const work = writer.removeEvent({ place, part }, options)
+      // The first try may have ended it.
+      await (mayExist ? failing(work) : work)
+    },
+  ],
+  [
     'splitting it',
     ({ change, key }, creation) =>
       change(

@@ -15,7 +15,8 @@ export function createCalendar(
   return changing(connection.api, async effect => {
     const calendars = await listCalendars(connection, {})
     requireHeld({ description, timeZone }, calendars)
-    const earlier = mayExist ? calendars.find(one => one.name === name) : undefined
+    const isEarlier = (one: RemoteCalendar) => one.name === name && one.access === 'owner' && !one.isPrimary
+    const earlier = mayExist ? calendars.find(isEarlier) : undefined
     if (earlier) return earlier
     const { value } = await effect
       .ask({

@@ -3,24 +3,28 @@ import type { Creation, EventInput, WriteOptions, WrittenEvents } from '../../..
 import { quoted } from '../../changing/find.ts'
 import { type GraphItem, itemSchema, itemsSchema } from '../../items.ts'
 import { firstOf } from '../../resources.ts'
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { AskOptions } from '../../api.ts'
 import { pathOfCalendar } from '../calendar-list.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { toPatch } from './fields.ts'
-import { isEmpty, type MembersPlan, planProperty, writeMembers } from './members.ts'
-import { requireCheckedPattern } from './patterns.ts'
+import { finishMembers, writeMembers } from './members.ts'
+import { isEmpty, type MembersPlan, planProperty } from './planned-members.ts'
+import { linesOf, toSeries } from './series-times.ts'
 import {
+  COPIED_PROPERTY,
   CREATION_PROPERTY,
   EVENT_BYTES_MAX,
+  leftHalfDone,
   requireThere,
   requireTold,
   type Writing,
   writing,
   written,
 } from './there.ts'
-import { requireZoneName, toTimes } from './times.ts'
+import { toTimes } from './times.ts'
 
 /** Times after which an event that was just made is asked for again. */
 const PAUSES_MS = [100, 300, 900]
@@ -35,26 +39,21 @@ export function createEvent(
     const { start, end, recurrence, ...plain } = fields
     const { mailboxZone } = work.place
     requireTold(options, plain.attendees)
-    const series = recurrence
-      ? {
-          recurrence: requireCheckedPattern(recurrence, start, requireZoneName(start, mailboxZone)),
-          taken: recurrence.taken,
-        }
-      : null
+    const times = { start, end }
+    const placed = recurrence
+      ? toSeries({ times, lines: linesOf(recurrence) }, mailboxZone)
+      : toTimes(times, mailboxZone)
     if (plain.onlineMeeting) await requireMeetings(connection, calendarKey)
-    const json = {
-      ...toPatch(plain, null),
-      ...toTimes({ start, end }, mailboxZone),
-      ...(series && { recurrence: series.recurrence }),
-    }
-    const plan = { taken: [...(series?.taken ?? [])], exceptions: [] }
+    const json = { ...toPatch(plain, null), ...placed }
+    const plan = { taken: [...(recurrence?.taken ?? [])], exceptions: [] }
     const key = await createOnce(work, json, plan, creation)
-    return written(work, [key])
+    return leftHalfDone(() => written(work, [key]), 'not_found')
   })
 }
 
 /**
  * Creates an event with its members, or goes on with that of an earlier try.
+ * @param copied the version of the event of which it is a copy
  * @returns its key
  */
 export async function createOnce(
@@ -62,14 +61,21 @@ export async function createOnce(
   json: Record<string, unknown>,
   plan: MembersPlan,
   { creationId, mayExist }: Creation,
+  copied: string | null = null,
 ): Promise<string> {
   const { connection, place } = work
   const find = () => findCreated(connection, { calendarKey: place.calendarKey, creationId }, {})
   const earlier = mayExist ? await find() : null
-  const key = earlier ?? (await create(work, json, plan, creationId)) ?? (await find())
+  const made = earlier === null ? await create(work, json, plan, { creationId, copied }) : null
+  const key = earlier ?? made ?? (await find())
   if (key === null) throw new ProviderFailure('conflict', 'The event was created, and deleted since then.')
-  await waitUntilThere(work, key)
-  await writeMembers(work, key, plan)
+  const finish = async () => {
+    await waitUntilThere(work, key)
+    if (made === null) await finishMembers(work, key)
+    else await writeMembers(work, key, plan)
+  }
+  // The event is there, also if another request fails.
+  await leftHalfDone(finish, 'not_found')
   return key
 }
 
@@ -91,7 +97,7 @@ async function create(
   { place, effect }: Writing,
   json: Record<string, unknown>,
   plan: MembersPlan,
-  creationId: string,
+  { creationId, copied }: { creationId: string; copied: string | null },
 ): Promise<string | null> {
   try {
     const { value } = await effect.ask<GraphItem>({
@@ -99,9 +105,11 @@ async function create(
       path: `${pathOfCalendar(place.calendarKey)}/events`,
       json: {
         ...json,
-        transactionId: creationId,
+        // A copy of another version is another event.
+        transactionId: copied === null ? creationId : hashOf(creationId, copied),
         singleValueExtendedProperties: [
           { id: CREATION_PROPERTY, value: creationId },
+          ...(copied === null ? [] : [{ id: COPIED_PROPERTY, value: copied }]),
           ...(isEmpty(plan) ? [] : [planProperty(plan)]),
         ],
       },
@@ -115,6 +123,9 @@ async function create(
     throw error
   }
 }
+
+const hashOf = (...texts: string[]): string =>
+  createHash('sha256').update(texts.join(' ')).digest('hex').slice(0, 32)
 
 /** The key of the event that an earlier try of a creation made in a calendar; null if there is none. */
 export async function findCreated(
@@ -137,8 +148,12 @@ export async function findCreated(
 
 const meetingsSchema = z.object({ allowedOnlineMeetingProviders: firstOf(z.string(), 20).nullish() })
 
-/** Throws `unsupported` if the calendar does not allow online meetings. */
-export async function requireMeetings({ api }: CalendarsConnection, calendarKey: string): Promise<void> {
+/** Throws `unsupported` if the calendar does not allow online meetings of a provider. */
+export async function requireMeetings(
+  { api }: CalendarsConnection,
+  calendarKey: string,
+  provider = 'teamsForBusiness',
+): Promise<void> {
   const { value } = await api.ask({
     path: pathOfCalendar(calendarKey),
     query: { $select: 'allowedOnlineMeetingProviders' },
@@ -146,6 +161,6 @@ export async function requireMeetings({ api }: CalendarsConnection, calendarKey:
     accepts: [200],
   })
   const allowed = value.allowedOnlineMeetingProviders ?? []
-  if (allowed.some(name => name.toLowerCase() === 'teamsforbusiness')) return
+  if (allowed.some(name => name.toLowerCase() === provider.toLowerCase())) return
   throw new ProviderFailure('unsupported', 'The calendar does not allow online meetings.')
 }

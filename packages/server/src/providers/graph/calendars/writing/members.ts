@@ -1,163 +1,139 @@
-import { z } from 'zod'
-import type { RemoteItem } from '../../../calendars.ts'
+import type { RemoteEvent } from '../../../calendars.ts'
 import type { MemberPlace } from '../../../changing-calendars.ts'
 import { ProviderFailure } from '../../../failure.ts'
-import { type EventTimes, timesOfMember } from '../../../new-times.ts'
-import { shiftWall } from '../../../../kit/recurrence/shift-rule.ts'
 import { itemSchema } from '../../items.ts'
 import { ignoredSchema } from '../../resources.ts'
 import { findMember } from '../members.ts'
 import { pathOfEvent } from '../pages.ts'
+import { withMeeting } from './bodies.ts'
+import { isEmpty, type MembersPlan, NO_MEMBERS, planProperty, planThere } from './planned-members.ts'
 import {
+  appliedAgain,
   EVENT_BYTES_MAX,
   type EventThere,
-  MEMBERS_PROPERTY,
+  leftHalfDone,
   requireItem,
   requireThere,
   type Writing,
 } from './there.ts'
-import { toTimes } from './times.ts'
 
-/*
- * A change of the recurrence or of the times of a series ends its exceptions, and the members that were deleted come back.
- * So they are written again. Until that is done, the series has a list of them in a property of its own, by which a later
- * try goes on where another one stopped.
- */
+type Exception = MembersPlan['exceptions'][number]
 
-/** Characters of the list. Longer ones are not stored. */
-const STORED_MAX = 30_000
-
-/** Fields of an exception that may differ from those of its series. */
-const OWN_FIELDS = [
-  'subject',
-  'body',
-  'location',
-  'showAs',
-  'sensitivity',
-  'importance',
-  'categories',
-  'isReminderOn',
-  'reminderMinutesBeforeStart',
-] as const
-
-const planSchema = z.object({
-  taken: z.array(z.string()),
-  exceptions: z.array(z.object({ member: z.string(), patch: z.record(z.string(), z.unknown()) })),
-})
-
-/** Members of a series that are to be written: deleted ones, and exceptions with the fields that are their own. */
-export type MembersPlan = z.infer<typeof planSchema>
-
-export const isEmpty = ({ taken, exceptions }: MembersPlan): boolean =>
-  taken.length === 0 && exceptions.length === 0
-
-/** The property in which a series has its plan. */
-export function planProperty(plan: MembersPlan): { id: string; value: string } {
-  const text = JSON.stringify(plan)
-  const isStored = !isEmpty(plan) && text.length <= STORED_MAX
-  return { id: MEMBERS_PROPERTY, value: isStored ? text : '' }
-}
-
-/** The plan that an earlier write of a series has left; null if there is none. */
-export function planThere({ item }: EventThere): MembersPlan | null {
-  const properties = item['singleValueExtendedProperties']
-  const [property] = Array.isArray(properties) ? (properties as Array<{ value?: unknown }>) : []
-  if (typeof property?.value !== 'string' || property.value === '') return null
-  try {
-    return planSchema.safeParse(JSON.parse(property.value)).data ?? null
-  } catch {
-    return null
-  }
+/** Goes on where an earlier write of a series stopped. */
+export async function finishMembers(work: Writing, key: string): Promise<EventThere> {
+  const there = await requireThere(work, key)
+  const plan = planThere(there)
+  if (plan) await writeMembers(work, key, plan, true)
+  return there
 }
 
 /**
- * Plans the members of a series that gets another recurrence or other times.
- * @param moved the new names of exceptions by their former ones
+ * Writes the members of a plan, and takes the plan from the series, after the series itself was written.
+ * @param isLater whether an earlier write has left the plan, so that members may have been changed since then
  */
-export async function planMembers(
-  writing: Writing,
-  series: { there: EventThere; item: RemoteItem },
-  {
-    taken,
-    exceptions: moved,
-    times,
-  }: { taken: readonly string[]; exceptions: ReadonlyMap<string, string>; times: EventTimes },
-): Promise<MembersPlan> {
-  const exceptions: MembersPlan['exceptions'] = []
-  for (const { member, key } of series.item.members?.exceptions ?? []) {
-    const next = moved.get(member)
-    if (next === undefined || key === null) continue
-    const exception = await requireThere(writing, key)
-    exceptions.push({
-      member: next,
-      patch: ownPatch(writing, series.there, exception, { member, next, times }),
-    })
-  }
-  return { taken: [...taken], exceptions }
-}
-
-/** The fields of an exception that differ from those of its series. */
-function ownPatch(
-  { place }: Writing,
-  { item: master, fields: { start, end } }: EventThere,
-  { item, fields }: EventThere,
-  { member, next, times }: { member: string; next: string; times: EventTimes },
-): Record<string, unknown> {
-  const own: Array<[string, unknown]> = OWN_FIELDS.filter(
-    name => JSON.stringify(item[name]) !== JSON.stringify(master[name]),
-  ).map(name => [name, item[name]])
-  const usual = timesOfMember({ start, end }, member)
-  const isUsual = fields.start.wall === usual.start.wall && fields.end.wall === usual.end.wall
-  if (isUsual) return Object.fromEntries(own)
-  const shift = {
-    from: { wall: member, zone: start.zone },
-    to: { wall: next, zone: times.start.zone },
-  }
-  const move = (wall: string) => shiftWall(wall, shift)
-  const moved: EventTimes = {
-    start: { wall: move(fields.start.wall), zone: fields.start.zone && times.start.zone },
-    end: { wall: move(fields.end.wall), zone: fields.end.zone && times.end.zone },
-  }
-  return { ...Object.fromEntries(own), ...toTimes(moved, place.mailboxZone) }
-}
-
-/** Writes the members of a plan, which may have been written in part, and takes the plan from the series. */
-export async function writeMembers(writing: Writing, key: string, plan: MembersPlan): Promise<void> {
+export async function writeMembers(
+  work: Writing,
+  key: string,
+  plan: MembersPlan,
+  isLater = false,
+): Promise<void> {
   if (isEmpty(plan)) return
-  const { effect, place } = writing
-  const there = await requireThere(writing, key)
-  const path = (member: string) => pathOfEvent(place.calendarKey, member)
-  for (const member of plan.taken) {
-    const found = await findMember(place, there.event, member)
-    if (found)
-      await unless('not_found', () =>
-        effect.ask({ method: 'DELETE', path: path(found.key), schema: ignoredSchema, accepts: [204] }),
-      )
+  const there = await requireThere(work, key)
+  await leftHalfDone(async () => {
+    for (const member of plan.taken) await takeMember(work, there, member, isLater)
+    await writeExceptions(work, there, plan.exceptions, isLater)
+    await patch(work, key, { singleValueExtendedProperties: [planProperty(NO_MEMBERS)] })
+  })
+}
+
+/** Deletes a member that came back. A member that was changed since then stays. */
+async function takeMember(
+  work: Writing,
+  { event }: EventThere,
+  member: string,
+  isLater: boolean,
+): Promise<void> {
+  const { effect, place } = work
+  const found = await findMember(place, event, member)
+  if (!found || (isLater && (await requireThere(work, found.key)).event.type === 'exception')) return
+  const path = pathOfEvent(place.calendarKey, found.key)
+  await unless('not_found', () =>
+    appliedAgain(() => effect.ask({ method: 'DELETE', path, schema: ignoredSchema, accepts: [204] })),
+  )
+}
+
+/**
+ * Exchange lets no occurrence pass the one before or after it, so those that are refused are written again once others lie
+ * elsewhere. Fields that are refused then as well are left out: the times of an exception, or another one.
+ */
+async function writeExceptions(
+  work: Writing,
+  there: EventThere,
+  exceptions: readonly Exception[],
+  isLater: boolean,
+): Promise<void> {
+  let left = exceptions
+  for (let isMoving = true; isMoving && left.length > 0;) {
+    const refused: Exception[] = []
+    for (const exception of left)
+      if (!(await writeException(work, there, exception, isLater))) refused.unshift(exception)
+    isMoving = refused.length < left.length
+    left = refused
   }
-  for (const { member, patch } of plan.exceptions) {
-    const found = await findMember(place, there.event, member)
-    // An exception that is not allowed where it moves to is none any more.
-    if (found)
-      await unless('rejected', () =>
-        effect.ask({
-          method: 'PATCH',
-          path: path(found.key),
-          json: patch,
-          schema: itemSchema,
-          accepts: [200],
-          answerBytesMax: EVENT_BYTES_MAX,
-        }),
-      )
+  for (const { member, patch: whole, changedAt } of left) {
+    const { start, end, isAllDay, ...others } = whole
+    const times = start === undefined ? [] : [{ start, end, isAllDay }]
+    const write = (part: Record<string, unknown>) =>
+      writeException(work, there, { member, patch: part, changedAt }, false)
+    if (await write(others)) continue
+    for (const part of [...times, ...Object.entries(others).map(([name, value]) => ({ [name]: value }))])
+      await write(part)
   }
-  await effect.ask({
+}
+
+/** @returns false if Exchange refuses it */
+async function writeException(
+  work: Writing,
+  there: EventThere,
+  { member, patch: own, changedAt }: Exception,
+  isLater: boolean,
+): Promise<boolean> {
+  const found = await findMember(work.place, there.event, member)
+  if (!found || Object.keys(own).length === 0) return true
+  if (isLater && (await isChangedSince(work, found.key, changedAt))) return true
+  try {
+    await appliedAgain(() => patch(work, found.key, inMeeting(there, own)))
+    return true
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.kind === 'rejected') return false
+    throw error
+  }
+}
+
+/** Whether a member is an exception that was written after the plan was made: by that, or by somebody since then. */
+async function isChangedSince(work: Writing, key: string, changedAt: number | null): Promise<boolean> {
+  const { event, fields } = await requireThere(work, key)
+  if (event.type !== 'exception') return false
+  return changedAt === null || fields.updatedAt === null || fields.updatedAt.getTime() > changedAt
+}
+
+/** A body without the block of the meeting of the series would end that meeting. */
+function inMeeting({ event, fields }: EventThere, own: Record<string, unknown>): Record<string, unknown> {
+  const joinUrl = event.onlineMeeting?.joinUrl ?? null
+  // A plan has bodies as an event has them.
+  const body = own['body'] as RemoteEvent['body'] | undefined
+  return joinUrl === null || !body ? own : { ...own, body: withMeeting(body, fields.body, joinUrl) }
+}
+
+const patch = ({ effect, place }: Writing, key: string, json: Record<string, unknown>): Promise<unknown> =>
+  effect.ask({
     method: 'PATCH',
-    path: path(key),
-    json: { singleValueExtendedProperties: [planProperty({ taken: [], exceptions: [] })] },
+    path: pathOfEvent(place.calendarKey, key),
+    json,
     schema: itemSchema,
     accepts: [200],
     answerBytesMax: EVENT_BYTES_MAX,
   })
-}
 
 async function unless(kind: ProviderFailure['kind'], work: () => Promise<unknown>): Promise<void> {
   try {
@@ -175,7 +151,8 @@ export async function requireMember(
 ): Promise<EventThere> {
   if (memberKey !== null)
     try {
-      return await requireThere(work, memberKey)
+      const found = await requireThere(work, memberKey)
+      if (found.event.seriesMasterId === series.item.id) return found
     } catch (error) {
       // A series that was written again has other keys.
       if (!(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error

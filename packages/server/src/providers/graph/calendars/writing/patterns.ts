@@ -1,4 +1,3 @@
-import type { CheckedRecurrence } from '../../../../kit/recurrence/check-recurrence.ts'
 import { expand } from '../../../../kit/recurrence/expand.ts'
 import { type NthWeekday, readRule, type Rule } from '../../../../kit/recurrence/rule.ts'
 import { readUntil } from '../../../../kit/recurrence/until.ts'
@@ -61,15 +60,6 @@ export function requirePattern(
   const written = line && others.length === 0 ? patternOf(line, start, zoneName) : null
   if (written) return written
   throw new ProviderFailure('unsupported', 'Exchange has no pattern for this recurrence.')
-}
-
-/** As `requirePattern`, for recurrence as a caller gives it. */
-export function requireCheckedPattern(
-  { rule, dates }: CheckedRecurrence,
-  start: EventTime,
-  zoneName: string,
-): WrittenRecurrence {
-  return requirePattern([`RRULE:${rule}`, ...dates.map(({ wall }) => `RDATE:${wall}`)], start, zoneName)
 }
 
 function patternOf(line: string, start: EventTime, zoneName: string): WrittenRecurrence | null {

@@ -3,9 +3,9 @@ import { ProviderFailure } from '../../../failure.ts'
 import { ignoredSchema } from '../../resources.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { pathOfEvent } from '../pages.ts'
-import { finishMembers } from './series.ts'
-import { requireMember } from './members.ts'
-import { askAction } from './respond.ts'
+import { finishMembers, requireMember } from './members.ts'
+import { requireMembersTold, requireSeries } from './series.ts'
+import { askAction, isGone } from './respond.ts'
 import { endSeries } from './split.ts'
 import { type EventThere, requireThere, requireTold, type Writing, writing, written } from './there.ts'
 
@@ -23,9 +23,12 @@ export function removeEvent(
     }
     const there = await requireThere(work, key)
     if (part.type === 'all') {
+      if (!options.notify && there.event.isOrganizer !== false)
+        requireMembersTold(work, await requireSeries(work, there))
       await remove(work, there)
       return { items: [], gone: [place], place }
     }
+    await finishMembers(work, key)
     const occurrence = await requireMember(work, there, part)
     await remove(work, occurrence)
     return written(work, [key], occurrence.event.type === 'exception' ? [occurrence.item.id] : [])
@@ -36,25 +39,25 @@ export function removeEvent(
 async function remove(work: Writing, there: EventThere): Promise<void> {
   const { effect, place, options } = work
   const { event, fields, item } = there
+  const isDeclined = event.isOrganizer === false && options.notify && fields.status !== 'cancelled'
   if (event.isOrganizer !== false) requireTold(options, fields.attendees)
-  else if (options.notify && fields.status !== 'cancelled' && (await isDeclined(work, there))) return
+  if (isDeclined && (await decline(work, there)) && (await isGone(work, item.id))) return
   const path = pathOfEvent(place.calendarKey, item.id)
-  await effect.ask({ method: 'DELETE', path, schema: ignoredSchema, accepts: [204] })
+  try {
+    await effect.ask({ method: 'DELETE', path, schema: ignoredSchema, accepts: [204] })
+  } catch (error) {
+    // Declining may take it from the calendar only after a while.
+    if (!isDeclined || !(error instanceof ProviderFailure) || error.kind !== 'not_found') throw error
+  }
 }
 
-/** Whether declining an event took it from the calendar. Not every organizer takes responses. */
-async function isDeclined(work: Writing, there: EventThere): Promise<boolean> {
+/** @returns false if its organizer takes no responses */
+async function decline(work: Writing, there: EventThere): Promise<boolean> {
   try {
     await askAction(work, there, 'decline', { comment: null, isTold: true })
+    return true
   } catch (error) {
     if (error instanceof ProviderFailure && error.kind === 'rejected') return false
-    throw error
-  }
-  try {
-    await requireThere(work, there.item.id)
-    return false
-  } catch (error) {
-    if (error instanceof ProviderFailure && error.kind === 'not_found') return true
     throw error
   }
 }

@@ -5,6 +5,7 @@ import type {
   WriteOptions,
   WrittenEvents,
 } from '../../../changing-calendars.ts'
+import { ProviderFailure } from '../../../failure.ts'
 import { ignoredSchema } from '../../resources.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { pathOfEvent } from '../pages.ts'
@@ -13,7 +14,7 @@ import { type EventThere, requireThere, type Writing, writing, written } from '.
 
 const ACTIONS = { accepted: 'accept', tentative: 'tentativelyAccept', declined: 'decline' } as const
 
-/** `CalendarsWriter.respond`. A declined event leaves the calendar. */
+/** `CalendarsWriter.respond`. A declined event leaves the calendar, unless the mailbox keeps it. */
 export function respond(
   connection: CalendarsConnection,
   {
@@ -30,10 +31,22 @@ export function respond(
     const isWhole = part.type === 'all'
     const occurrence = isWhole ? there : await requireMember(work, there, part)
     await askAction(work, occurrence, ACTIONS[response], { comment, isTold: options.notify })
-    if (response !== 'declined') return written(work, [key])
+    const isTaken = response === 'declined' && (await isGone(work, occurrence.item.id))
+    if (!isTaken) return written(work, [key])
     if (isWhole) return { items: [], gone: [place], place }
     return written(work, [key], occurrence.event.type === 'exception' ? [occurrence.item.id] : [])
   })
+}
+
+/** Whether the calendar no longer has an event. Mailboxes may keep those that were declined. */
+export async function isGone(work: Writing, key: string): Promise<boolean> {
+  try {
+    await requireThere(work, key)
+    return false
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.kind === 'not_found') return true
+    throw error
+  }
 }
 
 /** learn.microsoft.com/graph/api/event-accept, event-tentativelyaccept and event-decline */

@@ -139,6 +139,14 @@ describe('a series', () => {
     expect(await failing(remove(member('20261230T090000')))).toBe('not_found')
   })
 
+  test('does not change a member of another series by a key that is not its own', async () => {
+    const { create, change, key, there } = await opened()
+    const { occurrences } = await create({ recurrence: series('FREQ=WEEKLY;COUNT=6') })
+    const part = { type: 'member', member: '20261215T090000', memberKey: occurrences![1]!.key } as const
+    await change(key, { subject: 'Own' }, part)
+    expect(there().map(({ exceptions }) => exceptions.size)).toEqual([2, 0])
+  })
+
   test('does not let a member pass its neighbour', async () => {
     const { change, key, member } = await opened()
     const work = change(key, { start: at('20261230T090000') }, member('20261215T090000'))

@@ -5,21 +5,25 @@ import type { ChangedSeries } from '../../../series-change.ts'
 import { etagOf, itemSchema } from '../../items.ts'
 import { instantOf } from '../event-times.ts'
 import { pathOfEvent } from '../pages.ts'
-import { planMembers, planProperty, planThere, writeMembers } from './members.ts'
+import { type MembersPlan, planMembers, planProperty } from './planned-members.ts'
 import { requirePattern } from './patterns.ts'
-import { EVENT_BYTES_MAX, type EventThere, requireItem, requireThere, type Writing } from './there.ts'
-import { requireZoneName, toTimes } from './times.ts'
+import { EVENT_BYTES_MAX, type EventThere, requireItem, requireTold, type Writing } from './there.ts'
+import { toSeries } from './series-times.ts'
+import { requireZoneName } from './times.ts'
 
 /** A calendar view has at most 1,825 days. */
 const VIEW_MS = 1_800 * DAY_MS
 const VIEWS_MAX = 20
+/** The first occurrence may take place long before the start of its series. */
+const AHEAD_MS = 1_000 * DAY_MS
 
 /** A series with its members from its start up to five years ahead: those outside of the window are not to be lost either. */
 export async function requireSeries(work: Writing, there: EventThere): Promise<RemoteItem> {
   const { id } = there.item
   if (!there.event.recurrence) return requireItem(work, id)
-  const begin = instantOf(there.fields.start) - DAY_MS
-  const ends = Math.max(begin, work.connection.api.now()) + VIEW_MS
+  const start = instantOf(there.fields.start)
+  const begin = start - AHEAD_MS
+  const ends = Math.max(start, work.connection.api.now()) + VIEW_MS
   const read: RemoteItem[] = []
   for (let from = begin; from < ends && read.length < VIEWS_MAX; from += VIEW_MS) {
     const window = { start: new Date(from), end: new Date(Math.min(from + VIEW_MS, ends)) }
@@ -46,6 +50,11 @@ export const stateOf = ({ event, recurrence, members }: RemoteItem) => ({
   exceptions: members?.exceptions.map(({ member }) => member) ?? [],
 })
 
+/** Throws `unsupported` if nobody is to be told, and an exception of a series has attendees, whom Exchange tells of its end. */
+export function requireMembersTold({ options }: Writing, { members }: RemoteItem): void {
+  requireTold(options, members?.exceptions.flatMap(({ event }) => event.attendees) ?? [])
+}
+
 /** The keys of the exceptions of a series. */
 export const exceptionKeys = ({ members }: RemoteItem): string[] =>
   members?.exceptions.flatMap(({ key }) => key ?? []) ?? []
@@ -55,7 +64,10 @@ export function isSame(one: EventTimes, other: EventTimes): boolean {
   return text(one) === text(other)
 }
 
-/** Gives a series other times or another recurrence, and writes its members again, which Exchange ends by that. */
+/**
+ * Gives a series other times or another recurrence, if it is still as it was read.
+ * @returns its members, which Exchange ends by that, and which are to be written again
+ */
 export async function rewriteSeries(
   work: Writing,
   {
@@ -64,24 +76,19 @@ export async function rewriteSeries(
     changed,
     patch,
   }: { there: EventThere; item: RemoteItem; changed: ChangedSeries; patch: Record<string, unknown> },
-): Promise<void> {
+): Promise<MembersPlan> {
   const { mailboxZone } = work.place
   const { times, lines } = changed
-  const recurrence = requirePattern(lines, times.start, requireZoneName(times.start, mailboxZone))
+  const series = isSame(times, there.fields)
+    ? { recurrence: requirePattern(lines, times.start, requireZoneName(times.start, mailboxZone)) }
+    : toSeries({ times, lines }, mailboxZone)
   const plan = await planMembers(work, { there, item }, changed)
   await sendPatch(work, there, {
     ...patch,
-    ...(!isSame(times, there.fields) && toTimes(times, mailboxZone)),
-    recurrence,
+    ...series,
     singleValueExtendedProperties: [planProperty(plan)],
   })
-  await writeMembers(work, there.item.id, plan)
-}
-
-/** Goes on where an earlier write of a series stopped. */
-export async function finishMembers(work: Writing, key: string): Promise<void> {
-  const plan = planThere(await requireThere(work, key))
-  if (plan) await writeMembers(work, key, plan)
+  return plan
 }
 
 /** Sends what differs, unless nothing does. */

@@ -1,6 +1,7 @@
+import { comparedAddress } from '../../../../kit/compared-address.ts'
 import type { RemoteEvent, RemoteItem } from '../../../calendars.ts'
 import type { WriteOptions, WrittenEvents } from '../../../changing-calendars.ts'
-import { ProviderFailure } from '../../../failure.ts'
+import { type FailureKind, ProviderFailure, restate } from '../../../failure.ts'
 import { changing, type Effect } from '../../changing/effect.ts'
 import { type GraphItem, itemSchema, versionOf } from '../../items.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
@@ -29,6 +30,8 @@ export const WRITING_FIELDS = `${EVENT_FIELDS},${COPIED_FIELDS.join(',')}`
 const PUBLIC_STRINGS = '{00020329-0000-0000-C000-000000000046}'
 /** Names the creation of an event, by which an earlier try is found. */
 export const CREATION_PROPERTY = `String ${PUBLIC_STRINGS} Name WaxwingCreation`
+/** The version of the event of which another one is a copy. */
+export const COPIED_PROPERTY = `String ${PUBLIC_STRINGS} Name WaxwingCopied`
 /** The members of a series that are still to be written again, as JSON; empty if none are. */
 export const MEMBERS_PROPERTY = `String ${PUBLIC_STRINGS} Name WaxwingMembers`
 
@@ -127,8 +130,32 @@ export async function appliedAgain<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
+/** Kinds of failures of one request that leave a write half done, and that another try of it may not meet. */
+const OF_ONE_REQUEST: ReadonlySet<FailureKind> = new Set(['conflict', 'rejected', 'forbidden', 'unsupported'])
+
+/** Runs requests after the first change of a write, so that no failure of them reads as if nothing was changed. */
+export async function leftHalfDone<T>(work: () => Promise<T>, ...others: FailureKind[]): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isOfOne =
+      error instanceof ProviderFailure && (OF_ONE_REQUEST.has(error.kind) || others.includes(error.kind))
+    if (isOfOne) throw restate(error, { kind: 'unavailable', isBeforeAcceptance: false })
+    throw error
+  }
+}
+
+/** Throws `forbidden` for an event that is the copy of an attendee. */
+export function requireOrganizer({ event }: EventThere): void {
+  if (event.isOrganizer !== false) return
+  throw new ProviderFailure('forbidden', 'The owner of the calendar does not organize this event.')
+}
+
 /** Exchange tells attendees of whatever their organizer writes. */
-export function requireTold({ notify }: Pick<WriteOptions, 'notify'>, attendees: readonly unknown[]): void {
-  if (notify || attendees.length === 0) return
+export function requireTold(
+  { notify, own }: Pick<WriteOptions, 'notify' | 'own'>,
+  attendees: ReadonlyArray<{ address: string }>,
+): void {
+  if (notify || attendees.every(({ address }) => own.has(comparedAddress(address)))) return
   throw new ProviderFailure('unsupported', 'Exchange tells the attendees of every change of the event.')
 }

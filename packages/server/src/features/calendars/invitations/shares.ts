@@ -1,0 +1,86 @@
+import { comparedAddress } from '../../../kit/compared-address.ts'
+import type { Steps } from '../../../kit/sliced-work.ts'
+import type { RemoteAttendee } from '../../../providers/calendars.ts'
+import type { Meeting, MeetingEvent } from './meeting.ts'
+
+/** The part of a meeting that the same people are invited to. */
+export interface Share {
+  /** Null: they are invited to no series or single. */
+  event: MeetingEvent | null
+  recurrence: readonly string[] | null
+  /** The exceptions that they are invited to, by member. */
+  exceptions: ReadonlyMap<string, MeetingEvent>
+  /** Members that the series lacks for them, others' exceptions among them. */
+  taken: ReadonlySet<string>
+}
+
+/** People with the same shares of a meeting before and after a write. */
+export interface SharingPeople {
+  people: readonly RemoteAttendee[]
+  before: Share
+  after: Share
+  /** The same for people with the same share after the write. */
+  afterKey: string
+}
+
+const NO_SHARE: Share = { event: null, recurrence: null, exceptions: new Map(), taken: new Set() }
+
+/**
+ * Groups the people of a meeting by the parts that they are invited to, before and after a write. A step is an event.
+ * @param isOther whether an address is to be told at all
+ */
+export function* sharingSteps(
+  before: Meeting | null,
+  after: Meeting | null,
+  isOther: (address: string) => boolean,
+): Steps<SharingPeople[]> {
+  const people = new Map<string, RemoteAttendee>()
+  // Few meetings have more than one list of attendees.
+  const lists = new Map<string, ReadonlySet<string>>()
+  const keyOf = new Map<MeetingEvent, string>()
+  for (const event of [...eventsOf(after), ...eventsOf(before)]) {
+    yield
+    const addresses =
+      event.status === 'cancelled' ? [] : event.attendees.map(one => comparedAddress(one.address))
+    const key = addresses.toSorted().join(' ')
+    keyOf.set(event, key)
+    if (lists.has(key)) continue
+    lists.set(key, new Set(addresses))
+    if (event.status === 'cancelled') continue
+    for (const one of event.attendees) {
+      const address = comparedAddress(one.address)
+      if (isOther(address) && !people.has(address)) people.set(address, one)
+    }
+  }
+  const keys = [...lists.keys()]
+  const invitedTo = (address: string) => keys.filter(key => lists.get(key)!.has(address))
+  const groups = Map.groupBy([...people.keys()].toSorted(), address => JSON.stringify(invitedTo(address)))
+  return [...groups].map(([, addresses]) => {
+    const invited = new Set(invitedTo(addresses[0]!))
+    const isInvited = (event: MeetingEvent) => invited.has(keyOf.get(event)!)
+    return {
+      people: addresses.map(address => people.get(address)!),
+      before: shareOf(before, isInvited),
+      after: shareOf(after, isInvited),
+      afterKey: JSON.stringify(after ? eventsOf(after).map(isInvited) : []),
+    }
+  })
+}
+
+const eventsOf = (meeting: Meeting | null): MeetingEvent[] =>
+  meeting
+    ? [...(meeting.event ? [meeting.event] : []), ...meeting.exceptions.map(exception => exception.event)]
+    : []
+
+function shareOf(meeting: Meeting | null, isInvited: (event: MeetingEvent) => boolean): Share {
+  if (!meeting) return NO_SHARE
+  const event = meeting.event && isInvited(meeting.event) ? meeting.event : null
+  const own = meeting.exceptions.filter(exception => isInvited(exception.event))
+  const others = meeting.exceptions.filter(exception => !isInvited(exception.event))
+  return {
+    event,
+    recurrence: event && meeting.recurrence,
+    exceptions: new Map(own.map(exception => [exception.member, exception.event])),
+    taken: new Set(event ? [...meeting.taken, ...others.map(({ member }) => member)] : []),
+  }
+}

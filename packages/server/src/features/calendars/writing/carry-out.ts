@@ -1,0 +1,127 @@
+import type { ReachedAccount } from '../../../accounts/reach.ts'
+import type { AccountView } from '../../../accounts/row.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import { Refusal } from '../../../calls/refuse.ts'
+import type { Connections } from '../../../connections/connections.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { WriteOptions, WrittenEvents } from '../../../providers/changing-calendars.ts'
+import { findMeeting } from '../invitations/load-meetings.ts'
+import { lockCalendars } from '../calendars/record-account.ts'
+import { askForWrite, type AskedWrite, readWritten } from './ask-events.ts'
+import { askForLook, type CalendarKeys, changeCalendars } from './ask-provider.ts'
+import { beginIntent, endIntent, isNoted, whileLeased, type WriteIntent } from './intents.ts'
+import { sendsNothing } from './mails.ts'
+import type { LockedCalendars, RecordingWritten } from './record-written.ts'
+import { requireTelling } from './require-telling.ts'
+import type { Writing } from './require-target.ts'
+import { lookAtIndex, Overtaken, requireSeen } from './seen-state.ts'
+
+/** A write is read again so often if the index gets another state of it meanwhile. */
+const READS_MAX = 3
+
+/** A write of events, with all that recording it needs. */
+export interface CarriedWrite<T> {
+  /** Of its creation, and of its intent. The same if the request is sent again. */
+  id: string
+  account: AccountView
+  reached: ReachedAccount
+  asked: AskedWrite
+  to: WriteOptions
+  /** The single or series in the index; null: it is new. */
+  item: { id: string; isSeries: boolean } | null
+  /** The item was moved to another calendar. */
+  isMoved?: boolean
+  /** The sync is asked about these keys if it is unsure whether anything was written. */
+  marked: readonly CalendarKeys[]
+  record(
+    unit: UnitOfWork,
+    locked: LockedCalendars,
+    written: WrittenEvents,
+    recording: RecordingWritten,
+  ): Promise<T>
+}
+
+/**
+ * Makes a write at the provider, and records it with its answer. A write that may be left half done is noted first, so that the
+ * owner of the account finishes it if this process does not.
+ */
+export async function carryOut<T>(
+  context: RequestContext,
+  options: Writing & { connections: Connections },
+  write: CarriedWrite<T>,
+): Promise<T> {
+  const { connections, mails } = options
+  const { id, account, reached, asked, to, item, marked } = write
+  const calendarKey = asked.type === 'create' ? asked.calendarKey : asked.place.calendarKey
+  const canMail = mails !== undefined
+  const isMailed = await requireTelling(context, connections, reached, { calendarKey, marked, to, canMail })
+  const itemId = item?.id ?? null
+  const { notify, concernsOthers } = to
+  const seen = await lookAtIndex(context.db, account.id, itemId)
+  const intent: WriteIntent = { asked, item: seen.item, notify, concernsOthers, mailed: null }
+  if (isMailed) {
+    intent.mailed = { before: itemId === null ? null : await findMeeting(context.db, account.id, itemId) }
+    await mails?.requireSendable(context, account, intent)
+  }
+  const isIntended = isNoted(asked, item?.isSeries ?? false, isMailed)
+  if (isIntended) await context.step(unit => beginIntent(unit, account.id, id, intent))
+  const make = async () => {
+    const written = await changeCalendars(context, connections, reached, {
+      marked,
+      intentId: isIntended ? id : null,
+      work: ({ writer }) => askForWrite(writer, asked, to),
+    })
+    return recordLatest(context, options, write, { intent, written, seen, isIntended })
+  }
+  return isIntended ? whileLeased(context.db, id, make) : make()
+}
+
+interface Made {
+  intent: WriteIntent
+  written: WrittenEvents
+  seen: Parameters<typeof requireSeen>[3]
+  isIntended: boolean
+}
+
+/**
+ * Records a write. If the index got another state of its items since the provider was asked, the provider is asked again,
+ * so that the older state is not recorded last.
+ */
+async function recordLatest<T>(
+  context: RequestContext,
+  { connections, planner, mails }: Writing & { connections: Connections },
+  { id, account, reached, to, item, isMoved, marked, record }: CarriedWrite<T>,
+  { intent, written: first, seen: before, isIntended }: Made,
+): Promise<T> {
+  const { window } = to
+  let [written, seen] = [first, before]
+  for (let reads = 0; ; reads++) {
+    const isLast = reads === READS_MAX
+    const queue =
+      intent.mailed && mails ? await mails.prepare(reached, { id, intent, written }) : sendsNothing
+    try {
+      return await planner.run(account.id, items =>
+        context.change(async unit => {
+          const locked = await lockCalendars(unit, account.id)
+          if (!isLast) await requireSeen(unit, account.id, written, seen)
+          const movedId = isMoved ? (item?.id ?? null) : null
+          const answer = await record(unit, locked, written, { window, planner: items, movedId })
+          await queue(unit)
+          if (isIntended) await endIntent(unit, account.id, id)
+          return answer
+        }),
+      )
+    } catch (error) {
+      if (!(error instanceof Overtaken)) {
+        // It was written all the same.
+        if (error instanceof Refusal) await askForLook(context, reached, marked)
+        throw error
+      }
+    }
+    seen = await lookAtIndex(context.db, account.id, item?.id ?? null)
+    written = await changeCalendars(context, connections, reached, {
+      marked,
+      work: provider => readWritten(provider, written, window),
+    })
+  }
+}

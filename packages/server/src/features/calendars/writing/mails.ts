@@ -1,0 +1,22 @@
+import type { AccountView } from '../../../accounts/row.ts'
+import type { RequestContext } from '../../../calls/context.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { WrittenEvents } from '../../../providers/changing-calendars.ts'
+import type { WriteIntent } from './intents.ts'
+
+/** Mails to the people whom a write concerns, where the provider of the calendars sends none. */
+export interface WriteMails {
+  /** Refuses, before anything is written, if the account cannot send the mails of this write. */
+  requireSendable(context: RequestContext, account: AccountView, intent: WriteIntent): Promise<void>
+
+  /**
+   * Makes the mails of a write that the provider has made. The same write makes the same mails again.
+   * @returns queues them, in the transaction that records the write
+   */
+  prepare(
+    account: { id: string; tenantId: string },
+    write: { id: string; intent: WriteIntent; written: WrittenEvents },
+  ): Promise<(unit: UnitOfWork) => Promise<void>>
+}
+
+export const sendsNothing = async (): Promise<void> => undefined
