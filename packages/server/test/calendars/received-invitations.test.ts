@@ -252,17 +252,24 @@ test('invitations of strangers and those in junk stay messages, and those of peo
     subject,
     minute: 10,
   })
+  const written = (subject: string, mailbox: string) =>
+    world.deliver(
+      { raw: `From: ${email}\r\nTo: Dan <Dan@stranger.example>\r\nSubject: ${subject}\r\n\r\nHello.\r\n` },
+      mailbox,
+    )
+  const untilRead = (subject: string) =>
+    waitUntil(`the message ${subject}`, async () => {
+      const { events } = await readFeed(account.app)
+      return events.some(({ data }) => data.message?.subject === subject)
+    })
+  // Anybody can write such a From.
+  await written('Forged', 'INBOX')
+  await untilRead('Forged')
   await account.deliver([invitationMail(lines('dan@stranger.example', 'Spam'))])
   await account.deliver([invitationMail(lines(colleagueOf(email), 'Junk'))], world.at('Junk'))
   expect(await account.events()).toEqual([])
-  await world.deliver(
-    { raw: `From: ${email}\r\nTo: Dan <Dan@stranger.example>\r\nSubject: Hello\r\n\r\nHello.\r\n` },
-    'INBOX',
-  )
-  await waitUntil('the sent message', async () => {
-    const { events } = await readFeed(account.app)
-    return events.some(({ data }) => data.message?.subject === 'Hello')
-  })
+  await written('Hello', world.at('Sent'))
+  await untilRead('Hello')
   // The beginning that is fetched of each message shows neither calendar object.
   const text = 'A long text.\r\n'.repeat(2_000)
   await account.deliver([

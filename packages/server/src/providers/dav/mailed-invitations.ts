@@ -45,7 +45,7 @@ export async function takeInvitation(
   return path === null ? null : files.written(calendar, path, [path], options)
 }
 
-/** Brings a file to what the mail says of its event. */
+/** Brings the event of a file to the state that the mail has. */
 async function change(
   source: FileSource,
   calendar: OpenCalendar,

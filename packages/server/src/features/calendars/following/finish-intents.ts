@@ -43,8 +43,10 @@ async function finishOne(session: Session, left: LeftIntent, window: CalendarWin
   try {
     written = await finish(session, left, { window, isLatest })
   } catch (error) {
-    if (!(error instanceof ProviderFailure)) throw error
-    if (!isFinal(error) && !left.isOld) return
+    if (!left.isOld && !(error instanceof ProviderFailure && isFinal(error))) {
+      if (error instanceof ProviderFailure) return
+      throw error
+    }
     // Another try would not help, and the sync records what there is.
     written = null
   }

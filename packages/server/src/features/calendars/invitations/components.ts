@@ -58,7 +58,7 @@ export function wholeComponents(uid: string, share: Share, options: ComponentOpt
   return [series, ...members]
 }
 
-/** A component that cancels an event for some of its people. It says nothing more of it. */
+/** A component that cancels an event for some of its people, without its details. */
 export function cancelling(
   component: ItipComponent,
   attendees: readonly ItipAttendee[],

@@ -10,6 +10,7 @@ import { printDate, printRecurrence, printTimes } from './print-times.ts'
 const SUBJECT_LENGTH_MAX = 200
 /** A longer description is in the calendar alone. */
 const BODY_LENGTH_MAX = 10_000
+const HTML_READ_MAX = 10 * BODY_LENGTH_MAX
 const ATTENDEES_MAX = 20
 
 export interface MessageTexts {
@@ -79,7 +80,10 @@ function factsOf({ method }: Message, event: ItipComponent): Array<readonly [nam
 
 function bodyOf({ body }: ItipComponent): string | null {
   if (!body) return null
-  const text = (body.contentType === 'html' ? htmlToText(body.content) : body.content).trim()
+  // More is not shown, and a whole body would take long.
+  const text = (
+    body.contentType === 'html' ? htmlToText(body.content.slice(0, HTML_READ_MAX)) : body.content
+  ).trim()
   if (text.length <= BODY_LENGTH_MAX) return text || null
   return `${cutText(text, BODY_LENGTH_MAX)}…`
 }

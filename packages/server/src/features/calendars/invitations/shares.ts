@@ -23,11 +23,16 @@ export interface SharingPeople {
   afterKey: string
 }
 
+/** Groups with shares of their own. Each has mails of its own, with all events that it is invited to. */
+const GROUPS_MAX = 100
+
 const NO_SHARE: Share = { event: null, recurrence: null, exceptions: new Map(), taken: new Set() }
 
 /**
- * Groups the people of a meeting by the parts that they are invited to, before and after a write. A step is an event.
+ * Groups the people of a meeting by the parts that they are invited to, before and after a write. A step is an event, or a
+ * person.
  * @param isOther whether an address is to be told at all
+ * @throws RangeError if there are more than 100 groups
  */
 export function* sharingSteps(
   before: Meeting | null,
@@ -36,35 +41,47 @@ export function* sharingSteps(
 ): Steps<SharingPeople[]> {
   const people = new Map<string, RemoteAttendee>()
   // Few meetings have more than one list of attendees.
-  const lists = new Map<string, ReadonlySet<string>>()
-  const keyOf = new Map<MeetingEvent, string>()
+  const numbers = new Map<string, number>()
+  const lists: Array<ReadonlySet<string>> = []
+  const listOf = new Map<MeetingEvent, number>()
   for (const event of [...eventsOf(after), ...eventsOf(before)]) {
     yield
     const addresses =
       event.status === 'cancelled' ? [] : event.attendees.map(one => comparedAddress(one.address))
     const key = addresses.toSorted().join(' ')
-    keyOf.set(event, key)
-    if (lists.has(key)) continue
-    lists.set(key, new Set(addresses))
+    const known = numbers.get(key)
+    listOf.set(event, known ?? lists.length)
+    if (known !== undefined) continue
+    numbers.set(key, lists.length)
+    lists.push(new Set(addresses))
     if (event.status === 'cancelled') continue
     for (const one of event.attendees) {
       const address = comparedAddress(one.address)
       if (isOther(address) && !people.has(address)) people.set(address, one)
     }
   }
-  const keys = [...lists.keys()]
-  const invitedTo = (address: string) => keys.filter(key => lists.get(key)!.has(address))
-  const groups = Map.groupBy([...people.keys()].toSorted(), address => JSON.stringify(invitedTo(address)))
-  return [...groups].map(([, addresses]) => {
-    const invited = new Set(invitedTo(addresses[0]!))
-    const isInvited = (event: MeetingEvent) => invited.has(keyOf.get(event)!)
-    return {
+  const groups = new Map<string, { invited: ReadonlySet<number>; addresses: string[] }>()
+  for (const address of [...people.keys()].toSorted()) {
+    yield
+    const invited = lists.flatMap((list, number) => (list.has(address) ? [number] : []))
+    const key = invited.join(' ')
+    const group = groups.get(key) ?? { invited: new Set(invited), addresses: [] }
+    group.addresses.push(address)
+    groups.set(key, group)
+  }
+  if (groups.size > GROUPS_MAX) throw new RangeError(`${groups.size} groups of people`)
+  const sharing: SharingPeople[] = []
+  for (const { invited, addresses } of groups.values()) {
+    yield
+    const isInvited = (event: MeetingEvent) => invited.has(listOf.get(event)!)
+    sharing.push({
       people: addresses.map(address => people.get(address)!),
       before: shareOf(before, isInvited),
       after: shareOf(after, isInvited),
       afterKey: JSON.stringify(after ? eventsOf(after).map(isInvited) : []),
-    }
-  })
+    })
+  }
+  return sharing
 }
 
 const eventsOf = (meeting: Meeting | null): MeetingEvent[] =>

@@ -14,18 +14,25 @@ export interface EventMail {
   mail: InvitationMail
 }
 
+/** Characters of all calendar objects of one write. */
+const CHARACTERS_MAX = 32 * 1024 * 1024
+
 /**
  * Writes messages as mails.
+ * @throws RangeError if they are larger than 32 MiB together
  * @param writeId the same in each try of one write, so that its mails have the same ids
  */
 export function* mailSteps(messages: readonly Message[], writeId: string): Steps<EventMail[]> {
   const mails: EventMail[] = []
+  let left = CHARACTERS_MAX
   const batches = new Map<string, number>()
   for (const message of messages) {
     const { method, uid, member, from, components } = message
     const texts = printTexts(message)
     yield
     const calendar = yield* printCalendarSteps(method, components)
+    left -= calendar.length
+    if (left < 0) throw new RangeError('the mails of the write are too large')
     const name = JSON.stringify([uid, method, member])
     for (const to of recipientsOf(message)) {
       const batch = batches.get(name) ?? 0

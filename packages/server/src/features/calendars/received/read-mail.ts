@@ -1,5 +1,6 @@
 import type { AccountView } from '../../../accounts/row.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
+import { readAddresses } from '../../../kit/mime/addresses.ts'
 import type { MailedInvitation } from '../../../providers/changing-calendars.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import { openSource } from '../../mail/content/source.ts'
@@ -16,7 +17,6 @@ export async function readMail(
   account: AccountView,
   message: FullRow,
 ): Promise<MailedInvitation | null> {
-  if (!message.from?.address) return null
   const pieces: Buffer[] = []
   let left = INVITATION_BYTES_MAX
   for await (const bytes of await openSource(context, account, message)) {
@@ -27,10 +27,17 @@ export async function readMail(
   const outline = await context.reader.readOutline(account.tenant_id, Buffer.concat(pieces))
   const calendar = outline?.calendar?.trim() ?? ''
   if (!outline || !/\nEND:VCALENDAR$/i.test(calendar)) return null
-  const hasOneAuthor = outline.fields.filter(([name]) => name === 'from').length === 1
-  if (!hasOneAuthor || isRefuted(outline.fields)) return null
+  const author = authorIn(outline.fields)
+  if (author === null || isRefuted(outline.fields)) return null
   return {
     bytes: Buffer.from(`${calendar.replaceAll('\n', '\r\n')}\r\n`),
-    from: comparedAddress(message.from.address),
+    from: author,
   }
+}
+
+/** The one address of the one From field. With none or several, mail servers check other ones, or nothing. */
+function authorIn(fields: ReadonlyArray<readonly [name: string, value: string]>): string | null {
+  const [from, ...others] = fields.filter(([name]) => name === 'from')
+  const [author, ...more] = readAddresses(from?.[1] ?? null)
+  return author && others.length === 0 && more.length === 0 ? comparedAddress(author.address) : null
 }

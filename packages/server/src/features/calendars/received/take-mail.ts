@@ -54,7 +54,7 @@ export async function reachCalendars(db: Db, account: AccountView): Promise<Reac
 }
 
 /**
- * Does what a mail says at the provider. A provider that tells people of invitations does so by itself, and is left alone.
+ * Brings the event of a mail to the state that the mail has, at the provider. A provider that tells people of invitations does so by itself, and is left alone.
  * @returns with the state of the index before; null if there was nothing to do
  */
 export async function takeMail(

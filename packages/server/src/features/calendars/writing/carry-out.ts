@@ -51,20 +51,22 @@ export async function carryOut<T>(
   write: CarriedWrite<T>,
 ): Promise<T> {
   const { connections, mails } = options
-  const { id, account, reached, asked, to, item, marked } = write
-  const calendarKey = asked.type === 'create' ? asked.calendarKey : asked.place.calendarKey
+  const { id, account, reached, to, item, marked } = write
+  const { asked: given } = write
+  const calendarKey = given.type === 'create' ? given.calendarKey : given.place.calendarKey
   const canMail = mails !== undefined
   const isMailed = await requireTelling(context, connections, reached, { calendarKey, marked, to, canMail })
   const itemId = item?.id ?? null
   const { notify, concernsOthers } = to
   const seen = await lookAtIndex(context.db, account.id, itemId)
-  const intent: WriteIntent = { asked, item: seen.item, notify, concernsOthers, mailed: null }
+  let intent: WriteIntent = { asked: given, item: seen.item, notify, concernsOthers, mailed: null }
   if (isMailed) {
     intent.mailed = { before: itemId === null ? null : await findMeeting(context.db, account.id, itemId) }
     await mails?.requireSendable(context, account, intent)
   }
-  const isIntended = isNoted(asked, item?.isSeries ?? false, isMailed)
-  if (isIntended) await context.step(unit => beginIntent(unit, account.id, id, intent))
+  const isIntended = isNoted(given, item?.isSeries ?? false, isMailed)
+  if (isIntended) intent = await context.step(unit => beginIntent(unit, account.id, id, intent))
+  const asked = triedAgain(intent.asked, given)
   const make = async () => {
     const written = await changeCalendars(context, connections, reached, {
       marked,
@@ -74,6 +76,11 @@ export async function carryOut<T>(
     return recordLatest(context, options, write, { intent, written, seen, isIntended })
   }
   return isIntended ? whileLeased(context.db, id, make) : make()
+}
+
+/** A write of an earlier try, as that meant it: the index may have its effect by now. */
+function triedAgain(asked: AskedWrite, given: AskedWrite): AskedWrite {
+  return 'creation' in asked && 'creation' in given ? { ...asked, creation: given.creation } : asked
 }
 
 interface Made {

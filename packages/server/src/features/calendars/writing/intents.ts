@@ -3,6 +3,7 @@ import { refuse } from '../../../calls/refuse.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
+import type { ChangedPart, EventChange, ItemPlace } from '../../../providers/changing-calendars.ts'
 import type { Meeting } from '../invitations/meeting.ts'
 import type { AskedWrite } from './ask-events.ts'
 
@@ -15,6 +16,30 @@ export interface WriteIntent {
   concernsOthers: boolean
   /** Null: nobody is told of it by mail. `before` is null of a new event. */
   mailed: { before: Meeting | null } | null
+}
+
+/** An intent as releases before 0085 noted it: a split, or a move to another calendar. */
+interface FormerIntent extends Pick<WriteIntent, 'notify' | 'concernsOthers'> {
+  place: ItemPlace
+  part: ChangedPart
+  change: EventChange
+  toCalendarKey: string | null
+  itemId: string
+}
+
+type StoredIntent = WriteIntent | FormerIntent
+
+function readIntent(id: string, stored: StoredIntent): WriteIntent {
+  if ('asked' in stored) return stored
+  const { itemId, notify, concernsOthers, ...change } = stored
+  const creation = { creationId: id, mayExist: true }
+  return {
+    asked: { type: 'change', ...change, creation },
+    item: { id: itemId, version: null },
+    notify,
+    concernsOthers,
+    mailed: null,
+  }
 }
 
 /**
@@ -49,15 +74,16 @@ const RENEWAL_SECONDS = 15
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * Notes a write before its first call. An id that is noted already is that of an earlier try of the same request. Refuses
- * while a split or a move of that place is unfinished.
+ * Notes a write before its first call. Refuses while a split or a move of that place is unfinished.
+ * @returns what is noted: an id that was noted already is that of an earlier try of the same request, which may have been
+ * made and read by the sync since
  */
 export async function beginIntent(
   unit: UnitOfWork,
   accountId: string,
   id: string,
   intent: WriteIntent,
-): Promise<void> {
+): Promise<WriteIntent> {
   // So that two writes see each other.
   await lockCalendars(unit, accountId)
   const { asked } = intent
@@ -70,11 +96,13 @@ export async function beginIntent(
     refuse('provider_conflict', undefined, {
       message: 'Another write of this event is not finished yet. Try again in two minutes.',
     })
-  await sql`
+  const { rows } = await sql<{ intent: StoredIntent }>`
     insert into calendar_intent (id, account_id, intent, leased_until)
     values (${id}, ${accountId}, ${JSON.stringify(intent)}::jsonb, ${leaseEnd})
     on conflict (id) do update set leased_until = ${leaseEnd}
+    returning intent
   `.execute(unit.sql)
+  return readIntent(id, rows[0]!.intent)
 }
 
 /** Does the calls of a write, and records them, while nobody else may do them. */
@@ -103,7 +131,7 @@ export interface LeftIntent {
 
 /** Leases the oldest write that nobody is doing any more; null if there is none. */
 export async function claimLeftIntent(db: Db, accountId: string): Promise<LeftIntent | null> {
-  const { rows } = await sql<LeftIntent>`
+  const { rows } = await sql<Omit<LeftIntent, 'intent'> & { intent: StoredIntent }>`
     update calendar_intent set leased_until = ${leaseEnd}
     where id = (
       select id from calendar_intent where account_id = ${accountId} and leased_until < clock_timestamp()
@@ -111,5 +139,6 @@ export async function claimLeftIntent(db: Db, accountId: string): Promise<LeftIn
     )
     returning id, intent, created_at < clock_timestamp() - interval '1 day' as "isOld"
   `.execute(db)
-  return rows[0] ?? null
+  const [left] = rows
+  return left ? { ...left, intent: readIntent(left.id, left.intent) } : null
 }

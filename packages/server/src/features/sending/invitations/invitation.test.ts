@@ -45,7 +45,7 @@ test('names and subjects are single lines of what can be stored', () => {
   expect(clean({ subject: 'x'.repeat(2_000) }).subject.length).toBeLessThan(1_000)
 })
 
-test('a mail to more people than one may have is a mistake of its author', () => {
+test('a mail to more people than one may have is refused', () => {
   const to = Array.from({ length: INVITED_MAX + 1 }, (_, nth) => ({
     name: null,
     address: `a${nth}@example.org`,

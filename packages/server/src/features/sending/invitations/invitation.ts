@@ -8,7 +8,7 @@ export const INVITED_MAX = 100
 
 /**
  * A mail by which an event concerns other people (iMIP, RFC 6047). It is sent as a message of the outbox is, but is no
- * entry of it: it causes no event, asks no suppression list, and has no filed copy.
+ * entry of it: it causes no event, and no suppression list is asked.
  */
 export interface InvitationMail {
   /** A UUID. The same mail of the same write has the same id, and is queued once. */

@@ -14,6 +14,9 @@ const METHODS: Readonly<Record<string, MailedEvent['method']>> = {
   REPLY: 'reply',
 }
 
+/** Members that one answer or one cancellation may name. */
+const COMPONENTS_MAX = 50
+
 /**
  * Reads the subject of a mail. Null if nothing may be done because of it, as far as the mail shows that.
  * @throws UnreadableEvents if the object exceeds a bound
@@ -29,6 +32,8 @@ export function readMailedEvent(
   const uid = onlyOne(events, event => readUid(viewOf(event)))
   const organizer = onlyOne(events, organizerOf)
   if (!method || uid === null || organizer === null || events.some(isForFuture)) return null
+  // Each would be copied from its series.
+  if (method !== 'request' && events.length > COMPONENTS_MAX) return null
   const isMeant =
     method === 'reply'
       ? own.has(organizer) && events.every(event => isAnswerFrom(event, from))
@@ -66,10 +71,12 @@ function isFrom(line: ContentLine, from: string): boolean {
   return sentBy !== null && addressOf({ ...line, parameters: [], value: sentBy }) === from
 }
 
-/** A reply has one attendee, who sends it (RFC 5546 section 3.2.3). */
+/**
+ * A reply has one attendee, who sends it (RFC 5546 section 3.2.3). A SENT-BY of the mail would let anybody answer for others.
+ */
 function isAnswerFrom(event: EventNode, from: string): boolean {
   const [line, ...others] = propertiesOf(event, 'ATTENDEE')
-  return line !== undefined && others.length === 0 && isFrom(line.content, from)
+  return line !== undefined && others.length === 0 && addressOf(line.content) === from
 }
 
 /** The end of an event names those whom it concerns, or nobody (RFC 5546 section 3.2.5). */

@@ -248,6 +248,13 @@ describe('an event of the account', () => {
     const stranger = Buffer.from(reply('ACCEPTED', 10).toString().replaceAll(BOB, 'eve@example.net'))
     expect(take(event, stranger, 'eve@example.net')).toEqual(event)
     expect(take(event, reply('ACCEPTED', 10), 'eve@example.net')).toEqual(event)
+    const inTheName = Buffer.from(
+      reply('ACCEPTED', 10).toString().replace('ATTENDEE;', 'ATTENDEE;SENT-BY="mailto:eve@example.net";'),
+    )
+    expect(inTheName.includes('SENT-BY')).toBe(true)
+    expect(take(event, inTheName, 'eve@example.net')).toEqual(event)
+    const many = Array.from({ length: 51 }, () => single('Theirs', 30))
+    expect(take(event, mail('REPLY', ...many), BOB)).toEqual(event)
     expect(take(event, mail('REQUEST', single('Theirs', 30, 9)))).toEqual(event)
     expect(take(event, mail('CANCEL', single('Theirs', 30, 9)))).toEqual(event)
     expect(take(event, mail('COUNTER', single('Theirs', 30, 9)))).toEqual(event)

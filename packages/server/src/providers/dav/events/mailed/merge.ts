@@ -115,7 +115,7 @@ function responseOf(node: EventNode, own: ReadonlySet<string>): string {
   return response !== undefined && RESPONSES.has(response) ? response : NEEDS_ACTION
 }
 
-/** Sets the account's response, whatever the mail says of it. */
+/** Sets the account's response, whatever response the mail has. */
 export function setInvited(node: EventNode, own: ReadonlySet<string>, response = NEEDS_ACTION): void {
   const mine = new Set<Property>(ownLines(node, own))
   const before = propertiesOf(node, 'ATTENDEE')

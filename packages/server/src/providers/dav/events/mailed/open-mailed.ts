@@ -14,14 +14,14 @@ import { isFromOrganizer, organizerOf } from './mailed-event.ts'
 export interface Taking {
   /** The event of the file. */
   open: OpenEvent
-  /** That of the mail. */
+  /** The event of the mail. */
   mailed: OpenEvent
   /** The author of the mail, and the addresses of the account, as they are compared. */
   from: string
   own: ReadonlySet<string>
 }
 
-/** The component of a file that says whose event it is. */
+/** The component of a file that names the organizer of the event. */
 export function mainNode({ master, overrides }: OpenEvent): EventNode | null {
   return master?.node ?? overrides[0]?.node ?? null
 }

@@ -17,7 +17,7 @@ export interface TakenMail {
 const TAKERS = { request: takeRequest, cancel: takeCancel, reply: takeReply } as const
 
 /**
- * Does what a mail says to the event of a file.
+ * Brings the event of a file to the state that a mail has.
  * @returns whether the file is to be written
  * @throws UnreadableEvents, UnwritableEvents
  */

@@ -22,7 +22,7 @@ interface Answer {
   address: string
   status: string
   revision: Revision
-  /** Whether it says to which revision of the event it is an answer. */
+  /** Whether it names the revision of the event that it answers. */
   hasSequence: boolean
 }
 
