@@ -4,17 +4,16 @@ import { DAY_MS } from '../packages/server/src/kit/wall-clock.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { startRadicale } from '../packages/server/test/servers/radicale.ts'
 import { CALENDAR, fileOf, hourOf, makeFullCalendar } from './calendar-files.ts'
-import { medianCpu, meterCpu } from './cpu.ts'
 import {
   addHalf,
   openReplay,
-  removeHalf,
+  reportFirstSync,
   reportQuietPass,
   untilHalf,
   untilQuiet,
   watchDav,
 } from './dav-account.ts'
-import { median, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openGet, openPost } from './http.ts'
 import { compareLoad } from './load.ts'
 import { makeFullMailbox } from './mailbox.ts'
@@ -23,11 +22,10 @@ import { openSameSql } from './same-sql.ts'
 import { type BenchService, startBenchService } from './service.ts'
 
 const EVENTS = Number(process.env['WAXWING_BENCH_EVENTS'] ?? 5_000)
-const RUNS = 3
 const PAGE = 100
 /** The days of the list whose first page is read. */
 const LISTED_DAYS = 60
-const half = 'calendar'
+const half = 'calendar' as const
 
 export const calendars: Benchmark = {
   name: 'calendars',
@@ -45,32 +43,9 @@ export const calendars: Benchmark = {
     await service.untilInitialized(accountId)
     using replay = openReplay(origin)
 
-    const syncs = []
-    const yardsticks = []
-    for (let run = 0; run < RUNS; run++) {
-      const first = proxy.calls.length
-      const used = meterCpu()
-      const begun = performance.now()
-      await addHalf(service, accountId, { half, user: davUser, origin })
-      await untilHalf(service, accountId, half, true)
-      syncs.push({ seconds: (performance.now() - begun) / 1_000, cpu: used(EVENTS) })
-      await untilQuiet(proxy.calls)
-      const calls = proxy.calls.slice(first)
-      const again = performance.now()
-      await replay.sendAll(calls)
-      yardsticks.push((performance.now() - again) / 1_000)
-      if (run < RUNS - 1) await removeHalf(service, accountId, half)
-    }
-    const ours = median(syncs.map(({ seconds }) => seconds))
-    report({
-      measure: `first sync of ${short(EVENTS)} events, seconds`,
-      result: short(ours),
-      yardstick: `the requests alone ${short(median(yardsticks))}`,
-      ratio: ours / median(yardsticks),
-      target: '≤ 1.5 (1.2)',
-      cpu: medianCpu(syncs.map(({ cpu }) => cpu)),
-    })
-    await reportQuietPass(report, { service, accountId, half, calls: proxy.calls, replay })
+    const measured = { service, accountId, half, calls: proxy.calls, replay } as const
+    await reportFirstSync(report, { ...measured, user: davUser, origin, items: EVENTS })
+    await reportQuietPass(report, measured)
     await reportPages(report, service, accountId)
 
     const small = await makeFullCalendar(files, 0)

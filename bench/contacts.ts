@@ -4,17 +4,16 @@ import { listContacts } from '../packages/server/src/features/contacts/contacts/
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { startRadicale } from '../packages/server/test/servers/radicale.ts'
 import { cardOf, makeFullBook } from './address-book.ts'
-import { medianCpu, meterCpu } from './cpu.ts'
 import {
   addHalf,
   openReplay,
-  removeHalf,
+  reportFirstSync,
   reportQuietPass,
   untilHalf,
   untilQuiet,
   watchDav,
 } from './dav-account.ts'
-import { median, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openGet, openPost } from './http.ts'
 import { compareLoad } from './load.ts'
 import { makeFullMailbox } from './mailbox.ts'
@@ -25,7 +24,6 @@ import { type BenchService, startBenchService } from './service.ts'
 
 const CARDS = Number(process.env['WAXWING_BENCH_CARDS'] ?? 5_000)
 const COPIES = 3
-const RUNS = 3
 /** The word is in about one of 1,009 contacts. */
 const WORD = 'family77'
 const IDLE_SECONDS = 60
@@ -46,33 +44,9 @@ export const contacts: Benchmark = {
     await service.untilInitialized(accountId)
     using replay = openReplay(origin)
 
-    const syncs = []
-    const yardsticks = []
-    for (let run = 0; run < RUNS; run++) {
-      const first = proxy.calls.length
-      const used = meterCpu()
-      const begun = performance.now()
-      await addHalf(service, accountId, { half: 'contacts', user: davUser, origin })
-      await untilHalf(service, accountId, 'contacts', true)
-      syncs.push({ seconds: (performance.now() - begun) / 1_000, cpu: used(CARDS) })
-      await untilQuiet(proxy.calls)
-      const calls = proxy.calls.slice(first)
-      const again = performance.now()
-      await replay.sendAll(calls)
-      yardsticks.push((performance.now() - again) / 1_000)
-      if (run < RUNS - 1) await removeHalf(service, accountId, 'contacts')
-    }
-    const ours = median(syncs.map(({ seconds }) => seconds))
-    report({
-      measure: `first sync of ${short(CARDS)} contacts, seconds`,
-      result: short(ours),
-      yardstick: `the requests alone ${short(median(yardsticks))}`,
-      ratio: ours / median(yardsticks),
-      target: '≤ 1.5 (1.2)',
-      cpu: medianCpu(syncs.map(({ cpu }) => cpu)),
-    })
-
-    await reportQuietPass(report, { service, accountId, half: 'contacts', calls: proxy.calls, replay })
+    const measured = { service, accountId, half: 'contacts', calls: proxy.calls, replay } as const
+    await reportFirstSync(report, { ...measured, user: davUser, origin, items: CARDS })
+    await reportQuietPass(report, measured)
     const open = await countIdle(service.pid, Number(new URL(origin).port))
     report({
       measure: 'connections of the service to the address books, idle for a minute',

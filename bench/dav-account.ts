@@ -6,6 +6,7 @@ import {
   startCallProxy,
 } from '../packages/server/test/servers/call-proxy.ts'
 import type { DavTestServer, DavTestUser } from '../packages/server/test/servers/dav-test-server.ts'
+import { medianCpu, meterCpu } from './cpu.ts'
 import { median, short } from './figures.ts'
 import type { Report } from './row.ts'
 import type { BenchService } from './service.ts'
@@ -102,18 +103,64 @@ export async function untilQuiet(calls: readonly ProxiedCall[]): Promise<void> {
   }
 }
 
-interface Quiet {
+/** A half whose server is called through a proxy. */
+interface MeasuredHalf {
   service: BenchService
   accountId: string
   half: DavHalf
+  /** All calls of the server so far. */
   calls: readonly ProxiedCall[]
   replay: ReturnType<typeof openReplay>
+}
+
+const RUNS = 3
+const NAMES = { contacts: 'contacts', calendar: 'events' } as const
+
+/** Reports the first sync of a half with so many items, beside the same requests. The half stays on. */
+export async function reportFirstSync(
+  report: Report,
+  {
+    service,
+    accountId,
+    half,
+    calls,
+    replay,
+    user,
+    origin,
+    items,
+  }: MeasuredHalf & { user: DavTestUser; origin: string; items: number },
+): Promise<void> {
+  const syncs = []
+  const yardsticks = []
+  for (let run = 0; run < RUNS; run++) {
+    const first = calls.length
+    const used = meterCpu()
+    const begun = performance.now()
+    await addHalf(service, accountId, { half, user, origin })
+    await untilHalf(service, accountId, half, true)
+    syncs.push({ seconds: (performance.now() - begun) / 1_000, cpu: used(items) })
+    await untilQuiet(calls)
+    const made = calls.slice(first)
+    const again = performance.now()
+    await replay.sendAll(made)
+    yardsticks.push((performance.now() - again) / 1_000)
+    if (run < RUNS - 1) await removeHalf(service, accountId, half)
+  }
+  const ours = median(syncs.map(({ seconds }) => seconds))
+  report({
+    measure: `first sync of ${short(items)} ${NAMES[half]}, seconds`,
+    result: short(ours),
+    yardstick: `the requests alone ${short(median(yardsticks))}`,
+    ratio: ours / median(yardsticks),
+    target: '≤ 1.5 (1.2)',
+    cpu: medianCpu(syncs.map(({ cpu }) => cpu)),
+  })
 }
 
 /** Reports a pass from its first request until its last answer, beside the same requests. */
 export async function reportQuietPass(
   report: Report,
-  { service, accountId, half, calls, replay }: Quiet,
+  { service, accountId, half, calls, replay }: MeasuredHalf,
 ): Promise<void> {
   const passes: number[] = []
   const bare: number[] = []

@@ -1,9 +1,7 @@
 import { describe } from 'vitest'
 import { describeCalendars, type WrittenEvent } from '../src/providers/conformance/calendars.ts'
-import {
-  type ChangingCalendarsArrangement,
-  describeChangingCalendars,
-} from '../src/providers/conformance/changing-calendars.ts'
+import { describeChangingCalendars } from '../src/providers/conformance/changing-calendars.ts'
+import { type ChangingCalendarsArrangement } from '../src/providers/conformance/changing-calendars-account.ts'
 import { type CalendarsKind, MemoryCalendars, PLAIN_EVENT } from './memory-calendars.ts'
 
 const KINDS: readonly CalendarsKind[] = ['files', 'members']

@@ -91,10 +91,10 @@ export interface MemberPlace {
 export interface TimesOf extends MemberPlace {
   /**
    * The start of the series for which the change was planned. If the series has moved to where the change moves it, an
-   * earlier try did that; if it has any other start, the change is `not_found`. Absent: not known, so that the change may
-   * move the series twice if it is asked for again.
+   * earlier try did that; if it has any other start, the change is `not_found`. Null: the index has only exceptions of the
+   * series, so the start that the provider has counts.
    */
-  seriesStart?: EventTime
+  seriesStart: EventTime | null
 }
 
 /**

@@ -10,7 +10,7 @@ export interface MailedLines {
   start: string
   subject: string
   sequence?: number
-  /** Of its DTSTAMP. */
+  /** The minute of its DTSTAMP. */
   minute: number
   /** PARTSTAT. */
   status?: string

@@ -15,7 +15,7 @@ import {
 } from '../../../sandbox/src/microsoft/mailbox/events.ts'
 import { dateOf, type Recurrence, weekdayOf } from '../../../sandbox/src/microsoft/mailbox/recurrence.ts'
 import type { WrittenEvent } from '../../src/providers/conformance/calendars.ts'
-import type { ChangingCalendarsArrangement } from '../../src/providers/conformance/changing-calendars.ts'
+import type { ChangingCalendarsArrangement } from '../../src/providers/conformance/changing-calendars-account.ts'
 import type { Cursor } from '../../src/providers/mail.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import { isDay, requireWall } from '../../src/kit/wall-clock.ts'

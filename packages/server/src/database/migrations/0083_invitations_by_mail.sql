@@ -1,4 +1,5 @@
--- Serves releases from 0082 on: they queue no invitations, and send one of a newer process as any message, with its events.
+-- Serves releases from 0082 on: their processes queue no invitations. If one of them sends an invitation that a newer process
+-- has queued, it treats the invitation as a send: it asks suppression lists and announces events. The mail itself is the same.
 
 alter table outbox
   -- A send of the interface, or an invitation of a calendar event, which the interface does not show in the outbox.

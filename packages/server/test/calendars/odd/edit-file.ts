@@ -32,7 +32,10 @@ export const edit = (bytes: Buffer, asked: EventEdit, options: Partial<EditOptio
 export const changeAll = (bytes: Buffer, change: EventChange, timesOf: string | null = null) =>
   edit(bytes, {
     type: 'change',
-    part: { type: 'all', timesOf: timesOf === null ? null : { member: timesOf, memberKey: null } },
+    part: {
+      type: 'all',
+      timesOf: timesOf === null ? null : { member: timesOf, memberKey: null, seriesStart: null },
+    },
     change,
   })
 

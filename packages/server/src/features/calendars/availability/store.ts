@@ -7,7 +7,7 @@ import type { BusyTime, TimeRange } from './busy-times.ts'
 const BUSY_MAX = 20_000
 /** Busy times that are read for one request. */
 const ALL_BUSY_MAX = 100_000
-/** So many of each account are read at once; few accounts have more. */
+/** The busy times of one account that the first statement reads. Few accounts have more. */
 const FIRST_BUSY_MAX = 2_000
 
 interface AccountBusyTime extends BusyTime {

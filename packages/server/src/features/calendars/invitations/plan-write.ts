@@ -57,7 +57,7 @@ export function countMails(asked: AskedWrite, before: Meeting | null, options: M
   const invited = given && new Set(given.map(({ address }) => comparedAddress(address)))
   if (asked.type === 'create') return others(invited ?? [])
   const removed = invited ? [...known].filter(address => !invited.has(address)) : []
-  // A split tells of both series.
+  // People get one mail about each of the two series that a split leaves.
   const series = asked.part.type === 'following' ? others(known) : 0
   return others(invited ?? known) + others(removed) + series
 }

@@ -85,7 +85,7 @@ export async function takeMail(
   )
 }
 
-/** Where an event is added that the account does not have: in its primary calendar, if it knows those who invite it. */
+/** The place of a new event: the primary calendar of the account. Null if those who invite it are unknown to the account. */
 async function placeForNew(
   {
     db,

@@ -21,7 +21,7 @@ const READS_MAX = 3
 
 /** A write of events, with all that recording it needs. */
 export interface CarriedWrite<T> {
-  /** Of its creation, and of its intent. The same if the request is sent again. */
+  /** The id of what it creates, and of its intent. A request that is sent again has the same. */
   id: string
   account: AccountView
   reached: ReachedAccount

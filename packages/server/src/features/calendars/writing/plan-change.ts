@@ -41,8 +41,8 @@ export function planPart(target: EventTarget, scope: EventScope, isFirst: boolea
 
 function changedPart({ root, member }: EventTarget, part: AskedPart, creationId: string): ChangedPart {
   if (part === 'all' || member === null) {
-    const seriesStart = root.shown?.start
-    return { type: 'all', timesOf: member && { ...member, ...(seriesStart && { seriesStart }) } }
+    const seriesStart = root.shown?.start ?? null
+    return { type: 'all', timesOf: member && { ...member, seriesStart } }
   }
   return part === 'member'
     ? { type: part, ...member }

@@ -106,7 +106,7 @@ const EDITS: readonly EventEdit[] = [
 ]
 
 test.each(FILES)('%s', async (_, file) => {
-  // Of the large ones, a change and a split show what each edit takes.
+  // A large file gets only two edits, a change and a split: the others take as long.
   const edits = file.length < LARGE ? EDITS : [EDITS[0]!, EDITS[6]!]
   for (const edit of edits) {
     const asked = { edit, options: OPTIONS, zones }

@@ -42,7 +42,7 @@ const isSameLine = (found: ContentLine, meant: ContentLine): boolean =>
   found.parameters.length === meant.parameters.length &&
   found.parameters.every(({ raw }, at) => raw === printable(meant.parameters[at]!.raw))
 
-/** Control characters of parameters are left out where a line is written anew. */
+/** The text of a parameter without control characters, which are left out when its line is written again. */
 const printable = (raw: string): string => raw.replaceAll(/[\x00-\x08\x0a-\x1f\x7f]/g, '')
 
 /** The part of an edit that shows in the event. */

@@ -57,7 +57,7 @@ test('a series of working days moves by a day', async () => {
     recurrence: recurring('FREQ=WEEKLY;BYDAY=MO,TU,WE,TH;COUNT=5'),
   })
   await world.except(place.key, '20261209T090000', 'Once')
-  const part = { type: 'all', timesOf: at('20261208T090000') } as const
+  const part = { type: 'all', timesOf: { ...at('20261208T090000'), seriesStart: null } } as const
   await writer.changeEvent({ place, part, change: { start: berlin('20261209T090000') } }, options)
   expect(await occurrences(opened)).toEqual([
     '1208 09:00 Review',
@@ -135,7 +135,7 @@ test('the occurrence that a change names takes all of it, though it is an except
     { place, part, change: { start: berlin('20261215T150000'), subject: 'New' } },
     options,
   )
-  const whole = { type: 'all', timesOf: at('20261208T090000') } as const
+  const whole = { type: 'all', timesOf: { ...at('20261208T090000'), seriesStart: null } } as const
   await writer.changeEvent(
     { place, part: whole, change: { start: berlin('20261208T110000'), subject: 'All' } },
     options,

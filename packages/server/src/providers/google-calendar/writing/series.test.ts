@@ -106,7 +106,7 @@ describe('a whole series', () => {
   test('moves with its exceptions and without its taken members', async () => {
     await using opened = await openSeries()
     const { writer, options, place } = opened
-    const timesOf = at('20261208T090000')
+    const timesOf = { ...at('20261208T090000'), seriesStart: null }
     const change = { start: berlin('20261209T100000') }
     const written = await writer.changeEvent({ place, part: { type: 'all', timesOf }, change }, options)
     expect(await occurrences(opened)).toEqual([
@@ -266,7 +266,10 @@ test('whole days recur, move and split', async () => {
     recurrence: recurring('FREQ=MONTHLY;COUNT=4'),
   })
   const change = { start: day('20270102') }
-  await writer.changeEvent({ place, part: { type: 'all', timesOf: at('20270101') }, change }, options)
+  await writer.changeEvent(
+    { place, part: { type: 'all', timesOf: { ...at('20270101'), seriesStart: null } }, change },
+    options,
+  )
   expect(await occurrences(opened)).toEqual(['1202 Review', '0102 Review', '0202 Review', '0302 Review'])
   const part = { type: 'following' as const, ...at('20270202'), ...newCreation() }
   const written = await writer.changeEvent({ place, part, change: { subject: 'Late' } }, options)

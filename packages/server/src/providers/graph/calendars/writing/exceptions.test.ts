@@ -143,7 +143,7 @@ describe('a change of a series', () => {
   test('is made once, although Exchange refuses a call for one member for a while', async () => {
     const { create, change, event } = await opened()
     const { key } = await create({ recurrence: series('FREQ=DAILY;COUNT=6', ['20261204T090000']) })
-    const timesOf2 = { member: '20261202T090000', memberKey: null }
+    const timesOf2 = { member: '20261202T090000', memberKey: null, seriesStart: null }
     await change(key, { subject: 'Own' }, { type: 'member', ...timesOf2 })
     let refusals = 0
     server.intercept = ({ method, path }) =>

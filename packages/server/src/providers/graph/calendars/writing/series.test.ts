@@ -53,7 +53,10 @@ describe('a series', () => {
 
   test('moves in time with its exceptions and the members that were deleted', async () => {
     const { change, key, itemIn } = await opened()
-    const part = { type: 'all', timesOf: { member: '20261215T090000', memberKey: null } } as const
+    const part = {
+      type: 'all',
+      timesOf: { member: '20261215T090000', memberKey: null, seriesStart: null },
+    } as const
     const item = itemIn(await change(key, { start: at('20261216T100000') }, part))
     expect(item.event?.start.wall).toBe('20261202T100000')
     expect(membersOf(item)).toEqual(['20261202', '20261209', '20261216', '20261230', '20270106'])

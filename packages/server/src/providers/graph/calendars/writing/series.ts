@@ -50,7 +50,10 @@ export const stateOf = ({ event, recurrence, members }: RemoteItem) => ({
   exceptions: members?.exceptions.map(({ member }) => member) ?? [],
 })
 
-/** Throws `unsupported` if nobody is to be told, and an exception of a series has attendees, whom Exchange tells of its end. */
+/**
+ * Exchange tells the attendees of an exception when the exception ends.
+ * @throws ProviderFailure `unsupported` if nobody is to be told, and an exception has attendees
+ */
 export function requireMembersTold({ options }: Writing, { members }: RemoteItem): void {
   requireTold(options, members?.exceptions.flatMap(({ event }) => event.attendees) ?? [])
 }
