@@ -1,84 +1,29 @@
-import { randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createWebServer } from 'node:http'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import path from 'node:path'
-import { Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
 import { findFreePort } from '../../test/metrics.ts'
-import { expiredLongAgo, makeAppCertificate } from '../../test/microsoft/app-certificate.ts'
-import { openTestApp } from '../../test/open-app.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
-import { startSandbox } from '../../test/servers/sandbox.ts'
 import { startSmtpSink } from '../../test/servers/smtp-sink.ts'
 import { makePreparedFolder } from '../../test/prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
-import { type Config, readConfig } from '../config.ts'
 import { findInstallationId } from '../database/installation-id.ts'
 import { requireSealedValue } from '../database/sealed-value.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
 import { newId } from '../kit/ids.ts'
-import { environmentKeyRing } from '../kit/key-ring.ts'
 import { silentLog } from '../kit/log.ts'
 import { openInstallation } from '../start/database.ts'
-import { registerDoctor } from './doctor.ts'
-import type { Finding } from './doctor/finding.ts'
-
-type Environment = Record<string, string>
-
-const KEY = randomBytes(32).toString('base64')
+import { configOf, type Environment, examine, examineAlone, KEY } from '../../test/examine.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
   process.exitCode = undefined
 })
-
-interface Examined {
-  findings: Finding[]
-  of(check: string): Finding[]
-  stdout: string
-}
-
-/** The result of an examination as JSON, whose exit code must fit it. */
-function read(stdout: string, code: number | null): Examined {
-  const { healthy, findings }: { healthy: boolean; findings: Finding[] } = JSON.parse(stdout)
-  const isWrong = findings.some(({ state }) => state === 'wrong')
-  expect({ code, healthy }).toEqual({ code: isWrong ? 1 : 0, healthy: !isWrong })
-  return { findings, of: check => findings.filter(finding => finding.check === check), stdout }
-}
-
-function configOf(env: Environment): Config {
-  const settings = { WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env }
-  return readConfig(settings, { isRoot: process.getuid?.() === 0, isTerminal: false })
-}
-
-/** Runs the command with these settings in this process: to start one takes longer than most examinations. */
-async function examine(env: Environment, ...args: string[]): Promise<Examined> {
-  const complaints: string[] = []
-  const complain = (text: unknown) => void complaints.push(String(text))
-  const program = new Command().exitOverride().configureOutput({ writeErr: complain })
-  registerDoctor(program, () => configOf(env))
-  for (const command of program.commands) command.exitOverride()
-  const printed = vi.spyOn(console, 'log').mockImplementation(() => {})
-  const warned = vi.spyOn(process.stderr, 'write').mockImplementation(text => (complain(text), true))
-  const failed = vi.spyOn(console, 'error').mockImplementation(complain)
-  process.exitCode = 0
-  await program.parseAsync(['doctor', '--json', ...args], { from: 'user' })
-  const stdout = printed.mock.calls.map(([line]) => String(line)).join('\n')
-  for (const spy of [printed, warned, failed]) spy.mockRestore()
-  expect(complaints).toEqual([])
-  return read(stdout, Number(process.exitCode))
-}
-
-/** Runs the command in a process of its own. */
-async function examineAlone(env: Environment): Promise<Examined> {
-  const { code, stdout, stderr } = await runWaxwing(['doctor', '--json'], { env })
-  expect(stderr).toBe('')
-  return read(stdout, code)
-}
 
 /** Opens a server on loopback that counts its connections. */
 async function openListener(server: Server = createServer(socket => socket.destroy())) {
@@ -293,133 +238,6 @@ describe('waxwing doctor', () => {
     expect(of('service')).toMatchObject([
       { state: 'warning', message: 'Runs on this machine, but is not ready.' },
     ])
-  })
-})
-
-describe('waxwing doctor and OAuth apps', () => {
-  test('reads their secrets, and asks the provider whether it knows them', async () => {
-    await using external = await makeExternalDatabase({ migrated: true })
-    const clients = [{ clientId: 'sandbox', clientSecret: 'sandbox-secret' }]
-    await using sandbox = await startSandbox({ seed: { clients } })
-    const { db } = external.database
-    const env = {
-      DATABASE_URL: external.url,
-      WAXWING_SECRET_KEY: KEY,
-      WAXWING_SANDBOX_URL: sandbox.controlUrl,
-    }
-    const find = async (more: Environment) => (await examine({ ...env, ...more })).of('OAuth apps')
-    const told = async (more: Environment = {}) =>
-      (await find(more)).map(
-        ({ state, message }) => `${state}: ${message.replaceAll(/\([0-9a-f-]{36}\)/g, '(id)')}`,
-      )
-    expect(await told()).toEqual(['ok: There are none, so users cannot sign in with Google or Microsoft.'])
-
-    const operators = {
-      WAXWING_GOOGLE_CLIENT_ID: 'sandbox',
-      WAXWING_GOOGLE_CLIENT_SECRET: 'sandbox-secret',
-    }
-    {
-      await using app = await openTestApp({ database: external.database, keyRing: environmentKeyRing(KEY) })
-      const add = (name: string, clientSecret: string) =>
-        app.post('/v1/oauth-apps', { provider: 'google', name, clientId: 'sandbox', clientSecret })
-      for (const [name, secret] of [
-        ['Good', 'sandbox-secret'],
-        ['Old', 'wrong'],
-        ['Torn', 'sandbox-secret'],
-      ] as const)
-        await add(name, secret)
-      await sql`update oauth_app set secret = '\\x00' where name = 'Torn'`.execute(db)
-    }
-    expect(await told(operators)).toEqual([
-      'ok: Apps whose secret can be read: 3',
-      'wrong: The app "Torn" (id), accounts: 0: its secret cannot be read.',
-      'ok: Apps that Google accepts: 2',
-      'wrong: The app "Old" (id), accounts: 0: Google does not accept its client id and secret.',
-    ])
-    const refused = await find({ ...operators, WAXWING_GOOGLE_CLIENT_SECRET: 'replaced' })
-    expect(refused.filter(({ message }) => message.includes('does not accept'))).toMatchObject([
-      {
-        state: 'wrong',
-        message: expect.stringContaining('The app of WAXWING_GOOGLE_CLIENT_ID'),
-        remedy: expect.stringContaining('WAXWING_GOOGLE_CLIENT_SECRET'),
-      },
-      {
-        state: 'wrong',
-        message: expect.stringContaining('The app "Old"'),
-        remedy: expect.stringContaining('PATCH /v1/oauth-apps'),
-      },
-    ])
-    await sql`update oauth_app set scopes = '{https://mail.google.com/}' where name = 'Good'`.execute(db)
-    const unasked = 'its scopes do not ask for them'
-    expect((await told()).join()).not.toContain(unasked)
-    await sql`update tenant set settings = settings || '{"contactsEnabled": true}'`.execute(db)
-    expect((await told()).filter(line => line.includes(unasked))).toEqual([
-      `warning: The app "Good" (id), accounts: 0: contacts are switched on, and ${unasked}.`,
-    ])
-    await sandbox.addFault({ does: 'error', status: 503, host: 'oauth2.googleapis.com' })
-    expect((await told()).join()).toContain(
-      'warning: The app "Good" (id), accounts: 0: Whether Google accepts it is not known. Google cannot issue tokens now',
-    )
-  })
-})
-
-describe('waxwing doctor and apps of Microsoft', () => {
-  test('asks about them in their clouds, and reports certificates that expire', async () => {
-    await using external = await makeExternalDatabase({ migrated: true })
-    await using folder = await makeDataFolder()
-    const made = await makeAppCertificate()
-    const place = { provider: 'microsoft', clientId: 'certified' }
-    const secret = { clientId: 'sandbox', clientSecret: 'sandbox-secret' }
-    const clients = [
-      { ...place, cloud: 'global', certificates: [made.certificate] },
-      { ...place, cloud: 'china', certificates: [made.certificate] },
-      { provider: 'microsoft', cloud: 'global', ...secret },
-    ]
-    await using sandbox = await startSandbox({ seed: { clients } })
-    const old = expiredLongAgo(made)
-    const [certificateFile, keyFile] = [path.join(folder.path, 'app.crt'), path.join(folder.path, 'app.key')]
-    await writeFile(certificateFile, old.certificate)
-    await writeFile(keyFile, old.privateKey)
-    const env = {
-      DATABASE_URL: external.url,
-      WAXWING_SECRET_KEY: KEY,
-      WAXWING_SANDBOX_URL: sandbox.controlUrl,
-      WAXWING_MICROSOFT_DOD_CLIENT_ID: 'certified',
-      WAXWING_MICROSOFT_DOD_CERTIFICATE_FILE: certificateFile,
-      WAXWING_MICROSOFT_DOD_PRIVATE_KEY_FILE: keyFile,
-    }
-    {
-      await using app = await openTestApp({ database: external.database, keyRing: environmentKeyRing(KEY) })
-      const add = (body: object) => app.post('/v1/oauth-apps', { provider: 'microsoft', ...body })
-      for (const cloud of ['global', 'china'])
-        expect((await add({ name: cloud, cloud, clientId: 'certified', ...made })).status).toBe(200)
-      expect((await add({ name: 'With a secret', ...secret })).status).toBe(200)
-      expect((await add({ name: 'Wrong', cloud: 'china', ...secret })).status).toBe(200)
-    }
-    const { of } = await examine(env)
-    const day = new X509Certificate(made.certificate).validToDate.toISOString().slice(0, 10)
-    expect(
-      of('OAuth apps').map(
-        ({ state, message }) => `${state}: ${message.replaceAll(/ \([0-9a-f-]{36}\)/g, '')}`,
-      ),
-    ).toEqual([
-      'ok: Apps whose secret can be read: 5',
-      expect.stringMatching(
-        /^wrong: The app of WAXWING_MICROSOFT_DOD_CLIENT_ID: its certificate expired on 20/,
-      ),
-      `warning: The app "global", accounts: 0: its certificate expires on ${day}.`,
-      `warning: The app "china", accounts: 0: its certificate expires on ${day}.`,
-      'ok: Apps that Microsoft (global) accepts: 2',
-      'ok: Apps that Microsoft (china) accepts: 1',
-      expect.stringMatching(/^wrong: The app of WAXWING_MICROSOFT_DOD_CLIENT_ID: Microsoft does not accept/),
-      'wrong: The app "Wrong", accounts: 0: Microsoft does not accept its client id and secret.',
-    ])
-    expect(of('pushes')).toMatchObject([{ state: 'ok', message: expect.stringContaining('Microsoft') }])
-    expect(
-      of('OAuth apps')
-        .filter(({ state }) => state !== 'ok')
-        .map(({ remedy }) => remedy),
-    ).not.toContain(null)
   })
 })
 
