@@ -2,9 +2,12 @@ import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { CalendarWindow } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
+import type { Steps } from '../../../kit/sliced-work.ts'
 import type { EventRow } from './event-row.ts'
+import { STEP_MEMBERS } from './item.ts'
 import type { HeldItem, WrittenItem } from './load-items.ts'
 import { changedEventFields, presentEvent } from './present.ts'
+import type { RecordingEvents } from './recording.ts'
 import { hasFallenOut } from './window.ts'
 import { readEvents } from './write-items.ts'
 
@@ -27,24 +30,26 @@ export async function announceWritten(
   unit: UnitOfWork,
   account: CalendarAccount,
   written: readonly WrittenItem[],
-  window: CalendarWindow,
+  { window, planner }: Pick<RecordingEvents, 'window' | 'planner'>,
 ): Promise<void> {
   const now = await readEvents(
     unit,
     written.map(({ id }) => id),
   )
-  for (const { id, before } of written) announceChanges(unit, account, before, now.get(id) ?? [], window)
+  for (const { id, before } of written)
+    await planner.inSlices(announceChanges(unit, account, before, now.get(id) ?? [], window))
 }
 
-function announceChanges(
+function* announceChanges(
   unit: UnitOfWork,
   account: CalendarAccount,
   before: HeldItem | null,
   after: readonly EventRow[],
   window: CalendarWindow,
-): void {
+): Steps<void> {
   const former = before ? [before.root, ...before.exceptions.values()] : []
   let left = new Map(former.map(row => [row.id, row]))
+  let done = 0
   const [root] = after
   if (before?.root.shown && root && !root.shown) {
     // A consumer of the feed drops the exceptions of a deleted series, so the exceptions that stay are announced again.
@@ -55,8 +60,12 @@ function announceChanges(
     const known = left.get(row.id)
     left.delete(row.id)
     announceRow(unit, account, known ?? null, row, window)
+    if (++done % STEP_MEMBERS === 0) yield
   }
-  for (const row of left.values()) announceGone(unit, account, row, window)
+  for (const row of left.values()) {
+    announceGone(unit, account, row, window)
+    if (++done % STEP_MEMBERS === 0) yield
+  }
 }
 
 function announceRow(

@@ -1,3 +1,4 @@
+import type { Steps } from '../../../kit/sliced-work.ts'
 import { DAY_MS, isDay, requireWall } from '../../../kit/wall-clock.ts'
 import { toInstant, toWall } from '../../../kit/zones/zones.ts'
 import type {
@@ -8,6 +9,9 @@ import type {
   RemoteOccurrence,
 } from '../../../providers/calendars.ts'
 import type { ShownEvent } from './shown.ts'
+
+/** Members of a series that one step of work is done for. */
+export const STEP_MEMBERS = 100
 
 export type EventBody = { contentType: 'text' | 'html'; content: string }
 
@@ -50,7 +54,7 @@ export const NOTHING_KNOWN: ItemState = {
 type Show = (event: NonNullable<RemoteItem['event']>) => Pick<ItemEvent, 'shown' | 'body' | 'updatedAt'>
 
 /** The item after its provider has told it as a whole. Members that are told one by one stay. */
-export function applyItem(before: ItemState, item: RemoteItem, show: Show): ItemState {
+export function* applyItem(before: ItemState, item: RemoteItem, show: Show): Steps<ItemState> {
   const { uid, version, members, excluded = [] } = item
   // A series of which only exceptions are known is none without them.
   const recurrence = item.event === null ? (item.recurrence ?? []) : item.recurrence
@@ -62,16 +66,19 @@ export function applyItem(before: ItemState, item: RemoteItem, show: Show): Item
     occurrences: item.event && item.occurrences && occurrencesIn(item.event, item.occurrences),
   }
   if (members === null)
-    return settled({
+    return yield* settled({
       ...next,
       exceptions: recurrence === null ? new Map() : before.exceptions,
       taken: recurrence === null ? new Map() : takenWith(before, excluded),
     })
-  return settled({
+  const exceptions = new Map<string, ItemEvent>()
+  for (const { member, key, event } of members.exceptions) {
+    exceptions.set(member, { key, version: null, ...show(event) })
+    if (exceptions.size % STEP_MEMBERS === 0) yield
+  }
+  return yield* settled({
     ...next,
-    exceptions: new Map(
-      members.exceptions.map(({ member, key, event }) => [member, { key, version: null, ...show(event) }]),
-    ),
+    exceptions,
     taken: new Map(members.taken.map(member => [member, { key: null, version: null }])),
   })
 }
@@ -83,14 +90,14 @@ function takenWith({ taken }: ItemState, excluded: readonly string[]): ItemState
 }
 
 /** The item after its provider has told one of its members. */
-export function applyMember(before: ItemState, told: RemoteMember, show: Show): ItemState {
+export function* applyMember(before: ItemState, told: RemoteMember, show: Show): Steps<ItemState> {
   const { key, version, member, event } = told
   const { exceptions, taken } = withoutMembers(before, new Set([key]))
   exceptions.delete(member)
   taken.delete(member)
   if (event) exceptions.set(member, { key, version, ...show(event) })
   else taken.set(member, { key, version })
-  return settled({ ...before, recurrence: before.recurrence ?? [], exceptions, taken })
+  return yield* settled({ ...before, recurrence: before.recurrence ?? [], exceptions, taken })
 }
 
 /** The item after members with these keys are what their series gives. */
@@ -128,7 +135,7 @@ function withoutMembers({ exceptions, taken }: ItemState, keys: ReadonlySet<stri
 const EDGE_MS = 2 * DAY_MS
 
 /** The item without the members that end before the window, and would do so if they were what the series gives. */
-export function withinWindow(state: ItemState, { start }: CalendarWindow): ItemState {
+export function* withinWindow(state: ItemState, { start }: CalendarWindow): Steps<ItemState> {
   const isOver = (wall: string) => requireWall(wall) < start.getTime() - EDGE_MS
   const length = state.event
     ? Math.max(0, requireWall(state.event.shown.end.wall) - requireWall(state.event.shown.start.wall))
@@ -137,15 +144,28 @@ export function withinWindow(state: ItemState, { start }: CalendarWindow): ItemS
   return {
     ...state,
     exceptions: new Map(
-      [...state.exceptions].filter(([member, { shown }]) => !isMemberOver(member) || !isOver(shown.end.wall)),
+      yield* kept(
+        [...state.exceptions],
+        ([member, { shown }]) => !isMemberOver(member) || !isOver(shown.end.wall),
+      ),
     ),
-    taken: new Map([...state.taken].filter(([member]) => !isMemberOver(member))),
-    occurrences: state.occurrences?.filter(({ end }) => !isOver(end.wall)) ?? null,
+    taken: new Map(yield* kept([...state.taken], ([member]) => !isMemberOver(member))),
+    occurrences: state.occurrences && (yield* kept(state.occurrences, ({ end }) => !isOver(end.wall))),
   }
 }
 
+function* kept<T>(all: readonly T[], isKept: (one: T) => boolean): Steps<T[]> {
+  const left: T[] = []
+  for (const [nth, one] of all.entries()) {
+    if (isKept(one)) left.push(one)
+    if ((nth + 1) % STEP_MEMBERS === 0) yield
+  }
+  return left
+}
+
 /** A cancelled member of a series that is known was taken from it. An exception or a taken member is no occurrence. */
-function settled(state: ItemState): ItemState {
+function* settled(state: ItemState): Steps<ItemState> {
+  yield
   if (state.event === null) return state
   const exceptions = new Map(state.exceptions)
   const taken = new Map(state.taken)
@@ -155,6 +175,7 @@ function settled(state: ItemState): ItemState {
       taken.set(member, { key, version })
     }
   for (const member of exceptions.keys()) taken.delete(member)
+  yield
   const left = state.occurrences?.filter(({ member }) => !exceptions.has(member) && !taken.has(member))
   const byMember = left && new Map(left.map(occurrence => [occurrence.member, occurrence]))
   const occurrences = byMember ? [...byMember.values()].toSorted(byMemberName) : null

@@ -2,7 +2,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { Steps } from '../../../kit/sliced-work.ts'
 import { isStorableKey } from '../../../kit/storable.ts'
-import type { RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
+import type { CalendarWindow, RemoteEvent, RemoteObject } from '../../../providers/calendars.ts'
 import type { CalendarAccount } from '../calendars/rules.ts'
 import { announceDeleted, announceWritten } from './announce.ts'
 import { deleteItems } from './delete-items.ts'
@@ -42,18 +42,27 @@ export async function recordEvents(
   })
   const named = await takeNamed(unit, account, options, known)
   const held = new Map([...known, ...moved, ...named])
-  const next = new Map<string, ItemState>()
   const shownEvents = await options.planner.inSlices(showSteps(storableOnes, options.own))
   const show = (event: RemoteEvent) => shownEvents.get(event) ?? showEvent(event, options.own)
-  for (const remote of storableOnes) {
+  const next = await options.planner.inSlices(applySteps(storableOnes, held, show))
+  await recordItems(unit, account, { held, next, options })
+}
+
+/** The items after these objects were read. */
+function* applySteps(
+  remotes: readonly RemoteObject[],
+  held: ReadonlyMap<string, HeldItem>,
+  show: (event: RemoteEvent) => ReturnType<typeof showEvent>,
+): Steps<Map<string, ItemState>> {
+  const next = new Map<string, ItemState>()
+  for (const remote of remotes) {
     const key = itemKeyOf(remote)
     const before = next.get(key) ?? held.get(key)?.state ?? NOTHING_KNOWN
-    next.set(
-      key,
-      remote.type === 'item' ? applyItem(before, remote, show) : applyMember(before, remote, show),
-    )
+    const applied =
+      remote.type === 'item' ? applyItem(before, remote, show) : applyMember(before, remote, show)
+    next.set(key, yield* applied)
   }
-  await recordItems(unit, account, { held, next, options })
+  return next
 }
 
 /** Items that have moved to these keys. Items that the sync has found there meanwhile give way to them. */
@@ -122,6 +131,10 @@ export async function recordGone(
   await recordItems(unit, account, { held, next, options })
 }
 
+function* sameSteps(before: ItemState, state: ItemState, window: CalendarWindow): Steps<boolean> {
+  return yield* sameItemSteps(yield* withinWindow(before, window), state)
+}
+
 /** Whether an item is in another place than where it was read. */
 const isElsewhere = ({ root }: HeldItem, key: string, { calendarId }: RecordingEvents) =>
   root.calendar_id !== calendarId || root.provider_key !== key
@@ -139,13 +152,13 @@ async function recordItems(
   const deleted: HeldItem[] = []
   for (const [key, told] of next) {
     const before = held.get(key) ?? null
-    const state = withinWindow(told, window)
+    const state = await planner.inSlices(withinWindow(told, window))
     if (isNothing(state)) {
       if (before) deleted.push(before)
     } else if (
       !before ||
       isElsewhere(before, key, options) ||
-      !(await planner.inSlices(sameItemSteps(withinWindow(before.state, window), state)))
+      !(await planner.inSlices(sameSteps(before.state, state, window)))
     ) {
       changed.push({ id: before?.root.id ?? newId(), key, before, state })
     }
@@ -162,5 +175,5 @@ async function recordItems(
   const written = await writeItems(unit, account, changed, options)
   if (!account.isInitialized) return
   for (const item of deleted) announceDeleted(unit, account, item, window)
-  await announceWritten(unit, account, written, window)
+  await announceWritten(unit, account, written, options)
 }

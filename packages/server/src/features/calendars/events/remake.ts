@@ -8,7 +8,7 @@ import { announceWritten } from './announce.ts'
 import { deleteItems } from './delete-items.ts'
 import { extendSeries } from './extend.ts'
 import { isNothing, type ItemState, withinWindow } from './item.ts'
-import { type HeldItem, loadItemsById } from './load-items.ts'
+import { type HeldItem, loadItemsById, type WrittenItem } from './load-items.ts'
 import type { RecordingEvents } from './recording.ts'
 import { shownFor } from './shown.ts'
 import { clockLimit, rolledUpTo } from './window.ts'
@@ -58,19 +58,20 @@ async function remakeItems(
   items: readonly HeldItem[],
   options: RecordingEvents,
 ): Promise<void> {
-  const next = items.map(before => ({
-    id: before.root.id,
-    key: before.root.provider_key ?? '',
-    before,
-    state: withinWindow(stateFor(before.state, options.own), options.window),
-  }))
+  const next: Array<WrittenItem & { before: HeldItem }> = []
+  for (const before of items) {
+    const { id, provider_key: key } = before.root
+    const state = stateFor(before.state, options.own)
+    const left = await options.planner.inSlices(withinWindow(state, options.window))
+    next.push({ id, key: key ?? '', before, state: left })
+  }
   await deleteItems(
     unit,
     next.flatMap(({ id, state }) => (isNothing(state) ? [id] : [])),
   )
   const left = next.filter(({ state }) => !isNothing(state))
   const written = await writeItems(unit, account, left, options)
-  if (account.isInitialized) await announceWritten(unit, account, written, options.window)
+  if (account.isInitialized) await announceWritten(unit, account, written, options)
 }
 
 /** The item for an account with these addresses. */

@@ -6,6 +6,7 @@ import { openTestDatabase } from '../../../../test/open-database.ts'
 import { expandSlowly } from '../../../kit/recurrence/series.ts'
 import { doAtOnce } from '../../../kit/sliced-work.ts'
 import { DAY_MS, printWall } from '../../../kit/wall-clock.ts'
+import type { RemoteEvent } from '../../../providers/calendars.ts'
 import { applyItem, NOTHING_KNOWN } from './item.ts'
 import { shownOf } from './shown.ts'
 import { expansionOf, spanSteps } from './spans.ts'
@@ -29,11 +30,8 @@ function seriesUntil(last: number, start: number, taken: readonly string[]) {
     members: { exceptions: [], taken: [...taken] },
     occurrences: null,
   }
-  return applyItem(NOTHING_KNOWN, item, event => ({
-    shown: shownOf(event, new Set()),
-    body: null,
-    updatedAt: null,
-  }))
+  const show = (event: RemoteEvent) => ({ shown: shownOf(event, new Set()), body: null, updatedAt: null })
+  return doAtOnce(applyItem(NOTHING_KNOWN, item, show))
 }
 
 test.each([-1_000, 0, 1_000, DAY_MS, DAY_MS + 1_000, 2 * DAY_MS - 1_000, 2 * DAY_MS, 2 * DAY_MS + 1_000])(

@@ -5,7 +5,7 @@ import type { Steps } from '../../../kit/sliced-work.ts'
 import { DAY_MS, isDay, printDay, printWall, requireWall, WALL_TIME_END } from '../../../kit/wall-clock.ts'
 import { toInstant, toWall } from '../../../kit/zones/zones.ts'
 import type { CalendarWindow, EventTime } from '../../../providers/calendars.ts'
-import type { ItemState } from './item.ts'
+import { type ItemState, STEP_MEMBERS } from './item.ts'
 import { isBusy, type ShownEvent } from './shown.ts'
 import { storableInstant } from './storable-object.ts'
 import { KEPT_BEYOND } from './window.ts'
@@ -43,9 +43,6 @@ export interface SpansOptions {
   /** The zone in which whole days and floating times lie. */
   unzoned: string
 }
-
-/** Members of a series that one step of work is done for. */
-export const STEP_MEMBERS = 100
 
 /** The id of a member of a series, whether it is an occurrence or an exception. */
 export const memberId = (seriesId: string, member: string): string => derivedId(seriesId, member)
