@@ -3,11 +3,13 @@ import type { CalendarEvent, CalendarEventWithBody } from '@waxwing/contract/cal
 import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import type { Db } from '../../src/database/pool.ts'
 import { davTestClient } from '../servers/dav-client.ts'
 import { connectionWithDav } from '../servers/dav-connection.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
+import { openTcpDoor } from '../servers/tcp-door.ts'
 import { openWorld } from '../servers/world.ts'
 import { expectEqualCalendars } from '../sync/compare-now.ts'
 import { openSyncApp, readFeed, waitForFirstSync } from '../sync/followed-account.ts'
@@ -33,7 +35,7 @@ const radicale = useServer(startRadicale)
 const BOB = 'bob@partner.example'
 
 /** An account with mail at Dovecot and a calendar at Radicale, and the other side of its mailbox. */
-async function openAccount() {
+async function openAccount(davUrl: URL = radicale().url) {
   const app = opened()
   const user = await dovecot().addUser()
   const davUser = await radicale().addUser()
@@ -41,7 +43,11 @@ async function openAccount() {
   const calendarPath = await client.makeCalendar('team')
   await using moving = new AsyncDisposableStack()
   const world = moving.use(await openWorld(dovecot(), user))
-  const connection = connectionWithDav(dovecot(), user, { dav: radicale(), davUser, half: 'calendarUrl' })
+  const connection = connectionWithDav(dovecot(), user, {
+    dav: { ...radicale(), url: davUrl },
+    davUser,
+    half: 'calendarUrl',
+  })
   const { body: account } = await app.post<Account>('/v1/imap-accounts', connection)
   await waitForFirstSync(app, account.id)
   await waitForCalendars(app, account.id)
@@ -59,6 +65,7 @@ async function openAccount() {
     client,
     world,
     events: () => readTakingPlace(app, account.id),
+    waitUntilTaken,
     /** Delivers mails, and waits until all of them were looked at. */
     async deliver(sources: readonly string[], mailbox = 'INBOX') {
       const before = await countArrivals()
@@ -282,13 +289,66 @@ test('invitations of strangers and those in junk stay messages, and those of peo
   ])
 })
 
+/** Makes invitations that wait for another try due, again and again. */
+function hurry({ db }: { db: Db }): Disposable {
+  const make = () =>
+    sql`update pending_invitation set due_at = clock_timestamp() where claimed_by is null`.execute(db)
+  const timer = setInterval(() => void make().catch(() => undefined), 100)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+test('the end of an event that is read before its invitation ends the event all the same', async () => {
+  await using door = await openTcpDoor(Number(radicale().url.port))
+  const url = new URL(radicale().url)
+  url.port = String(door.port)
+  await using account = await openAccount(url)
+  const { app, accountId, world, email } = account
+  const invitation: MailedLines = {
+    method: 'REQUEST',
+    organizer: colleagueOf(email),
+    attendee: email,
+    uid: 'overtaken@partner',
+    start: `${dayAhead(5)}T110000Z`,
+    subject: 'Overtaken',
+    minute: 10,
+  }
+  const tried = (count: number) =>
+    waitUntil(`tries to take ${count}`, async () => {
+      const { rows } = await sql`
+        select from pending_invitation where account_id = ${accountId} and attempts > 0 and claimed_by is null
+      `.execute(app.db)
+      return rows.length === count
+    })
+  // Nobody listens there.
+  door.leadTo(1)
+  await world.deliver({ raw: invitationMail(invitation) })
+  await tried(1)
+  await world.deliver({ raw: invitationMail({ ...invitation, method: 'CANCEL', sequence: 1, minute: 20 }) })
+  await tried(2)
+  door.leadTo(Number(radicale().url.port))
+  // The cancellation is due first.
+  await sql`
+    update pending_invitation set due_at = clock_timestamp()
+    where account_id = ${accountId} and created_at = (
+      select max(created_at) from pending_invitation where account_id = ${accountId})
+  `.execute(app.db)
+  await waitUntil('a look at the cancellation', async () => {
+    const { rows } = await sql<{ attempts: number }>`
+      select attempts from pending_invitation where account_id = ${accountId} order by created_at desc limit 1
+    `.execute(app.db)
+    return (rows[0]?.attempts ?? 0) > 1
+  })
+  using _hurrying = hurry(app)
+  await account.waitUntilTaken()
+  await waitUntil('the event', async () => (await account.events()).length > 0)
+  expect((await account.events()).map(inShort)).toMatchObject([{ subject: 'Overtaken', status: 'cancelled' }])
+})
+
 test('an invitation enters once if its process dies between the file and the index', async () => {
   await using account = await openAccount()
   const { app, email, accountId } = account
   dyingAt = 'invitation_commit'
-  const hurry = () =>
-    sql`update pending_invitation set due_at = clock_timestamp() where claimed_by is null`.execute(app.db)
-  const hurrying = setInterval(() => void hurry().catch(() => undefined), 100)
+  using _hurrying = hurry(app)
   const invitation = invitationMail({
     method: 'REQUEST',
     organizer: colleagueOf(email),
@@ -298,7 +358,7 @@ test('an invitation enters once if its process dies between the file and the ind
     subject: 'Once',
     minute: 10,
   })
-  await account.deliver([invitation]).finally(() => clearInterval(hurrying))
+  await account.deliver([invitation])
   expect(dyingAt).toBe(null)
   await app.post(`${account.path}/sync`, { kinds: ['calendar'] })
   await waitUntil('the event', async () => (await account.events()).length > 0)

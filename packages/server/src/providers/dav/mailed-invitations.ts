@@ -71,7 +71,10 @@ async function change(
 /** Servers answer so if a calendar has a UID already (RFC 4791 section 5.3.2.1), or a file of that name. */
 const IS_THERE = new Set([403, 409, 412])
 
-/** Makes the file of an invitation. @returns its path; null if the calendar has the event as it is in the mail, or newer */
+/**
+ * Makes the file of an invitation.
+ * @returns its path; null if the event is over, or the calendar has it as it is in the mail, or newer
+ */
 async function create(
   source: FileSource,
   calendar: OpenCalendar,
@@ -92,7 +95,7 @@ async function create(
   const path = `${calendar.path}/${name}.ics`
   const edit: EventEdit = { type: 'invited' }
   const bytes = await editFile(source, calendar, { bytes: mail.bytes, edit, options, agent: null })
-  if (!bytes) throw new ProviderFailure('rejected', 'The invitation has no event that can be written.')
+  if (!bytes) return null
   try {
     const file = { path, bytes, type: EVENT_TYPE.type }
     const written = await record.run(() => putFile(source, file, { 'if-none-match': '*' }))

@@ -38,7 +38,31 @@ test.each([
     values: ['mx.example.com; dmarc=pass', 'mx.example.org; dmarc=fail'],
     isFailed: false,
   },
+  {
+    name: 'that brings a pass of a method that the own server failed',
+    values: ['mx.example.com; spf=fail; dkim=fail', 'mx.example.com; dkim=pass'],
+    isFailed: true,
+  },
+  {
+    name: 'that brings a pass of a method without a result',
+    values: ['mx.example.com; spf=fail; dmarc=none', 'mx.example.com; dmarc=pass'],
+    isFailed: true,
+  },
+  {
+    name: 'with results of two programs of the own server',
+    values: ['mx.example.com; spf=fail', 'mx.example.com; dmarc=pass'],
+    isFailed: false,
+  },
   { name: 'with a comment that does not end', values: ['mx.example.com; (dmarc=fail'], isFailed: false },
 ])('a message $name', ({ values, isFailed }) => {
   expect(isRefuted(fields(...values))).toBe(isFailed)
+})
+
+test('a result that came with the message, below the line of a hop, speaks for nobody', () => {
+  const [from, own, brought] = fields('mx.example.com; spf=fail', 'mx.example.com; dmarc=pass')
+  const hop: OutlineField = ['received', 'from evil.example by mx.example.com']
+  expect(isRefuted([own!, hop, brought!, from!])).toBe(true)
+  expect(isRefuted([hop, own!, brought!, from!])).toBe(false)
+  const failed: OutlineField = ['authentication-results', 'mx.example.com; dmarc=fail']
+  expect(isRefuted([['authentication-results', 'mx.example.com; dmarc=pass'], hop, failed])).toBe(true)
 })

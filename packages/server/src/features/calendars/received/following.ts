@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 import type { EventSubscription } from '../../../events/follow.ts'
+import { RECEIVED_DAYS_MAX } from './limits.ts'
 
 /** Whether invitations by mail enter calendars by themselves: of known organizers, of all, or none. */
 export type InvitationsMode = 'known' | 'all' | 'off'
 
 /**
  * Lists messages that may be invitations, of accounts whose calendars come from a server of their own. They are read later, so
- * neither the mail server nor that of the calendars holds this up.
+ * neither the mail server nor that of the calendars holds this up. Old mail that is put back into its mailbox is left out: its
+ * events may have been deleted since.
  */
 export function invitationsFollowing(mode: InvitationsMode): EventSubscription<'message.created'> {
   return {
@@ -26,6 +28,7 @@ export function invitationsFollowing(mode: InvitationsMode): EventSubscription<'
         select message.id, message.tenant_id, message.account_id
         from message join account on account.id = message.account_id and ${hasServer}
         where message.id = any(${ids}::uuid[]) and message.tenant_id = ${unit.tenantId} and message.may_be_invitation
+          and message.received_at > now() - make_interval(days => ${RECEIVED_DAYS_MAX})
         order by message.id
         on conflict do nothing
       `.execute(unit.sql)

@@ -6,6 +6,10 @@ export const INVITATIONS_AT_ONCE = 4
 export const ACCOUNTS_LOOKED_AT = 100
 /** Seconds before an invitation that could not be taken is tried again; the last pause repeats. */
 export const RETRY_SECONDS: readonly number[] = [10, 60, 300, 900, 3_600]
+/** An answer or an end of an event that the index lacks is tried again at least for so long. */
+export const EARLY_SECONDS = 120
+/** Messages that came to the mailbox longer ago are copies of old mail. */
+export const RECEIVED_DAYS_MAX = 30
 /** It is given up after this time. A suspension of its tenant does not count: the time begins again at its end. */
 export const GIVE_UP_DAYS = 7
 

@@ -8,7 +8,13 @@ import { inTransaction } from '../../../events/unit-of-work.ts'
 import { silentLog } from '../../../kit/log.ts'
 import { Instance } from '../../../processes/instance.ts'
 import { type InvitationsMode, invitationsFollowing } from './following.ts'
-import { type ClaimedInvitation, claimInvitations, countInvitations, settleInvitation } from './pending.ts'
+import {
+  type ClaimedInvitation,
+  claimInvitations,
+  countInvitations,
+  mayBeEarly,
+  settleInvitation,
+} from './pending.ts'
 
 let database: Database
 beforeAll(async () => void (database = await openTestDatabase()), 120_000)
@@ -72,15 +78,66 @@ test('a flood of invitations to one account keeps no others waiting, and each is
   expect(seen.size).toBe(61)
 })
 
+test('two processes never read two messages of one account at once', async () => {
+  const { db, address } = database
+  const account = await openAccount(5)
+  await note(account)
+  const facts = { roles: ['jobs'], host: 'test', version: '0' }
+  const start = () => Instance.start({ address, log: silentLog, facts, isAlone: false })
+  await using stack = new AsyncDisposableStack()
+  const instances = [stack.use(await start()), stack.use(await start()), stack.use(await start())]
+  const leases = await Promise.all(instances.map(one => one.awaitLease(new AbortController().signal)))
+  const order: string[] = []
+  for (let round = 0; round < account.ids.length; round++) {
+    const claimed = await Promise.all(
+      leases.map(lease => claimInvitations(db, lease, { limit: 4, running: [] })),
+    )
+    const [one, ...others] = claimed.flat()
+    expect(others).toEqual([])
+    const another = leases.find(({ id }) => id !== one!.claimedBy)!
+    expect(await claimInvitations(db, another, { limit: 4, running: [] })).toEqual([])
+    order.push(one!.messageId)
+    await settleInvitation(db, one!)
+  }
+  expect(new Set(order).size).toBe(5)
+})
+
+test('a message that something may still come for is early', async () => {
+  const { db } = database
+  const account = await openAccount(2)
+  await note(account)
+  const [first, second] = account.ids.map(
+    messageId => ({ messageId, accountId: account.id }) as ClaimedInvitation,
+  )
+  const backdate = (messageId: string, seconds: number) =>
+    sql`
+      update pending_invitation set created_at = clock_timestamp() - make_interval(secs => ${seconds})
+      where message_id = ${messageId}
+    `.execute(db)
+  expect(await mayBeEarly(db, first!)).toBe(true)
+  await backdate(first!.messageId, 3_600)
+  expect(await mayBeEarly(db, first!)).toBe(false)
+  await backdate(second!.messageId, 1_800)
+  expect(await mayBeEarly(db, second!)).toBe(true)
+  await sql`delete from pending_invitation where message_id = ${first!.messageId}`.execute(db)
+  expect(await mayBeEarly(db, second!)).toBe(false)
+})
+
 test('only messages that come in, with a sign, and for calendars of a server are noted', async () => {
   const { db } = database
   const [unsigned, sent, elsewhere] = [await openAccount(1), await openAccount(1), await openAccount(1)]
   await sql`update message set may_be_invitation = null where account_id = ${unsigned.id}`.execute(db)
   await sql`update account set imap = imap - 'dav' where id = ${elsewhere.id}`.execute(db)
+  const waiting = await countInvitations(db)
   await note(unsigned)
   await note(sent, { direction: 'outbound' })
   await note(elsewhere)
-  expect(await countInvitations(db)).toBe(0)
+  const old = await openAccount(1)
+  await sql`update message set received_at = now() - interval '31 days' where account_id = ${old.id}`.execute(
+    db,
+  )
+  await note(old)
+  expect(await countInvitations(db)).toBe(waiting)
   expect(await isWanted(sent.tenantId, 'all')).toBe(true)
   expect(await isWanted(sent.tenantId, 'off')).toBe(false)
   expect(await isWanted(elsewhere.tenantId, 'all')).toBe(false)

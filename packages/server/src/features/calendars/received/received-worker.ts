@@ -22,6 +22,7 @@ import {
   claimInvitations,
   type ClaimedInvitation,
   hasDueInvitations,
+  mayBeEarly,
   releaseInvitation,
   settleInvitation,
 } from './pending.ts'
@@ -137,7 +138,12 @@ export class ReceivedWorker implements AsyncDisposable {
     const window = keptWindow(days, clock.now())
     const taken = mail && (await takeMail(this.#options, reached, { mail, window }))
     await reach('invitation_taken', messageId)
-    if (!taken) return (await settleInvitation(db, invitation)) ? 'ignored' : 'passed over'
+    if (taken === 'awaited' && !invitation.isLast && (await mayBeEarly(db, invitation))) {
+      await releaseInvitation(db, invitation)
+      return 'passed over'
+    }
+    if (!taken || taken === 'awaited')
+      return (await settleInvitation(db, invitation)) ? 'ignored' : 'passed over'
     const { written, seen } = taken
     let isLeft = false
     const outcome = await planner.run(accountId, items =>

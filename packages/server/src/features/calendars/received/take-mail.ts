@@ -54,14 +54,16 @@ export async function reachCalendars(db: Db, account: AccountView): Promise<Reac
 }
 
 /**
- * Brings the event of a mail to the state that the mail has, at the provider. A provider that tells people of invitations does so by itself, and is left alone.
- * @returns with the state of the index before; null if there was nothing to do
+ * Brings the event of a mail to the state that the mail has, at the provider. A provider that itself tells people of invitations
+ * is left alone.
+ * @returns with the state of the index before; null if there was nothing to do; `awaited` if the index lacks the event that the mail
+ * answers or ends
  */
 export async function takeMail(
   { db, connections, mode }: TakeOptions,
   reached: ReachedAccount,
   { mail, window }: { mail: MailedInvitation; window: CalendarWindow },
-): Promise<{ written: WrittenEvents; seen: SeenState } | null> {
+): Promise<{ written: WrittenEvents; seen: SeenState } | 'awaited' | null> {
   const { id: accountId } = reached
   const { own, self } = await findCalendarFacts(db, accountId)
   const options: WriteOptions = { self, own, notify: false, concernsOthers: false, window }
@@ -72,11 +74,13 @@ export async function takeMail(
       const event = await writer.readInvitation?.(mail, options)
       if (!event || !isStorableKey(event.uid)) return null
       const places = await listPlaces(db, accountId, event.uid)
-      const newEvent =
-        places.length === 0 ? await placeForNew({ db, mode, accountId, own }, event, mail) : null
-      const calendarKey = places[0]?.calendarKey ?? newEvent?.calendarKey
-      if (calendarKey === undefined) return null
+      const isNew = places.length === 0 && event.method === 'request'
+      if (isNew && !(await mayEnter({ db, mode, accountId, own }, event, mail))) return null
+      const calendarKey = places[0]?.calendarKey ?? (await findPrimaryKey(db, accountId))
+      if (calendarKey === null) return null
       if (await writer.tellsPeople(calendarKey, AbortSignal.timeout(TELLS_SECONDS * 1_000))) return null
+      if (places.length === 0 && !isNew) return 'awaited'
+      const newEvent = isNew ? { uid: event.uid, calendarKey } : null
       const seen = await lookAtIndex(db, accountId, places[0]?.id ?? null)
       const written = await writer.takeInvitation?.({ mail, places, newEvent }, options)
       return written ? { written, seen } : null
@@ -85,23 +89,27 @@ export async function takeMail(
   )
 }
 
-/** The place of a new event: the primary calendar of the account. Null if those who invite it are unknown to the account. */
-async function placeForNew(
+/** Whether a new event may enter by itself: those who invite the account must be known to it. */
+async function mayEnter(
   {
     db,
     mode,
     accountId,
     own,
   }: Pick<TakeOptions, 'db' | 'mode'> & { accountId: string; own: ReadonlySet<string> },
-  { method, uid, organizer }: MailedEvent,
+  { organizer }: MailedEvent,
   { from }: MailedInvitation,
-): Promise<{ uid: string; calendarKey: string } | null> {
-  if (method !== 'request') return null
+): Promise<boolean> {
   if (mode !== 'all')
     for (const address of new Set([organizer, from]))
-      if (!(await isKnown(db, { accountId, own }, address))) return null
-  const calendar = (await listCalendars(db, accountId)).find(one => one.is_primary && one.can_edit)
-  return calendar ? { uid, calendarKey: calendar.provider_key } : null
+      if (!(await isKnown(db, { accountId, own }, address))) return false
+  return true
+}
+
+/** The calendar that new events enter; null if there is none that can be written to. */
+async function findPrimaryKey(db: Db, accountId: string): Promise<string | null> {
+  const calendars = await listCalendars(db, accountId)
+  return calendars.find(one => one.is_primary && one.can_edit)?.provider_key ?? null
 }
 
 interface HeldPlace extends ItemPlace {

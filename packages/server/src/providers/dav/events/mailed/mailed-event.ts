@@ -18,7 +18,7 @@ const METHODS: Readonly<Record<string, MailedEvent['method']>> = {
 const COMPONENTS_MAX = 50
 
 /**
- * Reads the subject of a mail. Null if nothing may be done because of it, as far as the mail shows that.
+ * Reads the subject of a mail. Null if nothing may be done because of it, as far as can be read from the mail.
  * @throws UnreadableEvents if the object exceeds a bound
  */
 export function readMailedEvent(
@@ -39,7 +39,7 @@ export function readMailedEvent(
       ? own.has(organizer) && events.every(event => isAnswerFrom(event, from))
       : !own.has(organizer) &&
         events.every(event => isFromOrganizer(event, from)) &&
-        isFor(events, method, own)
+        eventsFor(events, { method, own }).length > 0
   return isMeant ? { method, uid, organizer } : null
 }
 
@@ -79,12 +79,18 @@ function isAnswerFrom(event: EventNode, from: string): boolean {
   return line !== undefined && others.length === 0 && addressOf(line.content) === from
 }
 
-/** The end of an event names those whom it concerns, or nobody (RFC 5546 section 3.2.5). */
-function isFor(
+/**
+ * The events of a mail that are for the account. A series to which it is invited brings all of its members. The end of an event
+ * names those whom it concerns, or nobody (RFC 5546 section 3.2.5).
+ */
+export function eventsFor(
   events: readonly EventNode[],
-  method: MailedEvent['method'],
-  own: ReadonlySet<string>,
-): boolean {
-  if (events.some(event => ownLines(event, own).length > 0)) return true
-  return method === 'cancel' && events.every(event => propertiesOf(event, 'ATTENDEE').length === 0)
+  { method, own }: { method: MailedEvent['method']; own: ReadonlySet<string> },
+): readonly EventNode[] {
+  const isNamed = (event: EventNode) => ownLines(event, own).length > 0
+  const isSeries = (event: EventNode) => propertiesOf(event, 'RECURRENCE-ID').length === 0
+  if (method === 'reply') return events
+  if (method === 'request' && events.some(event => isSeries(event) && isNamed(event))) return events
+  const isForAll = (event: EventNode) => method === 'cancel' && propertiesOf(event, 'ATTENDEE').length === 0
+  return events.filter(event => isNamed(event) || isForAll(event))
 }

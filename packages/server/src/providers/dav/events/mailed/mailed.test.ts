@@ -128,6 +128,20 @@ describe('an invitation', () => {
     expect(take(file, mail('CANCEL', lines), from)).toEqual(file)
   })
 
+  test('does not begin after it is over', () => {
+    const past = (lines: string[]) =>
+      mail(
+        'REQUEST',
+        lines.map(line => line.replace('DTSTART:202612', 'DTSTART:202511')),
+      )
+    const enters = (sent: Buffer) => editEvents(sent, { type: 'invited' }, OPTIONS, resolve) !== null
+    expect(enters(past(single('Lunch', 10)))).toBe(false)
+    expect(enters(past(series('Daily', 10)))).toBe(false)
+    expect(enters(past(series('Daily', 10).map(line => line.replace(';COUNT=4', ''))))).toBe(true)
+    expect(enters(past(series('Daily', 10).map(line => line.replace('=4', '=1000'))))).toBe(true)
+    expect(enters(past([...single('Lunch', 10), 'RDATE:20261230T190000Z']))).toBe(true)
+  })
+
   test('of another UID is no update', () => {
     const file = invite(mail('REQUEST', single('Lunch', 10)))
     const other = Buffer.from(mail('REQUEST', single('Dinner', 11)).toString().replace('UID:one', 'UID:two'))
@@ -142,6 +156,14 @@ describe('an invitation', () => {
     const cancelled = take(file, mail('CANCEL', without))
     expect(read(cancelled).event).toMatchObject({ status: 'cancelled', subject: 'Lunch' })
     expect(take(cancelled, mail('CANCEL', without))).toEqual(cancelled)
+  })
+
+  test('takes no time from a cancellation that is none', () => {
+    const file = invite(mail('REQUEST', single('Lunch', 20)))
+    const odd = ['SEQUENCE:1', 'DTSTAMP:yesterday', ...people]
+    const cancelled = take(file, mail('CANCEL', odd))
+    expect(read(cancelled).event).toMatchObject({ status: 'cancelled' })
+    expect(cancelled.toString()).not.toContain('yesterday')
   })
 })
 
@@ -194,6 +216,20 @@ describe('an invitation to a series', () => {
     expect(read(changed).members.exceptions.map(({ event }) => event.subject)).toEqual(['First', 'Second'])
     const one = take(changed, mail('REQUEST', series('Daily', 12), member(12, 'Third', 12)))
     expect(read(one).members.exceptions.map(({ event }) => event.subject)).toEqual(['Third'])
+  })
+
+  test('takes only what is for the account from a mail that is for others as well', () => {
+    const others = (lines: string[]) => lines.map(line => line.replaceAll(ADA, 'carol@example.com'))
+    const both = mail('CANCEL', member(11, 'Daily', 11, 1), others(member(12, 'Daily', 11, 1)))
+    expect(read(take(file, both)).members.taken).toEqual([wall(11)])
+    const guest = mail('REQUEST', others(series('Daily', 11)), member(11, 'For one day', 11))
+    const invited = invite(guest)
+    expect(read(invited)).toMatchObject({ event: null, members: { exceptions: [{ member: wall(11) }] } })
+    const renamed = mail('REQUEST', others(series('Renamed', 12)), member(11, 'That day', 12))
+    expect(read(take(invited, renamed))).toMatchObject({
+      event: null,
+      members: { exceptions: [{ event: { subject: 'That day' } }] },
+    })
   })
 
   test('begins with one member, and gets its series later', () => {

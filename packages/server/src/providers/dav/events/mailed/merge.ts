@@ -83,8 +83,8 @@ export interface Merging {
 }
 
 /**
- * Brings a component of a file to one of a mail: what the organizer says is replaced property by property. Alarms, other
- * properties of the attendee, and extensions that the mail does not mention stay.
+ * Brings a component of a file to one of a mail: properties of the organizer are replaced one by one. Alarms, other
+ * properties of the attendee, and extensions that the mail lacks stay.
  */
 export function mergeInto(
   node: EventNode,

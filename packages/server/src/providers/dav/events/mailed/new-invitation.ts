@@ -1,15 +1,23 @@
 import { type EventNode, type Property, propertiesOf, propertyOf } from '../event-tree.ts'
 import { type OpenEvent, removeOverrides } from '../open-edit.ts'
+import { isOver } from './is-over.ts'
 import { cleanPeople, setInvited } from './merge.ts'
+import { keepEventsFor } from './open-mailed.ts'
 import { noteRevision, revisionOf } from './revision.ts'
 
 /**
  * Turns the calendar object of a mail into the file of an invitation: without METHOD (RFC 4791 section 4.1), components of other
- * kinds, and alarms of the organizer.
+ * kinds, alarms of the organizer, and events that are not for the account. Nothing is left of an event that is over.
  */
 export function becomeInvitation(open: OpenEvent, own: ReadonlySet<string>): void {
-  const { tree, calendar, master } = open
+  keepEventsFor(open, { method: 'request', own })
   removeOverrides(open, ({ event }) => event === null)
+  if (isOver(open)) {
+    open.master = null
+    removeOverrides(open, () => true)
+    return
+  }
+  const { tree, calendar, master } = open
   const nodes = [...(master ? [master.node] : []), ...open.overrides.map(({ node }) => node)]
   const kept = new Set<Property | EventNode>(nodes)
   calendar.items = calendar.items.filter(item =>

@@ -8,22 +8,33 @@ import type { OpenEvent } from '../open-edit.ts'
 import { memberOf } from '../read-events.ts'
 import { UnwritableEvents } from '../unwritable.ts'
 import { importNode } from './merge.ts'
-import { isFromOrganizer, organizerOf } from './mailed-event.ts'
+import { eventsFor, isFromOrganizer, organizerOf } from './mailed-event.ts'
 
 /** A mail, and the event of a file that it is about. */
 export interface Taking {
   /** The event of the file. */
   open: OpenEvent
-  /** The event of the mail. */
+  /** The event that came by mail. */
   mailed: OpenEvent
   /** The author of the mail, and the addresses of the account, as they are compared. */
   from: string
   own: ReadonlySet<string>
 }
 
-/** The component of a file that names the organizer of the event. */
+/** The component of a file whose organizer is that of the event. */
 export function mainNode({ master, overrides }: OpenEvent): EventNode | null {
   return master?.node ?? overrides[0]?.node ?? null
+}
+
+/** Takes events from a mail that are not for the account. */
+export function keepEventsFor(open: OpenEvent, whose: Parameters<typeof eventsFor>[1]): void {
+  const events = componentsOf(open.calendar, 'VEVENT')
+  const kept = new Set<EventNode>(eventsFor(events, whose))
+  const gone = new Set<EventNode['items'][number]>(events.filter(event => !kept.has(event)))
+  if (gone.size === 0) return
+  open.calendar.items = open.calendar.items.filter(item => !gone.has(item))
+  open.overrides = open.overrides.filter(({ node }) => kept.has(node))
+  if (open.master && !kept.has(open.master.node)) open.master = null
 }
 
 /** The components of a mail, which may lack a start. */

@@ -77,6 +77,7 @@ function stampIn(value: string | undefined): number {
   return readTime(value ?? '')?.getTime() ?? Number.NEGATIVE_INFINITY
 }
 
-function printStamp(time: number): string {
+/** The value of a DTSTAMP. */
+export function printStamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
 }

@@ -1,9 +1,9 @@
 import { requireOverride } from '../edit-part.ts'
-import { type EventNode, propertiesOf, setValue } from '../event-tree.ts'
+import { type EventNode, setValue } from '../event-tree.ts'
 import { overrideOf } from '../open-edit.ts'
 import { MissingMember } from '../unwritable.ts'
 import { isOrganizers, mailedNodes, mainNode, memberNamed, type Taking } from './open-mailed.ts'
-import { isNewer, noteRevision, organizersRevision, revisionOf, sequenceOf } from './revision.ts'
+import { isNewer, noteRevision, organizersRevision, printStamp, revisionOf, sequenceOf } from './revision.ts'
 
 /** Cancels an event, or members of it, as its organizer says. @returns whether anything was cancelled */
 export function takeCancel(taking: Taking): boolean {
@@ -45,7 +45,7 @@ function cancel(node: EventNode, source: EventNode): void {
   setValue(node, 'STATUS', 'CANCELLED')
   const sequence = sequenceOf(source)
   if (sequence > sequenceOf(node)) setValue(node, 'SEQUENCE', String(sequence))
-  const [stamp] = propertiesOf(source, 'DTSTAMP')
-  if (stamp) setValue(node, 'DTSTAMP', stamp.content.value)
-  noteRevision(node, revisionOf(source))
+  const revision = revisionOf(source)
+  if (Number.isFinite(revision.stamp)) setValue(node, 'DTSTAMP', printStamp(revision.stamp))
+  noteRevision(node, revision)
 }

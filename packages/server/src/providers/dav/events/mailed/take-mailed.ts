@@ -3,7 +3,7 @@ import { type OpenEvent, openEvent } from '../open-edit.ts'
 import { readUid } from '../read-event.ts'
 import type { ResolveZone } from '../read-events.ts'
 import { readMailedEvent } from './mailed-event.ts'
-import { mainNode } from './open-mailed.ts'
+import { keepEventsFor, mainNode } from './open-mailed.ts'
 import { takeCancel } from './take-cancel.ts'
 import { takeReply } from './take-reply.ts'
 import { takeRequest } from './take-request.ts'
@@ -32,5 +32,6 @@ export function takeMailed(
   const main = mainNode(open)
   if (!read || !main || readUid(viewOf(main)) !== read.uid) return false
   const mailed = openEvent(bytes, resolveZone, { now: open.context.now, own })
+  keepEventsFor(mailed, { method: read.method, own })
   return TAKERS[read.method]({ open, mailed, from, own })
 }
