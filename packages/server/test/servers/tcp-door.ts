@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 /** A port that leads to another one on this machine. */
 export interface TcpDoor extends AsyncDisposable {
   readonly port: number
-  /** What clients have sent, without an order between connections. */
+  /** The bytes that clients have sent, without an order between connections. */
   readonly heard: string[]
   /** Ends the connections, and leads new ones there. */
   leadTo(port: number): void
