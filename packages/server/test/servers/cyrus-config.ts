@@ -1,3 +1,12 @@
+import type { TestUser } from './mail-server.ts'
+
+/** How a Cyrus mails invitations to people elsewhere (RFC 6047). Invitations that come by LMTP enter calendars. */
+export interface CyrusMailing {
+  /** Where it submits mail, on this machine, and as whom. */
+  smtpPort: number
+  login: TestUser
+}
+
 export interface CyrusSettings {
   folder: string
   programs: string
@@ -7,10 +16,11 @@ export interface CyrusSettings {
   hasTls: boolean
   /** The port of CalDAV and CardDAV; null without them. */
   davPort: number | null
+  mailing: CyrusMailing | null
 }
 
 /** imapd.conf(5): every user has the special mailboxes from the first login on, and messages have EMAILID and THREADID. */
-export function imapdConfig({ folder, hasTls, davPort }: CyrusSettings): string {
+export function imapdConfig({ folder, hasTls, davPort, mailing }: CyrusSettings): string {
   const certificate = hasTls
     ? `tls_server_cert: ${folder}/server.crt\ntls_server_key: ${folder}/server.key`
     : ''
@@ -50,8 +60,24 @@ syslog_prefix: waxwing-test
 munge8bit: no
 failedloginpause: 0
 tcp_keepalive: no
-${davPort === null ? '' : DAV}`
+${davPort === null ? '' : DAV}${mailing === null ? '' : mailingConfig(folder, mailing)}`
 }
+
+/** The script of every user, which hands invitations to the calendar. */
+export const SIEVE_SCRIPT = 'require "vnd.cyrus.imip";\nprocessimip;\n'
+export const SIEVE_FILE = 'invitations.sieve'
+
+const mailingConfig = (folder: string, { smtpPort, login }: CyrusMailing) => `
+calendar_user_address_set: cyrus.test
+smtp_backend: host
+smtp_host: 127.0.0.1:${smtpPort}
+smtp_auth_authname: ${login.user}
+smtp_auth_password: ${login.password}
+sievedir: ${folder}/sieve
+sieveusehomedir: no
+autocreate_sieve_script: ${folder}/${SIEVE_FILE}
+autocreate_sieve_script_compile: yes
+`
 
 /** A user has an address book from the first login by IMAP on. */
 const DAV = `httpmodules: caldav carddav

@@ -3,7 +3,14 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeCertificates } from './certificate.ts'
-import { type CyrusSettings, imapdConfig, masterConfig } from './cyrus-config.ts'
+import {
+  type CyrusMailing,
+  type CyrusSettings,
+  imapdConfig,
+  masterConfig,
+  SIEVE_FILE,
+  SIEVE_SCRIPT,
+} from './cyrus-config.ts'
 import { startDaemon } from './daemon.ts'
 import { encodeMailboxName, quote } from './imap-values.ts'
 import { requireCyrus } from './install.ts'
@@ -25,11 +32,19 @@ export function startCyrus({ tls = false } = {}): Promise<MailServer & LmtpServe
 }
 
 /** The same with CalDAV and CardDAV. */
-export function startCyrusWithDav(): Promise<CyrusServer> {
-  return start({ tls: false, dav: true })
+export function startCyrusWithDav(mailing: CyrusMailing | null = null): Promise<CyrusServer> {
+  return start({ tls: false, dav: true, mailing })
 }
 
-async function start({ tls, dav }: { tls: boolean; dav: boolean }): Promise<CyrusServer> {
+async function start({
+  tls,
+  dav,
+  mailing = null,
+}: {
+  tls: boolean
+  dav: boolean
+  mailing?: CyrusMailing | null
+}): Promise<CyrusServer> {
   const { programs, env } = await requireCyrus()
   let ca: string | null = null
   const daemon = await startDaemon({
@@ -37,7 +52,7 @@ async function start({ tls, dav }: { tls: boolean; dav: boolean }): Promise<Cyru
     portCount: 4,
     async prepare(folder, [port = 0, tlsPort = 0, lmtpPort = 0, davPort = 0]) {
       await chmod(folder, 0o755)
-      for (const name of ['conf', 'conf/socket', 'spool', 'run', 'run/proc', 'run/lock'])
+      for (const name of ['conf', 'conf/socket', 'spool', 'sieve', 'run', 'run/proc', 'run/lock'])
         await mkdir(join(folder, name))
       if (tls) ca = await makeCertificates(folder)
       const settings: CyrusSettings = {
@@ -48,7 +63,9 @@ async function start({ tls, dav }: { tls: boolean; dav: boolean }): Promise<Cyru
         lmtpPort,
         hasTls: tls,
         davPort: dav ? davPort : null,
+        mailing,
       }
+      if (mailing) await writeFile(join(folder, SIEVE_FILE), SIEVE_SCRIPT)
       await writeFile(join(folder, 'imapd.conf'), imapdConfig(settings))
       await writeFile(join(folder, 'cyrus.conf'), masterConfig(settings))
       await savePassword(folder, 'admin', 'secret of admin')
