@@ -15,8 +15,27 @@ export interface WriteMails {
    */
   prepare(
     account: { id: string; tenantId: string },
-    write: { id: string; intent: WriteIntent; written: WrittenEvents },
+    write: MadeWriteOfMails,
   ): Promise<(unit: UnitOfWork) => Promise<void>>
+
+  /** Reports that nobody is told of a write, since it is given up without knowing what the provider has done. */
+  drop(dropped: DroppedMails): void
+}
+
+export interface MadeWriteOfMails {
+  id: string
+  intent: WriteIntent
+  written: WrittenEvents
+  /** Whether the event may have had other changes since the write was noted, of which it tells nobody. */
+  isOvertaken: boolean
+}
+
+export interface DroppedMails {
+  tenantId: string
+  accountId: string
+  /** Null of a new event. */
+  eventId: string | null
+  error: unknown
 }
 
 export const sendsNothing = async (): Promise<void> => undefined
