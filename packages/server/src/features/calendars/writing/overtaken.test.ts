@@ -78,30 +78,43 @@ test('a change by another client that the sync finds during a change stays', asy
   expect(await news()).toEqual([['calendar.initialized'], ['calendar_event.updated', 'subject', 'location']])
 })
 
-test('a look in the middle of a move neither doubles the event nor gives it another id', async () => {
-  const { memory, path, event, news, ...account } = await openAccount('files')
-  memory.createCalendar('second')
-  await account.pass()
-  const { items } = (await door.get<{ items: Calendar[] }>(`${path}/calendars`)).body
-  const calendarId = items[1]!.id
-  let looks = 0
-  memory.onAwait = async call => {
-    if (call !== 'moveEvent copied') return
-    memory.onAwait = () => undefined
-    for (; looks < 2; looks++) await account.pass()
-  }
-  expect(await door.patch(event, { calendarId })).toMatchObject({ status: 200, body: { calendarId } })
-  expect(looks).toBe(2)
-  await account.pass()
-  await expectEqualIndex(door.db, { ...account, memory }, account.initial)
-  expect(await news()).toEqual([
-    ['calendar.initialized'],
-    ['calendar.created'],
-    ['calendar_event.updated', 'calendarId'],
-  ])
-  const marks = door.db.selectFrom('calendar_mark').selectAll().where('account_id', '=', account.id)
-  expect(await marks.execute()).toEqual([])
-})
+test.each([
+  ['files', 'copied'],
+  ['files', 'done'],
+  ['members', 'done'],
+] as const)(
+  'a look in the middle of a move of an event told as %s, which is %s, neither doubles the event nor gives it another id',
+  async (kind, moment) => {
+    const { memory, path, event, news, key, ...account } = await openAccount(kind)
+    const [day] = [TODAY + 3 * DAY_MS]
+    memory.setMember(key, timesAt(day).start.wall, {
+      ...memory.items.get(key)!.event!,
+      ...timesAt(day),
+      subject: 'Odd',
+    })
+    memory.createCalendar('second')
+    await account.pass()
+    const initial = await readShown(door.db, account.id)
+    const told = (await news()).length
+    const { items } = (await door.get<{ items: Calendar[] }>(`${path}/calendars`)).body
+    const calendarId = items[1]!.id
+    let looks = 0
+    memory.onAwait = async call => {
+      if (call !== `moveEvent ${moment}`) return
+      memory.onAwait = () => undefined
+      for (; looks < 2; looks++) await account.pass()
+    }
+    expect(await door.patch(event, { calendarId })).toMatchObject({ status: 200, body: { calendarId } })
+    expect(looks).toBe(2)
+    await account.pass()
+    await expectEqualIndex(door.db, { ...account, memory }, account.initial)
+    const ids = (shown: readonly CalendarEvent[]) => shown.map(({ id }) => id).toSorted()
+    expect(ids(await readShown(door.db, account.id))).toEqual(ids(initial))
+    expect((await news()).slice(told)).toEqual(initial.map(() => ['calendar_event.updated', 'calendarId']))
+    const marks = door.db.selectFrom('calendar_mark').selectAll().where('account_id', '=', account.id)
+    expect(await marks.execute()).toEqual([])
+  },
+)
 
 describe('a move that cannot be finished', () => {
   /** The copy is made, and the original cannot be deleted. */
