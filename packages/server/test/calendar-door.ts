@@ -86,6 +86,7 @@ export async function openCalendarDoor(
           days: DAYS,
           planner,
           ...(mails && { mails }),
+          log: silentLog,
           isInitialized,
           isAsked: true,
           signal: new AbortController().signal,

@@ -54,6 +54,21 @@ test('makes, renames, colors and deletes calendars, but not the default one', as
   expect((await graph.ask(eva, 'DELETE', 'calendar')).status).toBe(403)
 })
 
+test('keeps extended properties of calendars, which an expansion shows', async () => {
+  const eva = graph.addUser('eva@office.test')
+  const singleValueExtendedProperties = [{ id: MARK, value: 'one' }]
+  const made = await graph.ask(eva, 'POST', 'calendars', { name: 'Travel', singleValueExtendedProperties })
+  expect(made.data).not.toHaveProperty('singleValueExtendedProperties')
+  const path = `calendars/${made.data.id}`
+  const expand = `$select=id&$expand=singleValueExtendedProperties($filter=id eq '${MARK}')`
+  const read = async (of: string) => (await graph.ask(eva, 'GET', `${of}?${expand}`)).data
+  expect(await read(path)).toMatchObject({ id: made.data.id, singleValueExtendedProperties })
+  expect(await read('calendar')).not.toHaveProperty('singleValueExtendedProperties')
+  const changed = [{ id: MARK, value: 'two' }]
+  await graph.ask(eva, 'PATCH', path, { singleValueExtendedProperties: changed })
+  expect(await read(path)).toMatchObject({ singleValueExtendedProperties: changed })
+})
+
 test('shows times in the zone that is preferred, by a Windows or an IANA name', async () => {
   const eva = graph.addUser('eva@office.test')
   const { id, start } = await makeEvent(graph, eva, hour('2026-07-01'))

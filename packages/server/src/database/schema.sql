@@ -379,6 +379,10 @@ create table calendar_intent (
   intent jsonb not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   leased_until timestamp with time zone not null,
+  is_listed boolean default false not null,
+  made_from jsonb,
+  moved_to text,
+  moved_id uuid,
   constraint calendar_intent_pkey PRIMARY KEY (id),
   constraint calendar_intent_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );

@@ -259,6 +259,10 @@ export interface CalendarIntentTable {
   intent: Json
   created_at: Generated<Timestamp>
   leased_until: Timestamp
+  is_listed: Generated<boolean>
+  made_from: Json | null
+  moved_to: string | null
+  moved_id: string | null
 }
 
 export interface CalendarMarkTable {
@@ -1307,7 +1311,7 @@ export const COLUMNS = {
   calendar_event: ['calendar_event.id', 'calendar_event.tenant_id', 'calendar_event.account_id', 'calendar_event.calendar_id', 'calendar_event.kind', 'calendar_event.provider_key', 'calendar_event.version', 'calendar_event.uid', 'calendar_event.series_id', 'calendar_event.member', 'calendar_event.original_at', 'calendar_event.shown', 'calendar_event.start_at', 'calendar_event.end_at', 'calendar_event.recurrence', 'calendar_event.cancelled_starts', 'calendar_event.is_expanded', 'calendar_event.is_truncated', 'calendar_event.ends_at', 'calendar_event.spanned_until', 'calendar_event.zone_release', 'calendar_event.missing_look', 'calendar_event.updated_at'],
   calendar_event_body: ['calendar_event_body.event_id', 'calendar_event_body.account_id', 'calendar_event_body.content_type', 'calendar_event_body.content'],
   calendar_home: ['calendar_home.account_id', 'calendar_home.home'],
-  calendar_intent: ['calendar_intent.id', 'calendar_intent.account_id', 'calendar_intent.intent', 'calendar_intent.created_at', 'calendar_intent.leased_until'],
+  calendar_intent: ['calendar_intent.id', 'calendar_intent.account_id', 'calendar_intent.intent', 'calendar_intent.created_at', 'calendar_intent.leased_until', 'calendar_intent.is_listed', 'calendar_intent.made_from', 'calendar_intent.moved_to', 'calendar_intent.moved_id'],
   calendar_mark: ['calendar_mark.account_id', 'calendar_mark.calendar_id', 'calendar_mark.provider_key', 'calendar_mark.mark'],
   calendar_span: ['calendar_span.id', 'calendar_span.account_id', 'calendar_span.calendar_id', 'calendar_span.root_id', 'calendar_span.event_id', 'calendar_span.start_at', 'calendar_span.end_at', 'calendar_span.start_wall', 'calendar_span.end_wall', 'calendar_span.member', 'calendar_span.provider_key', 'calendar_span.is_busy', 'calendar_span.is_long'],
   calendar_taken: ['calendar_taken.series_id', 'calendar_taken.account_id', 'calendar_taken.member', 'calendar_taken.provider_key', 'calendar_taken.version'],

@@ -63,6 +63,7 @@ export async function invite(
     largeContents: openLargeContents(),
     slicesOf: openSlicedWork(),
     reach: async () => {},
+    dropped: () => {},
   }
   const written = await writeInvitations(services, account, mails, work => inTransaction(db, tenantId, work))
   await inTransaction(db, tenantId, unit => queueInvitations(unit, account, written))

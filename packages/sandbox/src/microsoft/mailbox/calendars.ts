@@ -21,7 +21,14 @@ export function addDefaultCalendar(mailbox: Mailbox): void {
   Object.assign(mailbox as Writable<Mailbox>, { calendars })
 }
 
-function newCalendar(mailbox: Mailbox, name: string, color: CalendarColor): Calendar {
+type Extended = Calendar['extended']
+
+function newCalendar(
+  mailbox: Mailbox,
+  name: string,
+  color: CalendarColor,
+  extended: Extended = new Map(),
+): Calendar {
   const number = nextNumber(mailbox)
   return {
     id: folderId(mailbox.store, number),
@@ -30,14 +37,20 @@ function newCalendar(mailbox: Mailbox, name: string, color: CalendarColor): Cale
     name,
     color,
     changeKey: changeKey(number),
+    extended,
     events: new Map(),
     log: newChangeLog<EventChange>(),
     shares: new Map(),
   }
 }
 
-export function addCalendar(mailbox: Mailbox, name: string, color: CalendarColor): Calendar {
-  const calendar = newCalendar(mailbox, name, color)
+export function addCalendar(
+  mailbox: Mailbox,
+  name: string,
+  color: CalendarColor,
+  extended?: Extended,
+): Calendar {
+  const calendar = newCalendar(mailbox, name, color, extended)
   mailbox.calendars.own.set(calendar.id, calendar)
   return calendar
 }
@@ -49,6 +62,11 @@ export function changeCalendar(
 ): void {
   const written = { ...changes, ...('events' in calendar && { changeKey: changeKey(nextNumber(mailbox)) }) }
   Object.assign(calendar as Writable<Calendar | SharedCalendar>, written)
+}
+
+/** Sets extended properties of a calendar. Others stay. */
+export function markCalendar(calendar: Calendar, extended: Extended): void {
+  Object.assign(calendar as Writable<Calendar>, { extended: new Map([...calendar.extended, ...extended]) })
 }
 
 /** Deletes a calendar with its events. */

@@ -160,6 +160,8 @@ export interface Calendar {
   readonly name: string
   readonly color: CalendarColor
   readonly changeKey: string
+  /** Extended properties by their ids. */
+  readonly extended: ReadonlyMap<string, string>
   readonly events: Map<number, StoredEvent>
   readonly log: NumberedLog<EventChange>
   /** Roles of other users, by their addresses. */

@@ -34,10 +34,16 @@ export function openCalendars(
   resources: Resources,
   { content, invitations }: { content: ReadContext; invitations: InvitationServices },
 ) {
-  const { db, config, clock, connections, log, opened } = resources
+  const { db, config, clock, connections, log, metrics, opened } = resources
+  const givenUp = new Counter({
+    name: 'waxwing_calendar_writes_given_up_total',
+    help: 'Interrupted writes of events that this process has given up, since they could not be finished',
+    registers: [metrics],
+  })
+  const onGivenUp = () => givenUp.inc()
   const days = { past: config.calendarPastDays, ahead: config.calendarAheadDays }
   const planner = opened.use(openSpanPlanner(log))
-  const mails = openInvitationMails({ db, days, clock, log, invitations })
+  const mails = openInvitationMails({ db, days, clock, invitations })
   return {
     operations: {
       calendars: { ...calendarOperations, ...calendarWriteOperations({ connections }) },
@@ -83,7 +89,7 @@ export function openCalendars(
       ),
     ],
     purgeStep: (accountId, signal) => purgeCalendars(db, accountId, signal),
-    follower: openCalendarsFollower({ db, days, planner, mails }),
+    follower: openCalendarsFollower({ db, days, planner, mails, log, onGivenUp }),
     storedTimes: CALENDAR_TIMES,
   } satisfies Wing
 }

@@ -78,10 +78,10 @@ export async function openSending(resources: Resources, content: ReadContext) {
     registers: [metrics],
   })
   const countBounces = bounceMetrics(metrics)
-  const reportFailures = invitationFailures(metrics, log)
+  const failures = invitationFailures(metrics, log)
   const onEnded: OnEnded = ({ counts, failed }) => {
     countBounces('refusal', counts)
-    reportFailures(failed)
+    failures.failed(failed)
   }
   const flooded = new Counter({
     name: 'waxwing_tracking_dropped_total',
@@ -166,7 +166,8 @@ export async function openSending(resources: Resources, content: ReadContext) {
     storedTimes: SENDING_TIMES,
   } satisfies Wing
   const { accountKeys: keys, largeContents, slicesOf } = services
-  const invitations: InvitationServices = { accountKeys: keys, largeContents, slicesOf, reach }
+  const { dropped } = failures
+  const invitations: InvitationServices = { accountKeys: keys, largeContents, slicesOf, reach, dropped }
   return { ...wing, invitations }
 }
 

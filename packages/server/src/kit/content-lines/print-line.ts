@@ -1,3 +1,4 @@
+import { doAtOnce, type Steps } from '../sliced-work.ts'
 import { type ContentLine, isQuotedPrintable, type Parameter } from './content-line.ts'
 import { encodeQuotedPrintable } from './quoted-printable.ts'
 
@@ -48,6 +49,11 @@ const CARETS = new Map([
  * @throws LineRefused for a value with control characters other than tabs, and for a name that none is
  */
 export function printLine(line: WritableLine, ending: string): Buffer {
+  return doAtOnce(printLineSteps(line, ending))
+}
+
+/** The same in steps, for a line of any length. */
+export function* printLineSteps(line: WritableLine, ending: string): Steps<Buffer> {
   if (!NAME.test(line.rawName)) throw new LineRefused('A line has no name')
   const parameters = line.parameters.map(({ raw }) => `;${raw.replaceAll(CONTROL_BYTES, '')}`)
   const head = `${line.rawName}${parameters.join('')}:`
@@ -55,14 +61,18 @@ export function printLine(line: WritableLine, ending: string): Buffer {
   if (isQuotedPrintable(line)) return Buffer.from(breakSoftly(head, line.value, ending), 'latin1')
   if (CONTROL.test(line.value.replaceAll('\t', '')))
     throw new LineRefused(`A value of ${line.rawName} has a control character`)
-  return Buffer.from(fold(head + toLatin1(line.value), line.rawName.length, ending), 'latin1')
+  const folded = yield* foldSteps(head + toLatin1(line.value), line.rawName.length, ending)
+  return Buffer.from(folded, 'latin1')
 }
 
 /** UTF-8, one character for each byte. */
 const toLatin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
+/** Physical lines of one step. */
+const STEP_LINES = 200
+
 /** @param nameLength the line is not folded within its name, nor right behind it */
-function fold(line: string, nameLength: number, ending: string): string {
+function* foldSteps(line: string, nameLength: number, ending: string): Steps<string> {
   const pieces: string[] = []
   for (let start = 0; start < line.length;) {
     // The blank before a continuation counts.
@@ -71,6 +81,7 @@ function fold(line: string, nameLength: number, ending: string): string {
       start + room < line.length ? findFold(line, Math.max(start, nameLength), start + room) : line.length
     pieces.push(line.slice(start, end))
     start = end
+    if (pieces.length % STEP_LINES === 0) yield
   }
   return pieces.join(`${ending} `) + ending
 }

@@ -1,12 +1,13 @@
 import { readLine } from '../content-lines/content-line.ts'
 import { makeParameter, printLine } from '../content-lines/print-line.ts'
 import { escapeText } from '../content-lines/text-value.ts'
-import { htmlToText } from '../mime/html-to-text.ts'
 import { readRecurrenceDates } from '../recurrence/recurrence-dates.ts'
 import { printDates, printTzid } from '../recurrence/recurrence-lines.ts'
 import type { Steps } from '../sliced-work.ts'
 import { isDay, printDay, printWall } from '../wall-clock.ts'
 import type { ItipAttendee, ItipComponent, ItipMethod, ItipPerson, ItipTime } from './component.ts'
+import { openPrintedBodies, type PrintedBodies } from './printed-bodies.ts'
+import { plainText } from './plain-text.ts'
 import { openDefinitions, type ZoneDefinitions } from './zone-definitions.ts'
 
 /* Printing iTIP messages (RFC 5546) as iCalendar objects. */
@@ -14,12 +15,20 @@ import { openDefinitions, type ZoneDefinitions } from './zone-definitions.ts'
 const PRODUCT = '-//Waxwing//Calendar//EN'
 const ENDING = '\r\n'
 
-/** An iCalendar object with these components, and the definitions of their zones. A step is a component. */
-export function* printCalendarSteps(method: ItipMethod, components: readonly ItipComponent[]): Steps<string> {
+/**
+ * An iCalendar object with these components, and the definitions of their zones. A step is a component, or a part of a body.
+ * @param bodies those that other objects have as well. Default: none
+ */
+export function* printCalendarSteps(
+  method: ItipMethod,
+  components: readonly ItipComponent[],
+  bodies: PrintedBodies = openPrintedBodies(),
+): Steps<string> {
   const definitions = openDefinitions()
   const events: string[] = []
   for (const component of components) {
-    events.push(printComponent(method, component, definitions))
+    const body = component.body && (yield* bodies.printSteps(component.body))
+    events.push(printComponent(method, component, definitions, body?.lines ?? []))
     yield
   }
   const head = [
@@ -33,7 +42,12 @@ export function* printCalendarSteps(method: ItipMethod, components: readonly Iti
   return [...head, ...zones, ...events, printValue('END', 'VCALENDAR')].join('')
 }
 
-function printComponent(method: ItipMethod, event: ItipComponent, zones: ZoneDefinitions): string {
+function printComponent(
+  method: ItipMethod,
+  event: ItipComponent,
+  zones: ZoneDefinitions,
+  body: readonly string[],
+): string {
   const { start, end, recurrenceId } = event
   const range = event.isOfFuture ? ';RANGE=THISANDFUTURE' : ''
   const cancelled = method === 'CANCEL' ? 'cancelled' : event.status
@@ -49,7 +63,7 @@ function printComponent(method: ItipMethod, event: ItipComponent, zones: ZoneDef
     ...(method === 'REPLY' ? [] : [printValue('STATUS', cancelled.toUpperCase())]),
     ...printField('SUMMARY', event.subject),
     ...printField('LOCATION', event.location),
-    ...printBody(event.body),
+    ...body,
     ...printMeeting(event.meetingUrl),
     ...(event.isPrivate ? [printValue('CLASS', 'PRIVATE')] : []),
     ...printField('COMMENT', event.comment),
@@ -85,17 +99,6 @@ function printRecurrence({ recurrence, excluded, start }: ItipComponent, zones: 
     ...rules.map(({ name, value }) => `${name}:${value}`),
     ...printDates('RDATE', dates, start, tzid),
     ...printDates('EXDATE', taken, start, tzid),
-  ]
-}
-
-function printBody(body: ItipComponent['body']): string[] {
-  if (body === null) return []
-  if (body.contentType === 'text') return printField('DESCRIPTION', body.content)
-  const parameters = [makeParameter('FMTTYPE', ['text/html'])]
-  const value = escapeText(plainText(body.content))
-  return [
-    ...printField('DESCRIPTION', htmlToText(body.content)),
-    print({ rawName: 'X-ALT-DESC', parameters, value }),
   ]
 }
 
@@ -158,10 +161,3 @@ function printText(text: string): string {
 }
 
 const print = (line: Parameters<typeof printLine>[0]): string => printLine(line, ENDING).toString('utf8')
-
-/** A text without characters that no line may have. Separators of lines are line breaks. */
-const plainText = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(/\r\n|[\r\u2028\u2029\u0085]/g, '\n')
-    .replaceAll(/[^\P{Cc}\t\n]/gu, '')

@@ -1,7 +1,14 @@
-import { addCalendar, changeCalendar, removeCalendar, shareCalendar } from '../../mailbox/calendars.ts'
+import {
+  addCalendar,
+  changeCalendar,
+  markCalendar,
+  removeCalendar,
+  shareCalendar,
+} from '../../mailbox/calendars.ts'
 import { type CalendarColor, COLORS } from '../../mailbox/event.ts'
 import { badRequest, folderExists, GraphRefusal } from '../errors.ts'
-import { text, unknownProperty, word } from '../message-input.ts'
+import { expandedIds } from '../extended.ts'
+import { extendedIn, text, unknownProperty, word } from '../message-input.ts'
 import {
   created,
   type GraphAnswer,
@@ -13,7 +20,7 @@ import {
   WRITE_CALENDARS,
 } from '../method.ts'
 import { pageOf } from '../odata/paging.ts'
-import { parseSelect } from '../odata/select.ts'
+import { parseExpand, parseSelect } from '../odata/select.ts'
 import { CALENDAR_PATHS, calendarsOf, type FoundCalendar, requireCalendar, requireWriter } from './find.ts'
 import { eventsContext } from './reading.ts'
 
@@ -31,7 +38,7 @@ export const calendarMethods: readonly GraphMethod[] = [
   },
   { http: 'POST', path: 'calendars', scopes: WRITE_CALENDARS, run: create },
   ...CALENDAR_PATHS.flatMap((path): GraphMethod[] => [
-    { http: 'GET', path, scopes: READ_CALENDARS, options: ['select'], run: get },
+    { http: 'GET', path, scopes: READ_CALENDARS, options: ['select', 'expand'], run: get },
     { http: 'PATCH', path, scopes: WRITE_CALENDARS, run: change },
     { http: 'DELETE', path, scopes: WRITE_CALENDARS, run: remove },
   ]),
@@ -79,12 +86,13 @@ const PROPERTIES: Readonly<Record<string, Shown>> = {
   owner: ({ mailbox }) => ({ name: mailbox.name, address: mailbox.email }),
 }
 
+const EXTENDED = 'singleValueExtendedProperties'
 const NAVIGATIONS = [
   'calendarPermissions',
   'calendarView',
   'events',
   'multiValueExtendedProperties',
-  'singleValueExtendedProperties',
+  EXTENDED,
 ]
 
 const isDefault = ({ entry, calendar, mailbox }: FoundCalendar): boolean =>
@@ -101,7 +109,18 @@ function present(call: MethodCall, found: FoundCalendar): Record<string, unknown
     const read = PROPERTIES[name]
     return read ? [[name, read(found, call)]] : []
   })
-  return Object.fromEntries(shown)
+  return { ...Object.fromEntries(shown), ...extendedOf(call, found) }
+}
+
+/** The extended properties that an `$expand` names, unless the calendar has none of them. */
+function extendedOf({ query }: MethodCall, { calendar }: FoundCalendar): Record<string, unknown> {
+  const [expanded] = parseExpand(query.options.get('expand'), [EXTENDED], TYPE)
+  if (!expanded) return {}
+  const properties = expandedIds(expanded.options.get('filter')).flatMap(id => {
+    const value = calendar.extended.get(id)
+    return value === undefined ? [] : [{ id, value }]
+  })
+  return properties.length > 0 ? { [EXTENDED]: properties } : {}
 }
 
 function list(call: MethodCall): GraphAnswer {
@@ -132,10 +151,10 @@ const answered = (call: MethodCall, found: FoundCalendar): GraphAnswer =>
   ok({ '@odata.context': eventsContext(call, 'calendars/$entity'), ...present(call, found) })
 
 function create(call: MethodCall): GraphAnswer {
-  const { name, color = 'auto' } = fieldsIn(call.json())
+  const { name, color = 'auto', extended } = fieldsIn(call.json())
   if (name === undefined) throw noName()
   requireFreeName(call, name)
-  const { id } = addCalendar(call.mailbox, name, color)
+  const { id } = addCalendar(call.mailbox, name, color, extended)
   const made = requireCalendar({ ...call, params: { calendar: id } })
   return created({ '@odata.context': eventsContext(call, 'calendars/$entity'), ...present(call, made) })
 }
@@ -143,10 +162,11 @@ function create(call: MethodCall): GraphAnswer {
 /** A shared calendar has a name and a color of its own in each list. */
 function change(call: MethodCall): GraphAnswer {
   const found = requireCalendar(call)
-  const changes = fieldsIn(call.json())
+  const { extended, ...changes } = fieldsIn(call.json())
   const one = found.entry ?? found.calendar
   if (changes.name !== undefined && changes.name.toLowerCase() !== one.name.toLowerCase())
     requireFreeName(call, changes.name)
+  if (extended) markCalendar(requireWriter(found).calendar, extended)
   changeCalendar(call.mailbox, one, changes)
   return answered(call, found)
 }
@@ -168,9 +188,17 @@ const PASSED_OVER = new Set(
   ),
 )
 
-function fieldsIn(json: Record<string, unknown>): { name?: string; color?: CalendarColor } {
+const WRITTEN = new Set(['name', 'color', EXTENDED])
+
+interface CalendarInput {
+  name?: string
+  color?: CalendarColor
+  extended?: ReadonlyMap<string, string>
+}
+
+function fieldsIn(json: Record<string, unknown>): CalendarInput {
   const unknown = Object.keys(json).find(
-    name => !name.includes('@') && name !== 'name' && name !== 'color' && !PASSED_OVER.has(name),
+    name => !name.includes('@') && !WRITTEN.has(name) && !PASSED_OVER.has(name),
   )
   if (unknown !== undefined) throw unknownProperty(unknown, 'calendar')
   const name = json['name'] === undefined ? undefined : text(json['name'], 'name').trim()
@@ -178,6 +206,7 @@ function fieldsIn(json: Record<string, unknown>): { name?: string; color?: Calen
   return {
     ...(name !== undefined && { name }),
     ...(json['color'] !== undefined && { color: word(json['color'], 'color', COLORS) }),
+    ...(json[EXTENDED] !== undefined && { extended: extendedIn(json[EXTENDED]) }),
   }
 }
 

@@ -1,10 +1,18 @@
+import { FenceLost } from '../../../accounts/halves/ownership.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { CalendarWindow } from '../../../providers/calendars.ts'
 import type { WriteOptions, WrittenEvents } from '../../../providers/changing-calendars.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { findCalendarFacts } from '../calendars/record-account.ts'
 import { askAgain, isFinal } from '../writing/ask-events.ts'
-import { claimLeftIntent, endIntent, type LeftIntent, whileLeased } from '../writing/intents.ts'
+import {
+  claimLeftIntent,
+  endIntent,
+  type LeftIntent,
+  readIntent,
+  whileLeased,
+  type WriteIntent,
+} from '../writing/intents.ts'
 import { sendsNothing } from '../writing/mails.ts'
 import {
   type LockedCalendars,
@@ -20,8 +28,8 @@ const INTENTS_MAX = 20
 
 /**
  * Finishes writes whose requests have ended without recording them: their calls are repeated, which goes on where they
- * stopped. A creation, a split or a move of which the provider has nothing has not begun, and is forgotten. A write that the
- * provider fails to finish now is left to a later pass.
+ * stopped. A creation, a split or a move of which the provider has nothing has not begun, and is forgotten. A write that
+ * cannot be finished now is left to a later pass, for a day.
  */
 export async function finishIntents(session: Session, window: CalendarWindow): Promise<void> {
   const { db, owned, signal } = session
@@ -29,31 +37,58 @@ export async function finishIntents(session: Session, window: CalendarWindow): P
     signal.throwIfAborted()
     const left = await claimLeftIntent(db, owned.id)
     if (!left) return
-    await whileLeased(db, left.id, () => finishOne(session, left, window))
+    await whileLeased(db, left.id, () => finishOrLeave(session, left, window))
     session.progressed()
+  }
+}
+
+/** One write that cannot be finished keeps neither the others nor the calendars from being followed. */
+async function finishOrLeave(session: Session, left: LeftIntent, window: CalendarWindow): Promise<void> {
+  const { owned, signal, log, mails, onGivenUp } = session
+  const about = { accountId: owned.id }
+  try {
+    return await finishOne(session, left, window)
+  } catch (error) {
+    if (signal.aborted || error instanceof FenceLost) throw error
+    const isProviders = error instanceof ProviderFailure
+    if (!left.isOld && !(isProviders && isFinal(error))) {
+      if (!isProviders)
+        log.error({ ...about, error }, 'A write of an event could not be finished, and is tried again')
+      return
+    }
+    // Another try would not help, and the sync records what there is.
+    await underFence(session, unit => endIntent(unit, owned.id, left.id))
+    const { item, mailed } = summaryOf(left)
+    const eventId = item?.id ?? null
+    log.warn({ ...about, eventId, error }, 'A write of an event was given up before it was finished')
+    onGivenUp?.()
+    if (mailed) mails?.drop({ tenantId: owned.tenantId, accountId: owned.id, eventId, error })
+  }
+}
+
+/** The parts of a noted write that reports name, whatever form it has. */
+function summaryOf({ id, stored }: LeftIntent): Pick<WriteIntent, 'item' | 'mailed'> {
+  try {
+    const { item, mailed } = readIntent(id, stored)
+    return { item, mailed }
+  } catch {
+    return { item: null, mailed: null }
   }
 }
 
 async function finishOne(session: Session, left: LeftIntent, window: CalendarWindow): Promise<void> {
   const { db, owned, planner, mails } = session
-  const { asked, item, mailed } = left.intent
+  const { id } = left
+  const intent = readIntent(id, left.stored)
+  const { asked, item, mailed } = intent
   const seen = await lookAtIndex(db, owned.id, item?.id ?? null)
   const isLatest = seen.item?.version === item?.version
-  let written: WrittenEvents | null
-  try {
-    written = await finish(session, left, { window, isLatest })
-  } catch (error) {
-    if (!left.isOld && !(error instanceof ProviderFailure && isFinal(error))) {
-      if (error instanceof ProviderFailure) return
-      throw error
-    }
-    // Another try would not help, and the sync records what there is.
-    written = null
-  }
+  const written = await finish(session, intent, { window, isLatest })
   const isMoved = asked.type === 'change' && asked.toCalendarKey !== null
-  const { id, intent } = left
-  const isTold = written !== null && mailed !== null && mails !== undefined
-  const queue = isTold ? await mails.prepare(owned, { id, intent, written: written! }) : sendsNothing
+  const queue =
+    written && mailed && mails
+      ? await mails.prepare(owned, { id, intent, written, isOvertaken: !isLatest })
+      : sendsNothing
   const recording = { window, movedId: isMoved && item ? item.id : null }
   await planner.run(owned.id, items =>
     underFence(session, async (unit, account, own) => {
@@ -87,7 +122,7 @@ async function recordLatest(
 /** @returns null if it had not begun */
 async function finish(
   { db, owned, provider, signal }: Session,
-  { intent }: LeftIntent,
+  intent: WriteIntent,
   { window, isLatest }: { window: CalendarWindow; isLatest: boolean },
 ): Promise<WrittenEvents | null> {
   const { own, self } = await findCalendarFacts(db, owned.id)

@@ -24,7 +24,8 @@ async function openProcess(given: Pick<LookingProcess, 'modules' | 'home' | 'sco
       kind: 'calendar',
       memory,
       offered: () => ({ calendars: memory.connect() }),
-      followerOf: (db: Db, lookSeconds) => openCalendarsFollower({ db, days: DAYS, planner, lookSeconds }),
+      followerOf: (db: Db, lookSeconds) =>
+        openCalendarsFollower({ db, days: DAYS, planner, log: silentLog, lookSeconds }),
       ...given,
     }),
   )

@@ -1,5 +1,6 @@
 import { homeOf } from '../../../accounts/halves/home.ts'
 import type { Db } from '../../../database/pool.ts'
+import type { Logger } from '../../../kit/log.ts'
 import type { CalendarsProvider } from '../../../providers/calendars.ts'
 import type { Follower } from '../../../sync/follower.ts'
 import { endFormerHome } from '../../../sync/looks/former-home.ts'
@@ -22,6 +23,9 @@ export interface CalendarsFollowerOptions {
   planner: SpanPlanner
   /** Absent: nobody is told of anything by mail. */
   mails?: WriteMails
+  log: Logger
+  /** Called when an interrupted write is given up. */
+  onGivenUp?: () => void
   lookSeconds?: number
 }
 
@@ -31,8 +35,11 @@ export function openCalendarsFollower({
   days,
   planner,
   mails,
+  log,
+  onGivenUp,
   lookSeconds = LOOK_SECONDS,
 }: CalendarsFollowerOptions): Follower {
+  const own = { days, planner, log, ...(mails && { mails }), ...(onGivenUp && { onGivenUp }) }
   return openLookingFollower<CalendarsProvider>({
     db,
     lookSeconds,
@@ -41,7 +48,7 @@ export function openCalendarsFollower({
       nouns: { data: 'calendars', items: 'calendar events', source: 'calendar' },
       isIncluded: tenantId => findModule(db, tenantId, 'calendar'),
       keepNotifying: async (provider, signal) => provider.keepNotifying?.(signal),
-      runPass: (session, options) => runPass({ ...session, days, planner, ...(mails && { mails }) }, options),
+      runPass: (session, options) => runPass({ ...session, ...own }, options),
       countQuarantined: accountId => countQuarantined(db, accountId),
     },
     providerOf: ({ calendars }) => calendars,

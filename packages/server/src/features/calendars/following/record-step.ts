@@ -11,7 +11,7 @@ import { listSameUid, movable } from '../events/missing.ts'
 import { recordEvents, recordGone } from '../events/record.ts'
 import { sortStorable } from '../events/storable-object.ts'
 import { findMarked, type MarkedKey, recordMarks, settleMarks } from '../marks/record-marks.ts'
-import { findArriving } from '../writing/arriving.ts'
+import { findArriving, findLeaving } from '../writing/arriving.ts'
 import type { ListedCalendar } from './calendars.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type Session, underFence } from './session.ts'
@@ -108,18 +108,21 @@ async function recordable(
   unit: UnitOfWork,
   accountId: string,
   { calendar: { id: calendarId }, remote }: ListedCalendar,
-  { items: all, unreadable, gone, settling }: RecordedStep,
+  { items: all, unreadable, gone: allGone, settling }: RecordedStep,
 ): Promise<Pick<RecordedStep, 'items' | 'unreadable' | 'gone'>> {
   const at = { accountId, calendarId, calendarKey: remote.key }
   const arriving = await findArriving(unit, at, all)
   const items = all.filter(({ key }) => !arriving.has(key))
+  const leaving = await findLeaving(unit, at, settling ? settling.map(({ key }) => key) : allGone)
   if (settling) {
-    const asked = settling.filter(({ key }) => !arriving.has(key))
+    const read = new Set([...all, ...unreadable].map(({ key }) => key))
+    const asked = settling.filter(({ key }) => !arriving.has(key) && (read.has(key) || !leaving.has(key)))
     const settled = await settleMarks(unit, calendarId, asked)
     return settledAnswer({ items, unreadable }, settled, ({ key }) => [key])
   }
   // The provider is asked about them later.
-  await recordMarks(unit, accountId, calendarId, [...arriving])
+  await recordMarks(unit, accountId, calendarId, [...arriving, ...leaving])
+  const gone = allGone.filter(key => !leaving.has(key))
   const keys = [...items, ...unreadable].map(({ key }) => key)
   const marked = await findMarked(unit, calendarId, [...keys, ...gone].filter(isStorableKey))
   if (marked.size === 0) return { items, unreadable, gone }

@@ -3,6 +3,7 @@ import type { OwnedAccount } from '../../../accounts/halves/ownership.ts'
 import { type Fence, underFenceOf } from '../../../accounts/halves/under-fence.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { Logger } from '../../../kit/log.ts'
 import type { CalendarsProvider } from '../../../providers/calendars.ts'
 import type { LookSession } from '../../../sync/looks/session.ts'
 import { loadLockedCalendars } from '../calendars/record-account.ts'
@@ -17,6 +18,9 @@ export interface Session extends LookSession<CalendarsProvider> {
   planner: SpanPlanner
   /** Absent: nobody is told of anything by mail. */
   mails?: WriteMails
+  log: Logger
+  /** Called when an interrupted write is given up. */
+  onGivenUp?: () => void
 }
 
 /** The account whose calendars are locked, and its own addresses. */

@@ -26,7 +26,7 @@ export function componentOf(
     // Without its series, the start of an exception shows in which zone members are.
     recurrenceId: member && { wall: member.member, zone: (member.series ?? event).start.zone },
     sequence: event.sequence,
-    stamp: event.stampedAt === null ? now : new Date(event.stampedAt),
+    stamp: stampOf(event) ?? now,
     start: event.start,
     end: event.end,
     recurrence: [],
@@ -62,10 +62,24 @@ export function wholeComponents(uid: string, share: Share, options: ComponentOpt
 export function cancelling(
   component: ItipComponent,
   attendees: readonly ItipAttendee[],
-  { sequence, now }: { sequence: number; now: Date },
+  revision: Pick<ItipComponent, 'sequence' | 'stamp'>,
 ): ItipComponent {
-  const said = { attendees, sequence, stamp: now, status: 'cancelled', body: null, meetingUrl: null } as const
-  return { ...component, ...said, excluded: [] }
+  const cancelled = { attendees, ...revision, status: 'cancelled', body: null, meetingUrl: null } as const
+  return { ...component, ...cancelled, excluded: [] }
+}
+
+const stampOf = (event: MeetingEvent | null): Date | null =>
+  event === null || event.stampedAt === null ? null : new Date(event.stampedAt)
+
+/**
+ * A stamp that is later than that of an event, so that people take a message for newer than the last one about it (RFC 5546
+ * section 2.1.5). It has whole seconds.
+ * @param after the event after the write, whose stamp other messages of the write have; null: it is gone
+ */
+export function stampAfter(before: MeetingEvent | null, after: MeetingEvent | null, now: Date): Date {
+  const former = stampOf(before)?.getTime() ?? Number.NEGATIVE_INFINITY
+  const stamp = stampOf(after) ?? now
+  return new Date(Math.max(stamp.getTime(), former + 1_000))
 }
 
 /** The highest SEQUENCE of a meeting. */

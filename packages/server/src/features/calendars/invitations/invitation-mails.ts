@@ -4,7 +4,6 @@ import { findAccountView } from '../../../accounts/store.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { Clock } from '../../../kit/clock.ts'
-import type { Logger } from '../../../kit/log.ts'
 import { printWall } from '../../../kit/wall-clock.ts'
 import { requireMayInvite } from '../../sending/invitations/access.ts'
 import { queueInvitations } from '../../sending/invitations/queue-invitations.ts'
@@ -25,13 +24,11 @@ export function openInvitationMails({
   db,
   days,
   clock,
-  log,
   invitations,
 }: {
   db: Db
   days: WindowDays
   clock: Clock
-  log: Logger
   invitations: InvitationServices
 }): WriteMails {
   async function optionsOf(accountId: string): Promise<MessageOptions> {
@@ -47,12 +44,14 @@ export function openInvitationMails({
       await requireMayInvite(context.db, account, count)
     },
 
-    async prepare({ id: accountId, tenantId }, { id: writeId, intent, written }) {
+    drop: invitations.dropped,
+
+    async prepare({ id: accountId, tenantId }, { id: writeId, intent, written, isOvertaken }) {
       const account = await findAccountView(db, tenantId, accountId)
       if (!account) return sendsNothing
       const inSlices = invitations.slicesOf(tenantId)
       const before = intent.mailed?.before ?? null
-      const made = { asked: intent.asked, before, written }
+      const made = { asked: intent.asked, before, written, isOvertaken }
       const options = await optionsOf(accountId)
       const eventIdOf = (uid: string) => (before?.uid === uid ? (intent.item?.id ?? null) : null)
       let planned: EventMail[]
@@ -60,7 +59,7 @@ export function openInvitationMails({
         planned = await inSlices(mailSteps(await inSlices(writtenSteps(made, options)), writeId))
       } catch (error) {
         // The event is written already, and another try would fail as well.
-        log.error({ error, accountId, eventId: intent.item?.id ?? null }, 'Invitations could not be written')
+        invitations.dropped({ tenantId, accountId, eventId: intent.item?.id ?? null, error })
         return sendsNothing
       }
       if (planned.length === 0) return sendsNothing

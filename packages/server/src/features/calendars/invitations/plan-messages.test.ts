@@ -258,3 +258,24 @@ describe('an invitation', () => {
     expect(planDeclining(SINGLE, { type: 'all' }, OPTIONS)).toEqual([])
   })
 })
+
+describe('a message is later than the last one about its event', () => {
+  const stampsOf = (messages: ReturnType<typeof planMessages>) =>
+    messages.map(({ method, components }) => `${method} ${components[0]!.stamp.toISOString().slice(11, 19)}`)
+  const second1 = '2026-11-29T19:00:01.000Z'
+
+  test('and has the stamp of the write, which the next one is later than', () => {
+    const before = { ...SINGLE, event: { ...EVENT, stampedAt: OPTIONS.now.toISOString() } }
+    const after = { ...SINGLE, event: { ...inviting('bob', 'kim'), stampedAt: second1 } }
+    expect(stampsOf(planMessages(before, after))).toEqual(['CANCEL 19:00:01', 'REQUEST 19:00:01'])
+    expect(stampsOf(planMessages(before, null))).toEqual(['CANCEL 19:00:01'])
+  })
+
+  test('also an answer', () => {
+    const event = { ...inviting('ada'), organizer: { name: null, address: 'boss@example.com' } }
+    const invited = { ...SINGLE, event: { ...event, stampedAt: second1 } }
+    const answer = { part: { type: 'all' }, response: 'accepted', comment: null } as const
+    expect(stampsOf(planReplies(invited, answer, OPTIONS))).toEqual(['REPLY 19:00:01'])
+    expect(stampsOf(planDeclining(invited, { type: 'all' }, OPTIONS))).toEqual(['REPLY 19:00:02'])
+  })
+})

@@ -3,7 +3,14 @@ import type { ItipComponent, ItipMethod } from '../../../kit/itip/component.ts'
 import type { Steps } from '../../../kit/sliced-work.ts'
 import type { EventAddress, RemoteAttendee } from '../../../providers/calendars.ts'
 import { memberEvent, planTold, type Told } from './changes.ts'
-import { cancelling, type ComponentOptions, componentOf, sequenceOf, wholeComponents } from './components.ts'
+import {
+  cancelling,
+  type ComponentOptions,
+  componentOf,
+  sequenceOf,
+  stampAfter,
+  wholeComponents,
+} from './components.ts'
 import type { Meeting, MeetingEvent } from './meeting.ts'
 import { type SharingPeople, sharingSteps } from './shares.ts'
 
@@ -104,18 +111,20 @@ function cancelledComponents(
   write: Write,
   options: MessageOptions,
 ): ItipComponent[] {
-  const { now } = options
   const sequence = cancelledSequence(member, write)
+  const left = (member === null ? null : exceptionOf(write.after, member)) ?? write.after?.event ?? null
+  const stamp = (event: MeetingEvent) => stampAfter(event, left, options.now)
   if (member === null) {
     if (!before.event) return []
     const component = componentOf(uid, before.event, null, options)
     const recurrence = before.recurrence ?? []
-    return [cancelling({ ...component, recurrence }, [], { sequence, now })]
+    return [cancelling({ ...component, recurrence }, [], { sequence, stamp: stamp(before.event) })]
   }
   const event = before.exceptions.get(member) ?? (before.event && memberEvent(before.event, member))
   if (!event) return []
   const series = write.before?.event ?? null
-  return [cancelling(componentOf(uid, event, { member, series }, options), [], { sequence, now })]
+  const component = componentOf(uid, event, { member, series }, options)
+  return [cancelling(component, [], { sequence, stamp: stamp(event) })]
 }
 
 /**
@@ -126,12 +135,14 @@ function cancelledSequence(member: string | null, write: Write): number {
   const { before, after } = write
   const former = before ? sequenceOf(before) : 0
   if (!after) return former + 1
-  const exception = (of: Meeting | null) => of?.exceptions.find(one => one.member === member)?.event
   if (member === null) return Math.max(after.event?.sequence ?? 0, before?.event?.sequence ?? 0)
-  const known = exception(before)?.sequence ?? before?.event?.sequence ?? 0
-  const left = exception(after)
+  const known = exceptionOf(before, member)?.sequence ?? before?.event?.sequence ?? 0
+  const left = exceptionOf(after, member)
   return left ? Math.max(left.sequence, known) : Math.max(after.event?.sequence ?? 0, known + 1)
 }
+
+const exceptionOf = (meeting: Meeting | null, member: string): MeetingEvent | null =>
+  meeting?.exceptions.find(one => one.member === member)?.event ?? null
 
 function isStillHeld(member: string | null, { after }: Write): boolean {
   if (!after || after.event?.status === 'cancelled') return false

@@ -2,7 +2,7 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { ItipComponent } from '../../../kit/itip/component.ts'
 import type { RemoteAttendee } from '../../../providers/calendars.ts'
 import { memberEvent } from './changes.ts'
-import { componentOf } from './components.ts'
+import { componentOf, stampAfter } from './components.ts'
 import type { Meeting, MeetingEvent } from './meeting.ts'
 import { isOrganizedBy, type Message, type MessageOptions } from './plan-messages.ts'
 
@@ -15,6 +15,8 @@ export type AnsweredPart =
 /** The account's answer to an invitation. */
 export interface Answer {
   part: AnsweredPart
+  /** Whether the account deletes its copy, which then has not the answer. Default: false. */
+  isDeleted?: boolean
   response: 'accepted' | 'tentative' | 'declined'
   comment: string | null
 }
@@ -52,7 +54,16 @@ export function planDeclining(meeting: Meeting, part: AnsweredPart, options: Mes
   const isOpen = ({ event }: AnsweredEvent) =>
     event.status !== 'cancelled' && ownLine(event, own)?.response !== 'declined'
   if (!answeredEvents(meeting, part).some(isOpen)) return []
-  return planReplies(meeting, { part, response: 'declined', comment: null }, options)
+  return planReplies(meeting, { part, isDeleted: true, response: 'declined', comment: null }, options)
+}
+
+/** Whether a meeting has the answer of the account. */
+export function hasAnswer(
+  meeting: Meeting,
+  { part, response }: Pick<Answer, 'part' | 'response'>,
+  own: ReadonlySet<string>,
+): boolean {
+  return answeredEvents(meeting, part).some(({ event }) => ownLine(event, own)?.response === response)
 }
 
 interface AnsweredEvent {
@@ -73,7 +84,7 @@ function answeredEvents({ event, exceptions }: Meeting, part: AnsweredPart): Ans
 function replyOf(
   { uid, event: series }: Meeting,
   { event, member }: AnsweredEvent,
-  { part, response, comment }: Answer,
+  { part, isDeleted, response, comment }: Answer,
   options: MessageOptions,
 ): ItipComponent[] {
   const attendee = ownLine(event, options.own)
@@ -83,7 +94,8 @@ function replyOf(
     {
       ...component,
       ...(part.type === 'following' && { isOfFuture: true }),
-      stamp: options.now,
+      // An answer is noted in the file, with its stamp; a deletion comes after the last answer.
+      stamp: isDeleted ? stampAfter(event, null, options.now) : component.stamp,
       attendees: [{ ...attendee, response }],
       body: null,
       meetingUrl: null,

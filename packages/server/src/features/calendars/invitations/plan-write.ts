@@ -4,7 +4,8 @@ import type { WrittenEvents } from '../../../providers/changing-calendars.ts'
 import type { AskedWrite } from '../writing/ask-events.ts'
 import { type Meeting, meetingOf } from './meeting.ts'
 import { isOrganizedBy, type Message, type MessageOptions, messageSteps } from './plan-messages.ts'
-import { planDeclining, planReplies } from './plan-replies.ts'
+import { beforeOwnChanges } from './own-changes.ts'
+import { hasAnswer, planDeclining, planReplies } from './plan-replies.ts'
 import { mailsFor } from './write-mails.ts'
 
 /** A write that was made, and the event as the index had it before; null if it is new. */
@@ -12,11 +13,13 @@ export interface MadeWrite {
   asked: AskedWrite
   before: Meeting | null
   written: WrittenEvents
+  /** Whether others may have changed the event since `before`. */
+  isOvertaken: boolean
 }
 
 /** Plans what people are told of a write. */
 export function* writtenSteps(
-  { asked, before, written }: MadeWrite,
+  { asked, before, written, isOvertaken }: MadeWrite,
   options: MessageOptions,
 ): Steps<Message[]> {
   const after = new Map<string, Meeting>()
@@ -27,15 +30,19 @@ export function* writtenSteps(
   }
   if (asked.type === 'respond') {
     const meeting = before ? after.get(before.uid) : [...after.values()][0]
-    return meeting ? planReplies(meeting, asked, options) : []
+    // Of an answer that was not begun, or that another one has replaced, nobody is told.
+    if (!meeting || (isOvertaken && !hasAnswer(meeting, asked, options.own))) return []
+    return planReplies(meeting, asked, options)
   }
   if (asked.type === 'remove' && before && !isOrganizedBy(before, options.own))
     return planDeclining(before, asked.part, options)
   const messages: Message[] = []
-  for (const uid of new Set([...(before ? [before.uid] : []), ...after.keys()]))
-    messages.push(
-      ...(yield* messageSteps(before?.uid === uid ? before : null, after.get(uid) ?? null, options)),
-    )
+  for (const uid of new Set([...(before ? [before.uid] : []), ...after.keys()])) {
+    const now = after.get(uid) ?? null
+    const known = before?.uid === uid ? before : null
+    const former = isOvertaken ? beforeOwnChanges(known, now, asked) : known
+    messages.push(...(yield* messageSteps(former, now, options)))
+  }
   return messages
 }
 

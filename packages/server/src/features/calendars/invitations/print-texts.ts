@@ -1,6 +1,5 @@
 import { html, type Html } from '../../../kit/html.ts'
 import type { ItipComponent, ItipPerson } from '../../../kit/itip/component.ts'
-import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import { cleanLine, cutText } from '../../../kit/mime/text.ts'
 import type { Message } from './plan-messages.ts'
 import { printDate, printRecurrence, printTimes } from './print-times.ts'
@@ -10,7 +9,6 @@ import { printDate, printRecurrence, printTimes } from './print-times.ts'
 const SUBJECT_LENGTH_MAX = 200
 /** A longer description is in the calendar alone. */
 const BODY_LENGTH_MAX = 10_000
-const HTML_READ_MAX = 10 * BODY_LENGTH_MAX
 const ATTENDEES_MAX = 20
 
 export interface MessageTexts {
@@ -19,14 +17,15 @@ export interface MessageTexts {
   html: string
 }
 
-export function printTexts(message: Message): MessageTexts {
+/** @param description the body of the event as text; null: it has none */
+export function printTexts(message: Message, description: string | null): MessageTexts {
   const [event] = message.components
   if (!event) throw new RangeError('A message has no event')
   const { label, sentence } = headOf(message, event)
   const title = event.subject ? cleanLine(event.subject, SUBJECT_LENGTH_MAX) : 'Event without a title'
   const date = event.recurrenceId ? `, ${printDate(event.recurrenceId.wall)}` : ''
   const facts = factsOf(message, event)
-  const body = bodyOf(event)
+  const body = shortened(description)
   const lines = facts.map(([name, value]) => `${name}: ${value}`)
   const text = [sentence, '', title, ...lines, ...(body ? ['', body] : []), ''].join('\n')
   return { subject: `${label}: ${title}${date}`, text, html: String(page({ sentence, title, facts, body })) }
@@ -78,12 +77,8 @@ function factsOf({ method }: Message, event: ItipComponent): Array<readonly [nam
   return facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))
 }
 
-function bodyOf({ body }: ItipComponent): string | null {
-  if (!body) return null
-  // More is not shown, and a whole body would take long.
-  const text = (
-    body.contentType === 'html' ? htmlToText(body.content.slice(0, HTML_READ_MAX)) : body.content
-  ).trim()
+function shortened(description: string | null): string | null {
+  const text = (description ?? '').trim()
   if (text.length <= BODY_LENGTH_MAX) return text || null
   return `${cutText(text, BODY_LENGTH_MAX)}…`
 }

@@ -1,6 +1,7 @@
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { derivedId } from '../../../kit/ids.ts'
 import { printCalendarSteps } from '../../../kit/itip/print-calendar.ts'
+import { openPrintedBodies } from '../../../kit/itip/printed-bodies.ts'
 import type { Steps } from '../../../kit/sliced-work.ts'
 import type { EventAddress } from '../../../providers/calendars.ts'
 import { INVITED_MAX, type InvitationMail } from '../../sending/invitations/invitation.ts'
@@ -24,13 +25,15 @@ const CHARACTERS_MAX = 32 * 1024 * 1024
  */
 export function* mailSteps(messages: readonly Message[], writeId: string): Steps<EventMail[]> {
   const mails: EventMail[] = []
+  const bodies = openPrintedBodies()
   let left = CHARACTERS_MAX
   const batches = new Map<string, number>()
   for (const message of messages) {
     const { method, uid, member, from, components } = message
-    const texts = printTexts(message)
+    const body = components[0]?.body ?? null
+    const texts = printTexts(message, body && (yield* bodies.printSteps(body)).text)
     yield
-    const calendar = yield* printCalendarSteps(method, components)
+    const calendar = yield* printCalendarSteps(method, components, bodies)
     left -= calendar.length
     if (left < 0) throw new RangeError('the mails of the write are too large')
     const name = JSON.stringify([uid, method, member])

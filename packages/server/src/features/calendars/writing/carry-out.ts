@@ -102,10 +102,13 @@ async function recordLatest<T>(
 ): Promise<T> {
   const { window } = to
   let [written, seen] = [first, before]
+  let isOvertaken = intent.item?.version !== before.item?.version
   for (let reads = 0; ; reads++) {
     const isLast = reads === READS_MAX
     const queue =
-      intent.mailed && mails ? await mails.prepare(reached, { id, intent, written }) : sendsNothing
+      intent.mailed && mails
+        ? await mails.prepare(reached, { id, intent, written, isOvertaken })
+        : sendsNothing
     try {
       return await planner.run(account.id, items =>
         context.change(async unit => {
@@ -125,6 +128,7 @@ async function recordLatest<T>(
         throw error
       }
     }
+    isOvertaken = true
     seen = await lookAtIndex(context.db, account.id, item?.id ?? null)
     written = await changeCalendars(context, connections, reached, {
       marked,

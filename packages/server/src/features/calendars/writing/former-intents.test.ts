@@ -57,3 +57,27 @@ test('a move that a process of an older release left half done is finished', asy
   `.execute(door.db)
   expect(moved).toEqual([{ id: itemId, key: to }])
 })
+
+test('an intent that cannot be read keeps nothing from being followed, and ends after a day', async () => {
+  const account = await door.openAccount('files')
+  const { id: accountId, memory } = account
+  const [calendar = ''] = memory.calendars.keys()
+  await account.pass()
+  const id = newId()
+  await sql`
+    insert into calendar_intent (id, account_id, intent, leased_until)
+    values (${id}, ${accountId}, '{"asked": {"type": "change"}}', clock_timestamp() - interval '1 minute')
+  `.execute(door.db)
+  const left = async () => (await sql`select from calendar_intent where id = ${id}`.execute(door.db)).rows
+  const count = async () =>
+    (await sql`select from calendar_event where account_id = ${accountId}`.execute(door.db)).rows.length
+  memory.add(calendar, { subject: 'Seen' })
+  await account.pass()
+  expect([await count(), await left()]).toEqual([1, [{}]])
+  await sql`
+    update calendar_intent set created_at = created_at - interval '2 days', leased_until = clock_timestamp()
+    where id = ${id}
+  `.execute(door.db)
+  await account.pass()
+  expect(await left()).toEqual([])
+})

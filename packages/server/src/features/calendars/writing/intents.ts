@@ -29,7 +29,8 @@ interface FormerIntent extends Pick<WriteIntent, 'notify' | 'concernsOthers'> {
 
 type StoredIntent = WriteIntent | FormerIntent
 
-function readIntent(id: string, stored: StoredIntent): WriteIntent {
+/** Reads a write as any release has noted it. */
+export function readIntent(id: string, stored: StoredIntent): WriteIntent {
   if ('asked' in stored) return stored
   const { itemId, notify, concernsOthers, ...change } = stored
   const creation = { creationId: id, mayExist: true }
@@ -84,25 +85,63 @@ export async function beginIntent(
   id: string,
   intent: WriteIntent,
 ): Promise<WriteIntent> {
+  // It may be large, so it is written before the calendars are locked. A refusal takes it back.
+  const isNew = await insertIntent(unit, accountId, id, intent)
   // So that two writes see each other.
   await lockCalendars(unit, accountId)
-  const { asked } = intent
-  const place = asked.type === 'create' ? null : JSON.stringify(asked.place)
-  const { rows: others } = await sql<{ asked: AskedWrite }>`
-    select intent -> 'asked' as asked from calendar_intent
-    where account_id = ${accountId} and id <> ${id} and intent -> 'asked' -> 'place' = ${place}::jsonb
-  `.execute(unit.sql)
-  if (others.some(({ asked: other }) => isMaking(other)))
-    refuse('provider_conflict', undefined, {
-      message: 'Another write of this event is not finished yet. Try again in two minutes.',
-    })
+  await requireFinished(unit, accountId, id, intent)
+  if (isNew) return intent
   const { rows } = await sql<{ intent: StoredIntent }>`
-    insert into calendar_intent (id, account_id, intent, leased_until)
-    values (${id}, ${accountId}, ${JSON.stringify(intent)}::jsonb, ${leaseEnd})
-    on conflict (id) do update set leased_until = ${leaseEnd}
-    returning intent
+    update calendar_intent set leased_until = ${leaseEnd} where id = ${id} returning intent
   `.execute(unit.sql)
-  return readIntent(id, rows[0]!.intent)
+  if (rows[0]) return readIntent(id, rows[0].intent)
+  // The follower has just ended it.
+  await insertIntent(unit, accountId, id, intent)
+  return intent
+}
+
+/** @returns false if it is noted already */
+async function insertIntent(
+  unit: UnitOfWork,
+  accountId: string,
+  id: string,
+  intent: WriteIntent,
+): Promise<boolean> {
+  const { asked, item } = intent
+  const madeFrom = isMaking(asked) && 'place' in asked ? JSON.stringify(asked.place) : null
+  const movedTo = asked.type === 'change' ? asked.toCalendarKey : null
+  const { rows } = await sql`
+    insert into calendar_intent (id, account_id, intent, leased_until, is_listed, made_from, moved_to, moved_id)
+    values (${id}, ${accountId}, ${JSON.stringify(intent)}::jsonb, ${leaseEnd}, true, ${madeFrom}::jsonb, ${movedTo},
+      ${movedTo === null ? null : (item?.id ?? null)})
+    on conflict (id) do nothing
+    returning id
+  `.execute(unit.sql)
+  return rows.length > 0
+}
+
+/** Refuses while another split or move of the same item is unfinished. */
+async function requireFinished(
+  unit: UnitOfWork,
+  accountId: string,
+  id: string,
+  { asked }: WriteIntent,
+): Promise<void> {
+  if (asked.type === 'create') return
+  const { rows } = await sql`
+    select from calendar_intent
+    where account_id = ${accountId} and id <> ${id} and case
+      when is_listed then made_from
+      when intent #>> '{asked,toCalendarKey}' is not null or intent #>> '{asked,part,type}' = 'following'
+      then intent #> '{asked,place}'
+      end = ${JSON.stringify(asked.place)}::jsonb
+    limit 1
+  `.execute(unit.sql)
+  if (rows.length > 0)
+    refuse('provider_conflict', undefined, {
+      message:
+        'A split or a move of this event was interrupted and is not finished yet. The service goes on with it each minute.',
+    })
 }
 
 /** Does the calls of a write, and records them, while nobody else may do them. */
@@ -125,20 +164,19 @@ export async function endIntent(unit: UnitOfWork, accountId: string, id: string)
 /** A write that nobody is doing any more. */
 export interface LeftIntent {
   id: string
-  intent: WriteIntent
+  stored: StoredIntent
   isOld: boolean
 }
 
 /** Leases the oldest write that nobody is doing any more; null if there is none. */
 export async function claimLeftIntent(db: Db, accountId: string): Promise<LeftIntent | null> {
-  const { rows } = await sql<Omit<LeftIntent, 'intent'> & { intent: StoredIntent }>`
+  const { rows } = await sql<LeftIntent>`
     update calendar_intent set leased_until = ${leaseEnd}
     where id = (
       select id from calendar_intent where account_id = ${accountId} and leased_until < clock_timestamp()
       order by created_at limit 1 for update skip locked
     )
-    returning id, intent, created_at < clock_timestamp() - interval '1 day' as "isOld"
+    returning id, intent as stored, created_at < clock_timestamp() - interval '1 day' as "isOld"
   `.execute(db)
-  const [left] = rows
-  return left ? { ...left, intent: readIntent(left.id, left.intent) } : null
+  return rows[0] ?? null
 }

@@ -5,7 +5,7 @@ import type { ReachedAccount } from '../../../accounts/reach.ts'
 import type { RequestContext } from '../../../calls/context.ts'
 import { refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import { requireWritable } from './ask-provider.ts'
+import { changeCalendars, requireWritable } from './ask-provider.ts'
 import { carryOut } from './carry-out.ts'
 import { isFirstOccurrence } from './first-occurrence.ts'
 import { hasOthers, planChange, planPart, planRemoval, planResponse } from './plan-change.ts'
@@ -124,11 +124,24 @@ export function eventWriteOperations(options: Writing & { connections: Connectio
 
   async function isFirst(
     context: RequestContext,
-    { writing, target, calendar }: FoundTarget,
+    { writing, target, calendar, place }: FoundTarget,
     scope: EventScope,
   ): Promise<boolean> {
     if (scope !== 'following') return false
-    return isFirstOccurrence(context.db, target, writing.planFor(calendar))
+    const planning = writing.planFor(calendar)
+    const { calendarKey, key } = place
+    const { window } = planning
+    return isFirstOccurrence(context.db, target, {
+      ...planning,
+      async readTaken() {
+        const reached = await requireWritable(context, writing.account)
+        const { items } = await changeCalendars(context, options.connections, reached, {
+          marked: [],
+          work: provider => provider.read({ calendarKey, keys: [key], window }),
+        })
+        return items.find(item => item.type === 'item')?.members?.taken ?? null
+      },
+    })
   }
 }
 

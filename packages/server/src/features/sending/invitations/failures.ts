@@ -30,21 +30,42 @@ export function failedInvitation(
   return { outboxId: id, tenantId, accountId, eventId, reason: error?.reason ?? 'provider_rejected' }
 }
 
-/** Called with invitations that failed for good, once that is committed. */
-export type OnInvitationsFailed = (failed: readonly FailedInvitation[]) => void
+/** Mails of a write of an event that are not sent at all. */
+export interface DroppedInvitations {
+  tenantId: string
+  accountId: string
+  /** Null if the event is new. */
+  eventId: string | null
+  error: unknown
+}
 
 /**
- * Logs invitations that failed, and counts them. Nothing else happens: the event stands, and people see in their mail
- * server's log, or from the attendees, that nobody was invited.
+ * Reports of invitations that do not reach people, once that is committed. Nothing else happens: the event stands, and people
+ * see in their mail server's log, or from the attendees, that nobody was invited.
  */
-export function invitationFailures(metrics: Registry, log: Logger): OnInvitationsFailed {
+export interface InvitationFailures {
+  /** Called with invitations that failed for good. */
+  failed(failed: readonly FailedInvitation[]): void
+  /** Called if the mails of a write could not be made. They count as one. */
+  dropped(dropped: DroppedInvitations): void
+}
+
+/** Logs invitations that do not reach people, and counts them. */
+export function invitationFailures(metrics: Registry, log: Logger): InvitationFailures {
   const counter = new Counter({
     name: 'waxwing_invitations_failed_total',
-    help: 'Invitations of calendar events that did not reach all of their recipients',
+    help: 'Invitations of calendar events that did not reach all of their recipients, and writes whose invitations could not be made',
     registers: [metrics],
   })
-  return failed => {
-    counter.inc(failed.length)
-    for (const fields of failed) log.warn({ ...fields }, 'An invitation did not reach all of its recipients')
+  return {
+    failed(failed) {
+      counter.inc(failed.length)
+      for (const fields of failed)
+        log.warn({ ...fields }, 'An invitation did not reach all of its recipients')
+    },
+    dropped(fields) {
+      counter.inc()
+      log.error({ ...fields }, 'Nobody is invited to an event, or told of its change')
+    },
   }
 }

@@ -9,6 +9,7 @@ import { type ContentTarget, writeContent, writeDown } from '../accepting/write-
 import type { WrittenContent } from '../accepting/written-content.ts'
 import type { ReachSendPoint } from '../outbox/points.ts'
 import { composeInvitation } from './compose-invitation.ts'
+import type { InvitationFailures } from './failures.ts'
 import { cleanInvitation, type InvitationMail } from './invitation.ts'
 
 export interface InvitationServices {
@@ -16,6 +17,7 @@ export interface InvitationServices {
   largeContents: LargeContents
   slicesOf(tenantId: string): InSlices
   reach: ReachSendPoint
+  dropped: InvitationFailures['dropped']
 }
 
 /** Commits a part before the unit that queues the mails: `step` of a request's context, or a transaction of its own. */
@@ -30,8 +32,8 @@ export interface WrittenInvitation extends Pick<InvitationMail, 'id' | 'from' | 
   content: WrittenContent
 }
 
-/** Contents that wait in memory to be queued. Further contents are written at once. */
-const HELD_BYTES_MAX = 8 * 1024 * 1024
+/** Bytes of contents that are written in the unit that queues them. All others are written before it, as it may hold locks. */
+const HELD_BYTES_MAX = 64 * 1024
 /** Others get a turn if the mails take longer. */
 const TURN_MS_MAX = 20
 

@@ -66,6 +66,17 @@ test('only people of whom the server has no line yet are kept from its messages'
   expect(edit(served, { type: 'silence' }, guest)).toEqual(served)
 })
 
+test('each change has a later stamp than the one before, also within a second', () => {
+  const stampsOf = (bytes: Buffer) => bytes.toString().match(/^(?:DTSTAMP|LAST-MODIFIED):\S+/gm)
+  const first = changeAll(PRODUCERS.GOOGLE, { location: 'One' })
+  expect(stampsOf(first)).toEqual(['DTSTAMP:20261129T120000Z', 'LAST-MODIFIED:20261129T120000Z'])
+  const second = changeAll(first, { location: 'Two' })
+  expect(stampsOf(second)).toEqual(['DTSTAMP:20261129T120001Z', 'LAST-MODIFIED:20261129T120001Z'])
+  // No other time is later than this one.
+  const last = Buffer.from(second.toString().replace('DTSTAMP:20261129T120001Z', 'DTSTAMP:99991231T235959Z'))
+  expect(stampsOf(changeAll(last, { location: 'Three' }))).toEqual(stampsOf(first))
+})
+
 test('tabs and separators of lines are held in texts', () => {
   const content = 'a\tb\u2028c\u2029d'
   const text = changeAll(PRODUCERS.DAVX5, {

@@ -2,6 +2,7 @@ import { isDay } from '../../../kit/wall-clock.ts'
 import type { EventTime } from '../../calendars.ts'
 import type { EventChange } from '../../changing-calendars.ts'
 import type { EventTimes } from '../../new-times.ts'
+import { readTime } from '../cards/revision-time.ts'
 import { type EditContext, printTime } from './edit-context.ts'
 import { isOfOther } from './edit-attendees.ts'
 import { readTimes } from './event-times.ts'
@@ -62,10 +63,22 @@ export function stamp(node: EventNode, { stamps }: EditContext, isRevision: bool
 
 /** Writes the stamps of a component. Only its organizer counts revisions. */
 export function writeStamp(node: EventNode, { now, own, stamps }: EditContext): void {
-  const time = `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
+  const time = `${laterStamp(node, now).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
   setValue(node, 'DTSTAMP', time)
   setValue(node, 'LAST-MODIFIED', time)
   if (stamps.get(node) && !isOfOther(node, own)) setValue(node, 'SEQUENCE', String(sequenceOf(node) + 1))
+}
+
+/** The last second that a stamp can have. */
+const STAMP_MAX = Date.UTC(9999, 11, 31, 23, 59, 59)
+
+/** A second after the stamps that a component has: of two messages of one second, people would ignore the later one. */
+function laterStamp(node: EventNode, now: Date): Date {
+  const former = propertiesOf(node, 'DTSTAMP', 'LAST-MODIFIED').flatMap(
+    ({ content }) => readTime(content.value)?.getTime() ?? [],
+  )
+  const later = Math.max(now.getTime(), ...former.map(time => time + 1_000))
+  return later > STAMP_MAX ? now : new Date(later)
 }
 
 /** The revision of a component; 0 without a number. */

@@ -1,28 +1,38 @@
+import { z } from 'zod'
 import type { RemoteCalendar } from '../../../calendars.ts'
 import type { CalendarFields, Creation } from '../../../changing-calendars.ts'
 import { ProviderFailure, restate } from '../../../failure.ts'
 import { changing } from '../../changing/effect.ts'
+import { quoted } from '../../changing/find.ts'
 import { itemSchema } from '../../items.ts'
-import { ignoredSchema } from '../../resources.ts'
+import { firstOf, ignoredSchema, text } from '../../resources.ts'
 import { COLORS, listCalendars, pathOfCalendar } from '../calendar-list.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
+import { CREATION_PROPERTY } from './there.ts'
 
-/** `CalendarsWriter.createCalendar`. Graph has no two calendars of one name in a mailbox, so an earlier try is found by it. */
+/**
+ * `CalendarsWriter.createCalendar`. Graph has no two calendars of one name in a mailbox, so an earlier try is the one of that name,
+ * if it has the mark of the creation.
+ */
 export function createCalendar(
   connection: CalendarsConnection,
-  { name, color, description, timeZone, mayExist }: CalendarFields & Creation,
+  { name, color, description, timeZone, creationId, mayExist }: CalendarFields & Creation,
 ): Promise<RemoteCalendar> {
   return changing(connection.api, async effect => {
     const calendars = await listCalendars(connection, {})
     requireHeld({ description, timeZone }, calendars)
-    const isEarlier = (one: RemoteCalendar) => one.name === name && one.access === 'owner' && !one.isPrimary
-    const earlier = mayExist ? calendars.find(isEarlier) : undefined
-    if (earlier) return earlier
+    const isAlike = (one: RemoteCalendar) => one.name === name && one.access === 'owner' && !one.isPrimary
+    const alike = mayExist ? calendars.find(isAlike) : undefined
+    if (alike && (await isMadeBy(connection, alike.key, creationId))) return alike
     const { value } = await effect
       .ask({
         method: 'POST',
         path: 'calendars',
-        json: { name, color: colorName(color) },
+        json: {
+          name,
+          color: colorName(color),
+          singleValueExtendedProperties: [{ id: CREATION_PROPERTY, value: creationId }],
+        },
         schema: itemSchema,
         accepts: [201],
       })
@@ -30,6 +40,23 @@ export function createCalendar(
     return requireCalendar(connection, value.id)
   })
 }
+
+async function isMadeBy({ api }: CalendarsConnection, key: string, creationId: string): Promise<boolean> {
+  const { value } = await api.ask({
+    path: pathOfCalendar(key),
+    query: {
+      $select: 'id',
+      $expand: `singleValueExtendedProperties($filter=id eq ${quoted(CREATION_PROPERTY)})`,
+    },
+    schema: markedSchema,
+    accepts: [200],
+  })
+  return value.singleValueExtendedProperties?.some(property => property.value === creationId) ?? false
+}
+
+const markedSchema = z.object({
+  singleValueExtendedProperties: firstOf(z.object({ value: text }), 10).nullish(),
+})
 
 /** `CalendarsWriter.changeCalendar`. */
 export function changeCalendar(

@@ -129,7 +129,9 @@ describe('calendars', () => {
     const made = await writer.createCalendar({ ...fields, ...given })
     expect(made).toMatchObject({ name: 'Travel', color: '#f88c9b', access: 'owner', isPrimary: false })
     expect(await writer.createCalendar({ ...fields, ...given, mayExist: true })).toEqual(made)
-    expect(await failing(writer.createCalendar({ ...fields, ...creation() }))).toBe('rejected')
+    // A calendar of the name that is not of this creation is no earlier try of it.
+    for (const mayExist of [false, true])
+      expect(await failing(writer.createCalendar({ ...fields, ...creation(), mayExist }))).toBe('rejected')
     const changed = await writer.changeCalendar(made.key, { name: 'Trips', color: null })
     expect(changed).toMatchObject({ key: made.key, name: 'Trips', color: null })
     for (const change of [{ description: 'x' }, { timeZone: 'Asia/Tokyo' }])

@@ -28,7 +28,7 @@ export const WRITING_FIELDS = `${EVENT_FIELDS},${COPIED_FIELDS.join(',')}`
 
 /** The set of public strings (MS-OXPROPS), in which properties of our own have their names. */
 const PUBLIC_STRINGS = '{00020329-0000-0000-C000-000000000046}'
-/** Names the creation of an event, by which an earlier try is found. */
+/** Names the creation of an event or a calendar, by which an earlier try is found. */
 export const CREATION_PROPERTY = `String ${PUBLIC_STRINGS} Name WaxwingCreation`
 /** The version of the event of which another one is a copy. */
 export const COPIED_PROPERTY = `String ${PUBLIC_STRINGS} Name WaxwingCopied`
