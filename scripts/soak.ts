@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 const NUMBERS = {
   /** Kills of the service and the database while messages are sent. */
   WAXWING_TEST_KILLS: '200',
-  /** Random walks on each mail server, on Gmail, and on Graph in two clouds. */
+  /** Random walks on each mail server and calendar server, on Google, and on Graph in two clouds. */
   WAXWING_SEEDS: '20',
   /** Entries of a mail merge, and how many merges of 1,000 are sent. */
   WAXWING_TEST_MERGE: '1000',
@@ -32,6 +32,8 @@ const NUMBERS = {
   WAXWING_TEST_RULES: '10000',
   /** Days between the offsets of a zone that other readers of its definition are compared in. */
   WAXWING_TEST_ZONE_DAYS: '1',
+  /** Accounts of Google that granted their calendars to an earlier release. */
+  WAXWING_TEST_UPGRADED: '5000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -41,6 +43,9 @@ const FILES = [
   'any-change',
   'runners-at-random',
   'any-history',
+  'any-write',
+  'taken-over',
+  'google-calendar/upgrade',
   'halves-at-random',
   'following/pass.test',
   'verification/verification.test',

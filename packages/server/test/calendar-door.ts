@@ -1,4 +1,5 @@
 import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
+import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import { sql } from 'kysely'
 import { claimAccounts, type OwnedAccount } from '../src/accounts/halves/ownership.ts'
@@ -171,7 +172,13 @@ async function own(db: Db, id: string): Promise<OwnedAccount> {
 
 export interface AnnouncedEvent {
   type: string
-  data: { event?: CalendarEvent; changes?: string[]; calendars?: number; events?: number }
+  data: {
+    event?: CalendarEvent
+    calendar?: Calendar
+    changes?: string[]
+    calendars?: number
+    events?: number
+  }
 }
 
 /** The events of calendars that an account has in the feed. */

@@ -11,9 +11,13 @@ export interface Announced {
   changes?: string[]
 }
 
-/** The changes of the calendars of an account in the feed. */
-export async function calendarFeedOf(caller: Caller, accountId: string): Promise<Announced[]> {
-  const { events } = await readFeed(caller)
+/** The changes of the calendars of an account in the feed, from its beginning or from a cursor on. */
+export async function calendarFeedOf(
+  caller: Caller,
+  accountId: string,
+  cursor?: string,
+): Promise<Announced[]> {
+  const { events } = await readFeed(caller, cursor)
   return events
     .filter(event => event.accountId === accountId && event.type.startsWith('calendar'))
     .map(({ type, data }) => ({ type, ...data }))

@@ -13,16 +13,25 @@ export const timesAt = (time: number) => ({
   end: { wall: wallOf(time + HOUR_MS), zone: 'UTC' },
 })
 
+interface Acting {
+  /** The address of the account, which others invite; by default nobody does. */
+  invited?: string
+  /** Whether calendars are shared otherwise, removed and made. */
+  changesCalendars?: boolean
+}
+
 /** Another client of an account, and kills of the process that follows it. */
 export class History {
   readonly #memory: MemoryCalendars
   readonly #random: Random
+  readonly #acting: Acting
   #names = 0
   isOver = false
 
-  constructor(memory: MemoryCalendars, random: Random) {
+  constructor(memory: MemoryCalendars, random: Random, acting: Acting = {}) {
     this.#memory = memory
     this.#random = random
+    this.#acting = acting
     for (let nth = 0; nth < 6; nth++) this.#add()
   }
 
@@ -38,7 +47,25 @@ export class History {
     const isSeries = this.#random.chance(0.5)
     const recurrence = isSeries ? [`RRULE:FREQ=DAILY;COUNT=${this.#random.pick([3, 5, 8])}`] : null
     const start = TODAY + this.#random.pick([1, 2, 3, 4, 5]) * DAY_MS + 9 * HOUR_MS
-    this.#memory.add(calendar, { ...timesAt(start), subject: this.#name() }, { recurrence })
+    const { invited } = this.#acting
+    const isInvited = invited !== undefined && this.#random.chance(0.3)
+    const people = isInvited
+      ? {
+          organizer: { name: null, address: 'boss@example.com' },
+          attendees: [{ name: null, address: invited, type: 'required', response: 'needs_action' } as const],
+        }
+      : {}
+    this.#memory.add(calendar, { ...timesAt(start), ...people, subject: this.#name() }, { recurrence })
+  }
+
+  /** Shares a calendar otherwise, removes it, or makes another one. The primary one stays as it is. */
+  #changeCalendars(): void {
+    const [memory, random] = [this.#memory, this.#random]
+    const others = [...memory.calendars.values()].filter(({ isPrimary }) => !isPrimary)
+    if (others.length === 0 || random.chance(0.2)) return void memory.createCalendar(this.#name())
+    const { key } = random.pick(others)
+    if (others.length > 1 && random.chance(0.3)) memory.removeCalendar(key)
+    else memory.updateCalendar(key, { access: random.pick(['owner', 'writer', 'reader']) })
   }
 
   #name(): string {
@@ -51,6 +78,7 @@ export class History {
     const items = [...memory.items.values()]
     const item = items.length === 0 ? null : random.pick(items)
     const act = random.next()
+    if (this.#acting.changesCalendars && random.chance(0.1)) return this.#changeCalendars()
     if (!item || act < 0.2) this.#add()
     else if (act < 0.35) memory.update(item.key, { subject: this.#name() })
     else if (act < 0.45) memory.remove(item.key)

@@ -51,11 +51,13 @@ export async function readIndex(db: Db, accountId: string) {
   return { spans, events }
 }
 
-/** The events that a consumer has who follows the feed. It drops the exceptions of a series with it. */
+/** The events that a consumer has who follows the feed. It drops the exceptions of a series, and the events of a calendar, with it. */
 function fold(feed: Awaited<ReturnType<typeof readCalendarFeed>>, initial: readonly CalendarEvent[]) {
   const events = new Map(initial.map(event => [event.id, event]))
   for (const { type, data } of feed) {
-    const { event } = data
+    const { event, calendar } = data
+    if (type === 'calendar.deleted')
+      for (const { id, calendarId } of events.values()) if (calendarId === calendar?.id) events.delete(id)
     if (!event) continue
     if (type === 'calendar_event.created') expect(events.has(event.id)).toBe(false)
     if (type === 'calendar_event.updated') expect(data.changes).not.toEqual([])

@@ -22,6 +22,8 @@ export interface OtherClient {
   /** Singles, exceptions and occurrences between two instants, as Google expands them. */
   listInstances(calendarId: string, timeMin: string, timeMax: string): Promise<Event[]>
   addCalendar(calendar: Calendar): Promise<Calendar & { id: string }>
+  /** The calendars in the list of the user. */
+  calendarIds(): Promise<string[]>
   changeEntry(calendarId: string, change: v3.Schema$CalendarListEntry): Promise<void>
   removeCalendar(calendarId: string): Promise<void>
   /** Makes the sync tokens of the user too old. */
@@ -77,6 +79,13 @@ export function otherClient(sandbox: DrivenSandbox, email: string): OtherClient 
     listInstances: (calendarId, timeMin, timeMax) =>
       listAll(calendarId, { singleEvents: 'true', timeMin, timeMax }),
     addCalendar: calendar => call('POST', 'calendars', calendar),
+    async calendarIds() {
+      const { items } = await call<{ items: Array<{ id: string }> }>(
+        'GET',
+        'users/me/calendarList?showHidden=true',
+      )
+      return items.map(({ id }) => id)
+    },
     changeEntry: (calendarId, change) =>
       call('PATCH', `users/me/calendarList/${encodeURIComponent(calendarId)}?colorRgbFormat=true`, change),
     removeCalendar: calendarId => call('DELETE', `calendars/${encodeURIComponent(calendarId)}`),

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { fileURLToPath } from 'node:url'
 import { type Caller, callerOf } from '../caller.ts'
 import { makePreparedFolder } from '../prepared-folder.ts'
-import { type ServiceProcess, startServiceProcess } from '../service-process.ts'
+import { type DataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./quick-service.ts', import.meta.url))
 
@@ -17,10 +17,16 @@ export interface KillableService extends AsyncDisposable {
   errors(): string[]
 }
 
-/** @param env further variables of the service */
-export async function openKillableService(env: Record<string, string> = {}): Promise<KillableService> {
+/**
+ * @param env further variables of the service
+ * @param makeFolder makes the folder of its data; by default with a database
+ */
+export async function openKillableService(
+  env: Record<string, string> = {},
+  makeFolder: () => Promise<DataFolder> = makePreparedFolder,
+): Promise<KillableService> {
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makePreparedFolder())
+  const folder = opened.use(await makeFolder())
   const options = {
     program: PROGRAM,
     env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true', ...env },

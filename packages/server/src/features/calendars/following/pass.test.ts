@@ -9,7 +9,7 @@ import { SECOND_LOOK_SECONDS, Doubts } from '../../../sync/doubts.ts'
 import { DAY_MS } from '../../../kit/wall-clock.ts'
 import { countQuarantined } from './quarantine.ts'
 
-const SEEDS = seedsFor(3)
+const SEEDS = seedsFor(1)
 const PASSES = 25
 const HOUR_MS = 3_600_000
 
