@@ -136,8 +136,8 @@ describe('busy times of an account', () => {
 const fixedZone = (tzid: string, minutes: number) => {
   const two = (value: number) => String(value).padStart(2, '0')
   const offset = `+${two(Math.floor(minutes / 60))}${two(minutes % 60)}`
-  const times = ['DTSTART:19700101T000000', `TZOFFSETFROM:${offset}`, `TZOFFSETTO:${offset}`]
-  const observance = ['BEGIN:STANDARD', ...times, 'END:STANDARD']
+  const changes = ['DTSTART:19700101T000000', `TZOFFSETFROM:${offset}`, `TZOFFSETTO:${offset}`]
+  const observance = ['BEGIN:STANDARD', ...changes, 'END:STANDARD']
   return ['BEGIN:VTIMEZONE', `TZID:${tzid}`, ...observance, 'END:VTIMEZONE'].join('\r\n')
 }
 

@@ -156,7 +156,7 @@ test.each(['files', 'members'] as const)(
     const before = await ids()
     expect(before).toHaveLength(6)
     for (let nth = 1; nth <= 10; nth++) {
-      for (const item of [...memory.items.values()]) memory.update(item.key, dated(nth))
+      for (const item of memory.items.values()) memory.update(item.key, dated(nth))
       except(nth)
       if (nth % 2 === 0) memory.loseCursors()
       await account.pass()

@@ -171,7 +171,7 @@ describe('each write is refused, and writes nothing,', () => {
   test('if the provider no longer has what it names, which the sync then finds', async () => {
     const account = await openAccount()
     const { memory, events, pass } = account
-    for (const key of [...memory.items.keys()]) memory.remove(key)
+    for (const key of memory.items.keys()) memory.remove(key)
     const gone = { status: 404, body: { code: 'provider_not_found' } }
     const expectGone = async (name: string) =>
       expect([name, await WRITES[name]!(account)]).toMatchObject([name, gone])
@@ -179,7 +179,7 @@ describe('each write is refused, and writes nothing,', () => {
       await expectGone(name)
     await pass()
     expect((await door.get(`${events}?start=${at(0)}&end=${at(3)}`)).body).toMatchObject({ items: [] })
-    for (const key of [...memory.calendars.keys()]) memory.removeCalendar(key)
+    for (const key of memory.calendars.keys()) memory.removeCalendar(key)
     for (const name of ['PATCH calendars', 'POST calendar-events']) await expectGone(name)
     expect([memory.calendars.size, memory.items.size]).toEqual([0, 0])
   })
