@@ -28,6 +28,8 @@ const NUMBERS = {
   WAXWING_TEST_GUESSES: '10000',
   /** Cards that are written with random values and read by other programs. */
   WAXWING_TEST_CARD_WRITES: '100000',
+  /** Events that are written with random values and read by another program. */
+  WAXWING_TEST_EVENT_WRITES: '100000',
   /** Recurrence rules that are compared with dateutil. */
   WAXWING_TEST_RULES: '10000',
   /** Days between the offsets of a zone that other readers of its definition are compared in. */
@@ -63,6 +65,7 @@ const FILES = [
   'cancel-race',
   'suppression-counts',
   'card-writes',
+  'event-writes',
   'rules-at-random',
   'print-definition',
 ]

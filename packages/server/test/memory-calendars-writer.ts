@@ -93,6 +93,11 @@ export function memoryWriter(
       return answer
     },
 
+    async requireChangeable({ place, change }, options) {
+      await wait('requireChangeable')
+      changedEvent(memory, memory.requireItem(place).event ?? PLAIN_EVENT, change, options)
+    },
+
     async removeEvent({ place, part }) {
       await wait('removeEvent')
       const item = memory.requireItem(place)

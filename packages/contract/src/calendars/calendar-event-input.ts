@@ -9,11 +9,11 @@ const BODY_CHARACTERS_MAX = 1_000_000
 const REMINDER_MINUTES_MAX = 40_320
 const URL_CHARACTERS_MAX = 2_048
 
-/** ISO 8601 with seconds, with `Z`, an offset, or neither. */
+/** ISO 8601, with `Z`, an offset, or neither. */
 const DATE_TIME = z.iso.datetime({
   offset: true,
   local: true,
-  error: 'must be an ISO 8601 date-time with seconds, with or without Z or an offset',
+  error: 'must be an ISO 8601 date-time, with or without Z or an offset',
 })
 
 export const eventTimeInput = z
@@ -21,7 +21,10 @@ export const eventTimeInput = z
     dateTime: DATE_TIME.optional().describe(
       'With `Z` or an offset an instant; without, the time of a clock in `timeZone`.',
     ),
-    date: z.iso.date().optional().describe('The day of an event of whole days, in place of `dateTime`.'),
+    date: z.iso
+      .date({ error: 'must be a day such as 2026-12-24' })
+      .optional()
+      .describe('The day of an event of whole days, in place of `dateTime`.'),
     timeZone: singleLine({ min: 1, max: 255 })
       .optional()
       .describe('An IANA name. Required for a series, and for a `dateTime` without `Z` or offset.'),

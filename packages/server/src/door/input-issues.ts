@@ -48,15 +48,17 @@ function messageOf(issue: SchemaIssue): string {
   if (code === 'invalid_value' && Array.isArray(values)) {
     return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`
   }
-  const unit = UNITS[String(origin)] ?? ''
-  const must = unit === '' ? 'must be' : 'must have'
-  if (code === 'too_small' && minimum !== undefined) return `${must} at least ${minimum}${unit}`
+  const unit = UNITS[String(origin)]
+  const must = unit === undefined ? 'must be' : 'must have'
+  const counted = (bound: unknown) =>
+    unit === undefined ? String(bound) : `${bound} ${unit}${Number(bound) === 1 ? '' : 's'}`
+  if (code === 'too_small' && minimum !== undefined) return `${must} at least ${counted(minimum)}`
   if (format === 'regex') return 'must have the form that the reference describes'
-  if (code === 'too_big' && maximum !== undefined) return `${must} at most ${maximum}${unit}`
+  if (code === 'too_big' && maximum !== undefined) return `${must} at most ${counted(maximum)}`
   return message
 }
 
-const UNITS: Record<string, string> = { array: ' items', string: ' characters' }
+const UNITS: Record<string, string> = { array: 'item', string: 'character' }
 const KINDS: Record<string, string> = {
   array: 'a list',
   boolean: 'true or false',

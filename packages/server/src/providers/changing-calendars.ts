@@ -193,6 +193,16 @@ export interface CalendarsWriter {
     options: WriteOptions,
   ): Promise<WrittenEvents>
 
+  /**
+   * Changes nothing, and fails as `changeEvent` would if the provider cannot hold what is asked, or does not allow it. It is
+   * asked before an event is moved and changed by one request.
+   * @param asked.toCalendarKey the calendar in which the event is to be changed
+   */
+  requireChangeable(
+    asked: { place: ItemPlace; part: ChangedPart; change: EventChange; toCalendarKey: string },
+    options: WriteOptions,
+  ): Promise<void>
+
   /** Deletes an event, whatever version it has by now. Of an invitation, the account's own copy. */
   removeEvent(asked: { place: ItemPlace; part: RemovedPart }, options: WriteOptions): Promise<WrittenEvents>
 

@@ -26,7 +26,24 @@ export async function changingBy<E, T>(
   }
 }
 
-/** The same for work in batches. */
+/** Thrown in place of the first change of a rehearsal. */
+class Rehearsed extends Error {}
+
+/** Runs work that changes something up to its first change, and fails as it does before that. Nothing is changed. */
+export async function rehearsing<E>(
+  open: (record: EffectRecord) => E,
+  work: (effect: E) => Promise<unknown>,
+): Promise<void> {
+  const stop = () => Promise.reject(new Rehearsed())
+  try {
+    await work(open({ run: stop, runEach: stop, done: () => undefined }))
+  } catch (error) {
+    if (error instanceof ProviderFailure) throw restate(error, { isBeforeAcceptance: true })
+    if (!(error instanceof Rehearsed)) throw error
+  }
+}
+
+/** `changingBy` for work in batches. */
 export async function* changingInBatchesBy<E, T>(
   open: (record: EffectRecord) => E,
   work: (effect: E) => AsyncGenerator<T, void, void>,

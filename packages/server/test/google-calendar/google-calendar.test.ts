@@ -172,15 +172,18 @@ describe('calendars of a Gmail account', () => {
 
   test('lose nothing when their tokens expire, and announce only what has changed', async () => {
     const { app } = opened()
+    let gone = ''
     const { account, client, look } = await connectGoogleCalendar(opened(), async other => {
       for (const summary of ['One', 'Two', 'Three']) await other.insert(hourOn(1, 10, summary))
+      gone = (await other.insert(hourOn(1, 12, 'Gone'))).id
       const { id } = await other.addCalendar({ summary: 'Second' })
       await other.insert(hourOn(2, 10, 'Four'), id)
     })
-    const before = await waitForSubjectSet(account.id, ['One', 'Two', 'Three', 'Four'])
+    const before = await waitForSubjectSet(account.id, ['One', 'Two', 'Three', 'Four', 'Gone'])
     const calls = async () => (await opened().sandbox.calls({ host: CALENDAR_HOST })).items
 
     await client.expire()
+    await client.remove(gone)
     await client.insert(hourOn(3, 10, 'Five'))
     await look()
     const after = await waitForSubjectSet(account.id, ['One', 'Two', 'Three', 'Four', 'Five'])
@@ -188,8 +191,13 @@ describe('calendars of a Gmail account', () => {
       'the renewal of both calendars',
       async () => (await calls()).filter(({ status }) => status === 410).length >= 2,
     )
-    for (const { id } of before) expect(after.map(event => event.id)).toContain(id)
-    expect(await feed(account.id)).toEqual(['calendar.initialized', 'calendar_event.created single Five'])
+    const kept = before.filter(({ subject }) => subject !== 'Gone')
+    for (const { id } of kept) expect(after.map(event => event.id)).toContain(id)
+    expect((await feed(account.id)).toSorted()).toEqual([
+      'calendar.initialized',
+      'calendar_event.created single Five',
+      'calendar_event.deleted single Gone',
+    ])
     expect((await app.get<Account>(`/v1/accounts/${account.id}`)).body.status).toBe('active')
   })
 

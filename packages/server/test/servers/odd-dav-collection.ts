@@ -39,6 +39,7 @@ export class OddCollection {
   readonly files = new Map<string, StoredFile>()
   readonly #kind: (typeof KINDS)[CollectionName]
   readonly #path: string
+  #name: string
   /** Names of files in the order of their changes. */
   readonly #log: string[] = []
   readonly #oddities: () => Oddities
@@ -46,6 +47,7 @@ export class OddCollection {
   constructor(name: CollectionName, oddities: () => Oddities) {
     this.#kind = KINDS[name]
     this.#path = `${HOME}${this.#kind.path}`
+    this.#name = this.#kind.name
     this.#oddities = oddities
   }
 
@@ -66,6 +68,12 @@ export class OddCollection {
     if (!file || etags === 'none') return null
     if (etags === 'seconds') return `"${Math.floor(file.changedAt / 1_000)}"`
     return etags === 'weak' ? `W/"${file.etag}"` : `"${file.etag}"`
+  }
+
+  /** Does what a PROPPATCH asks for. The name is stored, and nothing else. */
+  patch(body: string): void {
+    const name = /<displayname[^>]*>([^<]*)<\/displayname>/.exec(body)?.[1]
+    if (name !== undefined) this.#name = name
   }
 
   /** The responses to a PROPFIND; null if there is no such resource. */
@@ -128,7 +136,7 @@ export class OddCollection {
     const { tokenStatus, lacksCtag } = this.#oddities()
     return [
       `<resourcetype><collection/>${this.#kind.type}</resourcetype>`,
-      `<displayname>${this.#kind.name}</displayname>`,
+      `<displayname>${escapeXml(this.#name)}</displayname>`,
       tokenStatus === null ? '' : `<sync-token>urn:odd:${this.#log.length}</sync-token>`,
       lacksCtag ? '' : `<getctag xmlns="http://calendarserver.org/ns/">${this.#log.length}</getctag>`,
     ].join('')

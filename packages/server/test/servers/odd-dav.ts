@@ -109,6 +109,7 @@ export class OddDav implements AsyncDisposable {
     if (request.method === 'GET') return this.#read(response, nameIn(path))
     if (!request.headers['content-type']?.startsWith('application/xml')) return end(response, 415)
     if (request.method === 'REPORT') return this.#report(response, path, body)
+    if (request.method === 'PROPPATCH') this.#collection.patch(body)
     const described = this.#collection.describe(path, String(request.headers['depth']), isStranger)
     return described === null ? end(response, 404) : sendMultistatus(response, described)
   }

@@ -79,6 +79,7 @@ function permittedWriter(writer: CalendarsWriter, permits: Permits): CalendarsWr
     tellsPeople: (key, ended) => once(() => writer.tellsPeople(key, ended)),
     createEvent: (event, options) => once(() => writer.createEvent(event, options)),
     changeEvent: (asked, options) => once(() => writer.changeEvent(asked, options)),
+    requireChangeable: (asked, options) => once(() => writer.requireChangeable(asked, options)),
     removeEvent: (asked, options) => once(() => writer.removeEvent(asked, options)),
     moveEvent: (asked, options) => once(() => writer.moveEvent(asked, options)),
     respond: (asked, options) => once(() => writer.respond(asked, options)),

@@ -143,6 +143,26 @@ export function describeChangingCalendars(
       expect(others(await opened.eventAt(place.key))).toEqual([])
     })
 
+    test('finds out whether an event can be changed, and leaves it as it is', async () => {
+      await using arranged = await setUp()
+      await using opened = await openChanging(arranged)
+      const { writer, calendarKey, options } = opened
+      const other = await writer.createCalendar({ ...CALENDAR, creationId: randomUUID(), mayExist: false })
+      const place = await opened.create({})
+      const before = await opened.eventAt(place.key)
+      const find = (change: EventChange, key = place.key) => {
+        const asked = { place: { calendarKey, key }, part: ALL, change, toCalendarKey: other.key }
+        return writer.requireChangeable(asked, options)
+      }
+      await find({ subject: 'Renamed', start: berlin('20261203T090000') })
+      const isHeld = arranged.holds.sensitivity.includes('personal')
+      const refused = find({ subject: 'Renamed', sensitivity: 'personal' })
+      await (isHeld ? refused : expect(refused).rejects.toMatchObject(UNHELD))
+      expect(await opened.eventAt(place.key)).toEqual(before)
+      await opened.remove(place, { type: 'all' })
+      await expect(find({ subject: 'Renamed' })).rejects.toMatchObject({ kind: 'not_found' })
+    })
+
     test('deletes events, and reports one that is gone', async () => {
       await using arranged = await setUp()
       await using opened = await openChanging(arranged)
@@ -199,7 +219,7 @@ export function describeChangingCalendars(
       expect(again.key).toBe(made.key)
       const change = {
         name: 'Renamed',
-        ...(holds.description && { description: 'All of us' }),
+        ...(holds.description && { description: 'All of us,\n"<& others>"' }),
         ...(holds.color && { color: '#ff8800' }),
       }
       expect(await writer.changeCalendar(made.key, change)).toMatchObject(change)
@@ -211,4 +231,5 @@ export function describeChangingCalendars(
   })
 }
 
+const UNHELD = { kind: 'unsupported', isBeforeAcceptance: true }
 const CALENDAR = { name: 'Made & written', description: null, color: null, timeZone: null }

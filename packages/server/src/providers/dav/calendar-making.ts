@@ -38,7 +38,7 @@ export function createCalendar(
 }
 
 /** A failure of it would hide the reason. */
-async function undo(work: () => Promise<void>): Promise<void> {
+async function undo(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()
   } catch (error) {
@@ -74,7 +74,10 @@ function valuesOf({ name, description, color, timeZone }: Partial<CalendarFields
     throw new ProviderFailure('unsupported', 'The time zone of this calendar cannot be set.')
   return {
     ...(name !== undefined && { [D.displayname]: name }),
-    ...(description !== undefined && { [CAL.description]: description }),
+    // Within XML, other line breaks are read as these (XML 1.0 section 2.11).
+    ...(description !== undefined && {
+      [CAL.description]: description && description.replaceAll(/\r\n?/g, '\n'),
+    }),
     ...(color !== undefined && { [COLOR]: color && `${color.toLowerCase()}ff` }),
   }
 }
@@ -113,18 +116,18 @@ async function setValues(
   )
   const names = Object.keys(missing)
   if (names.length === 0) return calendar
-  await record.run(() =>
-    askAll(client, {
-      method: 'PROPPATCH',
-      url: urlOf(path, home, true),
-      depth: '0',
-      body: proppatchBody(missing),
-    }),
-  )
+  const set = (body: string) =>
+    record.run(() => askAll(client, { method: 'PROPPATCH', url: urlOf(path, home, true), depth: '0', body }))
+  await set(proppatchBody(missing))
   const { calendar: changed } = await findCalendar(client, home, path)
   // Servers report what they refused in too many ways.
-  if (names.some(name => differs(changed, name, missing[name]!)))
+  if (names.some(name => differs(changed, name, missing[name]!))) {
+    const former = valuesOf({ ...calendar, timeZone: null })
+    const taken = names.filter(name => differs(changed, name, former[name]!))
+    if (taken.length > 0)
+      await undo(() => set(proppatchBody(Object.fromEntries(taken.map(name => [name, former[name]!])))))
     throw new ProviderFailure('unsupported', 'The server does not store this field of a calendar.')
+  }
   return changed
 }
 

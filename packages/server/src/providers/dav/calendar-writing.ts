@@ -13,7 +13,7 @@ import type {
   WriteOptions,
   WrittenEvents,
 } from '../changing-calendars.ts'
-import { changingBy, type EffectRecord } from '../effect.ts'
+import { changingBy, type EffectRecord, rehearsing } from '../effect.ts'
 import { ProviderFailure } from '../failure.ts'
 import { changeCalendar, createCalendar, removeCalendar } from './calendar-making.ts'
 import { requireWithin } from './collections.ts'
@@ -27,6 +27,12 @@ import { isMember } from './hrefs.ts'
 import { openScheduling, type Scheduling, SILENCE } from './scheduling.ts'
 import { takeInvitation } from './mailed-invitations.ts'
 import { moveFile } from './moving.ts'
+
+interface AskedChange {
+  place: ItemPlace
+  part: ChangedPart
+  change: EventChange
+}
 
 /** Changes calendars and events of a home. A class, since thousands of idle accounts keep one each. */
 export class DavCalendarsWriter implements CalendarsWriter {
@@ -83,18 +89,25 @@ export class DavCalendarsWriter implements CalendarsWriter {
     })
   }
 
-  changeEvent(
-    { place, part, change }: { place: ItemPlace; part: ChangedPart; change: EventChange },
+  changeEvent(asked: AskedChange, options: WriteOptions): Promise<WrittenEvents> {
+    return changingBy(identity, record => this.#change(asked, options, record))
+  }
+
+  requireChangeable(asked: AskedChange, options: WriteOptions): Promise<void> {
+    return rehearsing(identity, record => this.#change(asked, options, record))
+  }
+
+  async #change(
+    { place, part, change }: AskedChange,
     options: WriteOptions,
+    record: EffectRecord,
   ): Promise<WrittenEvents> {
-    return changingBy(identity, async record => {
-      const calendar = await this.#open(place.calendarKey)
-      const path = this.#pathOf(place)
-      if (part.type === 'following') return this.#split(calendar, path, { part, change, options, record })
-      if (Object.keys(change).length > 0)
-        await this.#files.edit(calendar, path, { edit: { type: 'change', part, change }, options, record })
-      return this.#files.written(calendar, path, [path], options)
-    })
+    const calendar = await this.#open(place.calendarKey)
+    const path = this.#pathOf(place)
+    if (part.type === 'following') return this.#split(calendar, path, { part, change, options, record })
+    if (Object.keys(change).length > 0)
+      await this.#files.edit(calendar, path, { edit: { type: 'change', part, change }, options, record })
+    return this.#files.written(calendar, path, [path], options)
   }
 
   removeEvent(

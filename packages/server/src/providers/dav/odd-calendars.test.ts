@@ -110,3 +110,14 @@ test('50,000 old events cost a listing, and not their content', async () => {
   await index.follow(calendars)
   expect(index.subjects()).toEqual(['current', 'moved here'])
 })
+
+test('a calendar keeps what it was if its server stores only a part of a change', async () => {
+  await using opened = await openOddCalendar({})
+  const { dav, calendars } = opened
+  const [{ key = '' } = {}] = await calendars.listCalendars(never)
+  const changed = calendars.writer.changeCalendar(key, { name: 'Team', color: '#ff0000' })
+  await expect(changed).rejects.toMatchObject({ kind: 'unsupported' })
+  expect(await calendars.listCalendars(never)).toMatchObject([{ name: 'Calendar', color: null }])
+  expect(dav.requests.filter(request => request.startsWith('PROPPATCH'))).toHaveLength(2)
+  expect(await calendars.writer.changeCalendar(key, { name: 'Team' })).toMatchObject({ name: 'Team' })
+})

@@ -4,8 +4,10 @@ import type { Calendar } from '@waxwing/contract/calendars/calendars.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openCalendarDoor } from '../../../../test/calendar-door.ts'
+import { read } from '../../../../test/calendars/odd/edit-file.ts'
 import { PLAIN_EVENT } from '../../../../test/memory-calendars.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
+import { calendarFile, eventText } from '../../../../test/servers/event-text.ts'
 import { newId } from '../../../kit/ids.ts'
 import { DAY_MS, printDay, printWall } from '../../../kit/wall-clock.ts'
 import type { RemoteEvent } from '../../../providers/calendars.ts'
@@ -128,6 +130,50 @@ describe('busy times of an account', () => {
     const { busy } = await find(account, { start: iso(0), end: iso(4) })
     expect(busy).toEqual([range(0, 9, 10), range(1, 15, 16)])
   })
+})
+
+/** A zone as a file defines it, that is always so many minutes ahead of UTC. */
+const fixedZone = (tzid: string, minutes: number) => {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const offset = `+${two(Math.floor(minutes / 60))}${two(minutes % 60)}`
+  const changes = ['DTSTART:19700101T000000', `TZOFFSETFROM:${offset}`, `TZOFFSETTO:${offset}`]
+  const observance = ['BEGIN:STANDARD', ...changes, 'END:STANDARD']
+  return ['BEGIN:VTIMEZONE', `TZID:${tzid}`, ...observance, 'END:VTIMEZONE'].join('\r\n')
+}
+
+test.each([
+  ['W. Europe Standard Time', 180],
+  ['tzone://Microsoft/Custom', 345],
+  ['Customized Time Zone', 765],
+])('busy times in the zone %s of a file are those of its definition', async (tzid, minutes) => {
+  const lines = [`DTSTART;TZID="${tzid}":${inUtc(3, 20).wall}`, 'DURATION:PT1H', 'RRULE:FREQ=WEEKLY;COUNT=2']
+  const file = calendarFile([fixedZone(tzid, minutes), eventText('one', lines)])
+  const { event, recurrence } = read(Buffer.from(file))
+  const account = await door.openAccount('files')
+  account.memory.add(firstOf(account), event!, { recurrence })
+  await account.pass()
+  const { busy, slots } = await find(account, {
+    start: iso(0),
+    end: iso(14),
+    durationMinutes: 15,
+    stepMinutes: 15,
+  })
+  const from = 20 - minutes / 60
+  expect(busy).toEqual([range(3, from, from + 1), range(10, from, from + 1)])
+  expect(slots).toHaveLength(14 * 96 - 8)
+})
+
+test('busy times are those of the last look, which a change of the provider shows in', async () => {
+  const account = await accountWith(times(0, 9))
+  const [key = ''] = account.memory.items.keys()
+  const ask = { ...range(0, 8, 12), durationMinutes: 60, stepMinutes: 60 }
+  expect(starts(await find(account, ask))).toEqual([8, 10, 11].map(hour => iso(0, hour)))
+  account.memory.update(key, times(0, 10))
+  await account.pass()
+  expect(starts(await find(account, ask))).toEqual([8, 9, 11].map(hour => iso(0, hour)))
+  account.memory.remove(key)
+  await account.pass()
+  expect(starts(await find(account, ask))).toHaveLength(4)
 })
 
 test('busy times are read up to a bound, and an account with more of them is unresolved', async () => {

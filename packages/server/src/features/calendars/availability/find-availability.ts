@@ -63,7 +63,8 @@ async function readAccounts(
   const calendars = await findCalendars(db, accountIds)
   const named = new Set(body.calendarIds)
   const known = new Set(calendars.map(({ id }) => id))
-  if ([...named].some(id => !known.has(id))) refuse('unknown_calendar')
+  const unknown = [...named].filter(id => !known.has(id))
+  if (unknown.length > 0) refuseCalendars(unknown)
   const ofAccount = Map.groupBy(calendars, ({ accountId }) => accountId)
   const counted = new Map(accountIds.map(id => [id, countCalendars(ofAccount.get(id) ?? [], named)]))
   const isCounted = new Set(
@@ -82,6 +83,16 @@ async function readAccounts(
       ({ id, isTruncated }) => isTruncated && isCounted.has(id),
     ),
   }))
+}
+
+const SHOWN_IDS_MAX = 3
+
+function refuseCalendars(ids: readonly string[]): never {
+  const more = ids.length > SHOWN_IDS_MAX ? ' and others' : ''
+  const named = ids.slice(0, SHOWN_IDS_MAX).join(', ')
+  refuse('unknown_calendar', undefined, {
+    message: `No account that is asked about has these calendarIds: ${named}${more}.`,
+  })
 }
 
 /** Whether the provider of an account may be asked about others. */

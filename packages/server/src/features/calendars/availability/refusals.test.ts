@@ -103,6 +103,20 @@ describe('a question is refused', () => {
     expect(shared).toMatchObject({ status: 400, body: { code } })
   })
 
+  const wrongHours = [{ start: '12:00', end: '09:00' }]
+  const stranger = newId()
+  test.each<[string, object]>([
+    ['in timeZone', { timeZone: 'Europe/Nowhere' }],
+    ['of mon, fri', { timeZone: 'UTC', hours: { mon: wrongHours, tue: [], fri: wrongHours } }],
+    ['62 days', { end: iso(63) }],
+    ['window of the index, from', { start: window(364), end: window(366) }],
+    [stranger, { calendarIds: [stranger] }],
+  ])('by a message that has “%s”', async (part, given) => {
+    const path = `${account.path}/availability/find`
+    const { body } = await door.post<{ message: string }>(path, { ...day, ...given })
+    expect(body.message).toContain(part)
+  })
+
   test('a range of 62 days is not', async () => {
     const range = { start: iso(0), end: iso(62) }
     expect(await door.post(`${account.path}/availability/find`, range)).toMatchObject({

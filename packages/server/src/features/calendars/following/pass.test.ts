@@ -127,3 +127,43 @@ test('an event that cannot be read is left alone and counted until it has anothe
   expect(await subjects()).toEqual(['Odd'])
   expect(await countQuarantined(door.db, account.id)).toBe(0)
 })
+
+test.each(['files', 'members'] as const)(
+  'a provider that dates all events told as %s anew, and loses its cursors, doubles and announces nothing',
+  async kind => {
+    await using database = await openTestDatabase()
+    await using door = await openCalendarDoor(database)
+    const account = await door.openAccount(kind)
+    const { memory } = account
+    const [calendar = ''] = memory.calendars.keys()
+    memory.add(calendar, { ...timesAt(TODAY), subject: 'Single' })
+    const series = { ...timesAt(TODAY), subject: 'Series' }
+    const { key } = memory.add(calendar, series, { recurrence: ['RRULE:FREQ=DAILY;COUNT=5'] })
+    const dated = (nth: number) => ({ updatedAt: new Date(TODAY + nth) })
+    const except = (nth: number) =>
+      memory.setMember(key, timesAt(TODAY + DAY_MS).start.wall, {
+        ...memory.items.get(key)!.event!,
+        ...timesAt(TODAY + DAY_MS),
+        subject: 'Exception',
+        ...dated(nth),
+      })
+    except(0)
+    await account.pass()
+    const ids = async () => {
+      const { spans } = await readIndex(door.db, account.id)
+      return spans.map(({ id, subject }) => `${id} ${subject}`).toSorted()
+    }
+    const before = await ids()
+    expect(before).toHaveLength(6)
+    for (let nth = 1; nth <= 10; nth++) {
+      for (const item of memory.items.values()) memory.update(item.key, dated(nth))
+      except(nth)
+      if (nth % 2 === 0) memory.loseCursors()
+      await account.pass()
+    }
+    expect(await ids()).toEqual(before)
+    expect((await readCalendarFeed(door.db, account.id)).map(({ type }) => type)).toEqual([
+      'calendar.initialized',
+    ])
+  },
+)

@@ -71,7 +71,7 @@ const askForEvent = (
   options: WriteOptions,
 ): Promise<WrittenEvents> => writer.createEvent({ calendarKey, fields, ...creation }, options)
 
-/** Moves an event, which tells nobody, and then changes it. */
+/** Moves an event, which tells nobody, and then changes it. A change that cannot be made keeps it where it is. */
 async function askForChange(
   writer: CalendarsWriter,
   { place, part, change, toCalendarKey, creation }: AskedChange,
@@ -79,8 +79,11 @@ async function askForChange(
 ): Promise<WrittenEvents> {
   if (toCalendarKey === null) return writer.changeEvent({ place, part, change }, options)
   const toOwn = { ...options, concernsOthers: false }
+  const isChanged = Object.keys(change).length > 0
+  if (isChanged && !creation.mayExist)
+    await writer.requireChangeable({ place, part, change, toCalendarKey }, options)
   const moved = await writer.moveEvent({ place, toCalendarKey, ...creation }, toOwn)
-  if (Object.keys(change).length === 0) return moved
+  if (!isChanged) return moved
   const changed = await writer.changeEvent({ place: moved.place, part, change }, options).catch(afterMove)
   return oneAfterTheOther(moved, changed)
 }

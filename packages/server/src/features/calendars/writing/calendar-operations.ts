@@ -147,7 +147,7 @@ function readFields({
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description: description?.trim() ? description : null }),
     ...(color !== undefined && { color: color && color.toLowerCase() }),
-    ...(timeZone !== undefined && { timeZone: timeZone && requireZone(timeZone) }),
+    ...(timeZone !== undefined && { timeZone: timeZone && requireZone(timeZone, 'timeZone') }),
   }
 }
 

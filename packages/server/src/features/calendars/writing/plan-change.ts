@@ -176,7 +176,10 @@ function readTimes(
   const newStart = start && readEventTime(start, 'start', shown.start.zone ?? 'UTC')
   const givenEnd = end && readEventTime(end, 'end', newStart?.zone ?? shown.end.zone ?? 'UTC')
   const newEnd = givenEnd && endLike(newStart ?? shown.start, givenEnd, unzoned)
-  if (newStart && !newEnd && isDay(newStart.wall) !== isDay(shown.end.wall)) refuse('mixed_event_times')
+  if (newStart && !newEnd && isDay(newStart.wall) !== isDay(shown.end.wall))
+    refuse('mixed_event_times', undefined, {
+      message: 'Start and end must both be dates or both be date-times. Give end as well.',
+    })
   if (newEnd) requireTimes(newStart ?? shown.start, newEnd, unzoned)
   return { ...(newStart && { start: newStart }), ...(newEnd && { end: newEnd }) }
 }

@@ -37,7 +37,7 @@ export function readEventTime(
     if (timeZone !== undefined) refuseInput([name, 'timeZone'], 'is not taken beside date')
     return { wall: date.replaceAll('-', ''), zone: null }
   }
-  const zone = timeZone === undefined ? null : requireZone(timeZone)
+  const zone = timeZone === undefined ? null : requireZone(timeZone, `${name}.timeZone`)
   const [, day = '', time = '', seconds = '00', offset] =
     /^([\d-]{10})T(\d\d:\d\d)(?::(\d\d)(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.exec(dateTime ?? '') ?? []
   if (offset !== undefined) {
@@ -48,9 +48,13 @@ export function readEventTime(
   return { wall: `${day}T${time}${seconds}`.replaceAll(/[-:]/g, ''), zone }
 }
 
-/** The name of an IANA zone as the database writes it. */
-export function requireZone(name: string): string {
-  return findIanaName(name) ?? refuse('invalid_time_zone')
+/**
+ * The name of an IANA zone as the database writes it.
+ * @param field the field that has the name
+ */
+export function requireZone(name: string, field: string): string {
+  const message = `The time zone in ${field} is unknown. Use an IANA name such as Europe/Berlin.`
+  return findIanaName(name) ?? refuse('invalid_time_zone', undefined, { message })
 }
 
 /** Refuses times of two types, and an end that is not after its start. */

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { CalendarsWriter, ItemPlace, WriteOptions, WrittenEvents } from '../../changing-calendars.ts'
-import { changingBy } from '../../effect.ts'
+import type {
+  CalendarsWriter,
+  ChangedPart,
+  EventChange,
+  ItemPlace,
+  WriteOptions,
+  WrittenEvents,
+} from '../../changing-calendars.ts'
+import { changingBy, rehearsing } from '../../effect.ts'
 import type { CalendarApi } from '../calendar-api.ts'
 import { findEvent } from '../following.ts'
 import { requireNamed } from '../reading.ts'
@@ -51,11 +58,23 @@ export class GoogleCalendarWriter implements CalendarsWriter {
     options: WriteOptions,
   ) {
     const requestId = part.type === 'following' ? part.creationId : randomUUID()
-    return this.#write(calendarKey, options, requestId, write => {
-      if (part.type === 'member') return changeMember(write, key, part, change)
-      if (part.type === 'following') return changeFollowing(write, key, part, change)
-      return changeWhole(write, key, change, part.timesOf)
-    })
+    return this.#write(calendarKey, options, requestId, write => changePart(write, key, part, change))
+  }
+
+  requireChangeable(
+    { place, part, change, toCalendarKey }: Parameters<CalendarsWriter['requireChangeable']>[0],
+    options: WriteOptions,
+  ) {
+    return rehearsing(
+      record => record,
+      async record => {
+        const calendar = await openCalendar(this.#api, place.calendarKey)
+        const { allowsMeet } = (await openCalendar(this.#api, toCalendarKey)).entry
+        const there = { ...calendar, entry: { ...calendar.entry, allowsMeet } }
+        const write = { calendar: there, options, record, requestId: randomUUID() }
+        return changePart(write, place.key, part, change)
+      },
+    )
   }
 
   removeEvent({ place, part }: Parameters<CalendarsWriter['removeEvent']>[0], options: WriteOptions) {
@@ -113,6 +132,17 @@ export class GoogleCalendarWriter implements CalendarsWriter {
         work({ calendar: await openCalendar(this.#api, calendarKey), options, record, requestId }),
     )
   }
+}
+
+function changePart(
+  write: EventWrite,
+  key: string,
+  part: ChangedPart,
+  change: EventChange,
+): Promise<WrittenEvents> {
+  if (part.type === 'member') return changeMember(write, key, part, change)
+  if (part.type === 'following') return changeFollowing(write, key, part, change)
+  return changeWhole(write, key, change, part.timesOf)
 }
 
 /** A moved event with its exceptions, as its new calendar has them. */

@@ -1,4 +1,4 @@
-import { changingBy, changingInBatchesBy, type EffectRecord } from '../../effect.ts'
+import { changingBy, changingInBatchesBy, type EffectRecord, rehearsing } from '../../effect.ts'
 import { isOfAccount, ProviderFailure, restate } from '../../failure.ts'
 import type { AskOptions, GraphApi, GraphRequest, PartOutcome } from '../api.ts'
 
@@ -13,6 +13,11 @@ export interface Effect extends Pick<EffectRecord, 'run' | 'done'> {
 
 export function changing<T>(api: GraphApi, work: (effect: Effect) => Promise<T>): Promise<T> {
   return changingBy(record => openEffect(api, record), work)
+}
+
+/** Runs such work up to its first change, which is not made. */
+export function rehearsingAt(api: GraphApi, work: (effect: Effect) => Promise<unknown>): Promise<void> {
+  return rehearsing(record => openEffect(api, record), work)
 }
 
 export function changingInBatches<T>(

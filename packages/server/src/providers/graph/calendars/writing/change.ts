@@ -1,4 +1,5 @@
 import type {
+  CalendarsWriter,
   ChangedPart,
   EventChange,
   ItemPlace,
@@ -28,6 +29,7 @@ import { splitEvent } from './split.ts'
 import {
   appliedAgain,
   type EventThere,
+  rehearsal,
   requireOrganizer,
   requireThere,
   requireTold,
@@ -44,13 +46,34 @@ export function changeEvent(
   { place, part, change }: { place: ItemPlace; part: ChangedPart; change: EventChange },
   options: WriteOptions,
 ): Promise<WrittenEvents> {
-  return writing(connection, place.calendarKey, options, async work => {
-    if (change.onlineMeeting) await requireMeetings(connection, place.calendarKey)
-    const { key } = place
-    if (part.type === 'member') return changeMember(work, key, part, change)
-    if (part.type === 'following') return splitEvent(work, key, part, change)
-    return changeWhole(work, key, part.timesOf, change)
+  const { calendarKey, key } = place
+  return writing(connection, calendarKey, options, async work => {
+    if (change.onlineMeeting) await requireMeetings(connection, calendarKey)
+    return changePart(work, key, part, change)
   })
+}
+
+/** `CalendarsWriter.requireChangeable`. */
+export function requireChangeable(
+  connection: CalendarsConnection,
+  { place, part, change, toCalendarKey }: Parameters<CalendarsWriter['requireChangeable']>[0],
+  options: WriteOptions,
+): Promise<void> {
+  return rehearsal(connection, place.calendarKey, options, async work => {
+    if (change.onlineMeeting) await requireMeetings(connection, toCalendarKey)
+    return changePart(work, place.key, part, change)
+  })
+}
+
+function changePart(
+  work: Writing,
+  key: string,
+  part: ChangedPart,
+  change: EventChange,
+): Promise<WrittenEvents> {
+  if (part.type === 'member') return changeMember(work, key, part, change)
+  if (part.type === 'following') return splitEvent(work, key, part, change)
+  return changeWhole(work, key, part.timesOf, change)
 }
 
 /** Changes a single or a whole series. */

@@ -2,7 +2,7 @@ import { comparedAddress } from '../../../../kit/compared-address.ts'
 import type { RemoteEvent, RemoteItem } from '../../../calendars.ts'
 import type { WriteOptions, WrittenEvents } from '../../../changing-calendars.ts'
 import { type FailureKind, ProviderFailure, restate } from '../../../failure.ts'
-import { changing, type Effect } from '../../changing/effect.ts'
+import { changing, type Effect, rehearsingAt } from '../../changing/effect.ts'
 import { type GraphItem, itemSchema, versionOf } from '../../items.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { EVENT_FIELDS, fieldsOf, type GraphEvent, readGraphEvent } from '../event.ts'
@@ -58,10 +58,31 @@ export function writing<T>(
   options: WriteOptions,
   work: (writing: Writing) => Promise<T>,
 ): Promise<T> {
-  return changing(connection.api, async effect => {
-    const place = await openPlace(connection, { calendarKey, window: options.window }, {})
-    return work({ connection, place, effect, options })
-  })
+  return changing(connection.api, async effect =>
+    work(await openWriting(connection, calendarKey, options, effect)),
+  )
+}
+
+/** Runs one write in a calendar up to its first change, which is not made. */
+export function rehearsal(
+  connection: CalendarsConnection,
+  calendarKey: string,
+  options: WriteOptions,
+  work: (writing: Writing) => Promise<unknown>,
+): Promise<void> {
+  return rehearsingAt(connection.api, async effect =>
+    work(await openWriting(connection, calendarKey, options, effect)),
+  )
+}
+
+async function openWriting(
+  connection: CalendarsConnection,
+  calendarKey: string,
+  options: WriteOptions,
+  effect: Effect,
+): Promise<Writing> {
+  const place = await openPlace(connection, { calendarKey, window: options.window }, {})
+  return { connection, place, effect, options }
 }
 
 /** Reads an event that is to be changed. */

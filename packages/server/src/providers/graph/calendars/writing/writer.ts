@@ -1,7 +1,7 @@
 import type { CalendarsWriter } from '../../../changing-calendars.ts'
 import type { CalendarsConnection } from '../calendars-connection.ts'
 import { changeCalendar, createCalendar, removeCalendar } from './calendars.ts'
-import { changeEvent } from './change.ts'
+import { changeEvent, requireChangeable } from './change.ts'
 import { createEvent, findCreated } from './create.ts'
 import { moveEvent } from './move.ts'
 import { removeEvent } from './remove.ts'
@@ -16,6 +16,7 @@ export const graphCalendarsWriter = (connection: CalendarsConnection): Calendars
   tellsPeople: () => Promise.resolve(true),
   createEvent: (event, options) => createEvent(connection, event, options),
   changeEvent: (asked, options) => changeEvent(connection, asked, options),
+  requireChangeable: (asked, options) => requireChangeable(connection, asked, options),
   removeEvent: (asked, options) => removeEvent(connection, asked, options),
   moveEvent: (asked, options) => moveEvent(connection, asked, options),
   respond: (asked, options) => respond(connection, asked, options),
