@@ -1,4 +1,4 @@
-/** What the service takes at most of all attachments of a message, decoded. */
+/** The service takes no more bytes of attachments than this in a message. */
 const BYTES_MAX = 25 * 1024 * 1024
 
 /** Bytes of a file, in one of the forms that programs have them in. */

@@ -96,7 +96,7 @@ export class List<P extends Page> extends Call<P> implements AsyncIterable<ItemO
 export interface Download {
   stream: ReadableStream<Uint8Array>
   contentType: string | undefined
-  /** Bytes, if the service says how many. */
+  /** Bytes; undefined if their number is not known before the end. */
   size: number | undefined
   /** All of it, in memory. */
   bytes(): Promise<Uint8Array>

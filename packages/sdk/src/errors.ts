@@ -6,7 +6,7 @@ export type Outcome = 'not_applied' | 'unknown'
 /** Codes of this client, for calls that were not answered as the interface promises. */
 export type ClientCode = 'no_connection' | 'timeout' | 'unreadable_answer' | 'redirected' | 'incomplete'
 
-/** What an error is made from. */
+/** The facts of an error. */
 export interface ErrorFacts {
   code: string
   message: string
@@ -28,11 +28,11 @@ export class WaxwingError extends Error {
   readonly status: number | undefined
   /** Whether the service declares `code` as a reason. */
   readonly isDefined: boolean
-  /** What the reason brings, such as `issues`. */
+  /** Facts of the reason, such as `issues`. */
   readonly data: unknown
   /** Names the request in the logs of the service. */
   readonly requestId: string | undefined
-  /** Seconds after which the call may be sent again, if the service says so. */
+  /** Seconds after which the call may be sent again, if the answer has them. */
   readonly retryAfterSeconds: number | undefined
   readonly outcome: Outcome
   /** Of a list that was read page by page: the cursor of the last page that was read. */
