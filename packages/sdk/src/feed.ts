@@ -1,4 +1,4 @@
-import type { Call } from './call.ts'
+import type { Call, Download } from './call.ts'
 import { errorOf, WaxwingError } from './errors.ts'
 import type { AnyEvent } from './events.ts'
 import type { CallOptions } from './options.ts'
@@ -121,6 +121,8 @@ export function feedOf(list: ListChanges, { baseUrl, sender }: { baseUrl: string
           if (block.data !== undefined && isLater(block.id, lastId)) yield JSON.parse(block.data) as AnyEvent
           lastId = block.id ?? lastId
         }
+        // The service ends a stream after an hour, and when it stops.
+        await pause(PAUSE_MS.first, signal).catch(() => {})
       } catch (error) {
         if (signal?.aborted) return
         if (!isPassing(error)) throw error
@@ -162,7 +164,7 @@ export function feedOf(list: ListChanges, { baseUrl, sender }: { baseUrl: string
           outcome: 'not_applied',
         })
       }
-      for await (const block of readBlocks(response, silence.renew)) yield block
+      for await (const block of readBlocks((answer.body as Download).stream, silence.renew)) yield block
     } catch (error) {
       if (error instanceof WaxwingError) throw error
       options.signal?.throwIfAborted()

@@ -13,35 +13,40 @@ export interface SseBlock {
  * Reads the blocks of a stream. The end of the stream ends them; a block that is cut off there is dropped.
  * @param onBytes is called whenever something came, comments included
  */
-export async function* readBlocks(response: Response, onBytes: () => void): AsyncGenerator<SseBlock> {
+export async function* readBlocks(
+  stream: ReadableStream<Uint8Array>,
+  onBytes: () => void,
+): AsyncGenerator<SseBlock> {
   const decoder = new TextDecoder()
-  const reader = response.body?.getReader()
+  const reader = stream.getReader()
   let text = ''
+  let hasCr = false
   try {
     for (;;) {
-      const { done, value } = (await reader?.read()) ?? { done: true }
-      if (done || value === undefined) return
+      const { done, value } = await reader.read()
+      if (done) return
       onBytes()
-      text += decoder.decode(value, { stream: true })
+      // A line ends with CR, LF or both, and these may come in two pieces.
+      const piece = decoder.decode(value, { stream: true })
+      text += (hasCr ? piece.replace(/^\n/, '') : piece).replaceAll(/\r\n?/g, '\n')
+      if (piece !== '') hasCr = piece.endsWith('\r')
       if (text.length > BLOCK_CHARACTERS_MAX) {
         const message = 'The stream has an event that is too large.'
         throw errorOf({ code: 'unreadable_answer', message, outcome: 'not_applied' })
       }
-      // A CR at the end may be half of a CRLF.
-      const end = text.endsWith('\r') ? text.length - 1 : text.length
-      const blocks = text.slice(0, end).split(/(?:\r\n|\r|\n){2}/)
-      text = (blocks.pop() ?? '') + text.slice(end)
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
       for (const block of blocks) yield parseBlock(block)
     }
   } finally {
-    await reader?.cancel().catch(() => {})
+    await reader.cancel().catch(() => {})
   }
 }
 
 function parseBlock(block: string): SseBlock {
   let id: string | undefined
   const data: string[] = []
-  for (const line of block.split(/\r\n|\r|\n/)) {
+  for (const line of block.split('\n')) {
     const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
     if (field === 'data') data.push(value)
     if (field === 'id' && !value.includes('\0')) id = value

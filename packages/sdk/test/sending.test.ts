@@ -325,7 +325,7 @@ test('an address may have a path, and nothing else', async () => {
     expect(() => new Waxwing({ baseUrl })).toThrow(TypeError)
 })
 
-test('an answer tells what came beside its body', async () => {
+test('an answer has its status, its ETag and its limits', async () => {
   const headers = {
     etag: '"7"',
     'idempotent-replayed': 'true',
