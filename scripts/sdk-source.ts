@@ -173,12 +173,14 @@ function indented(text: string): string {
 
 /** The reasons of every operation that takes a credential, and of every POST, which methods need not repeat. */
 function commonReasons(methods: Method[]): Set<string> {
-  const ofAll = (some: Method[]) =>
-    some
-      .map(({ operation }) => new Set(operation['x-error-reasons']))
-      .reduce((one, other) => one.intersection(other))
   const called = methods.filter(({ operation }) => !['none', ''].includes(operation['x-scope']))
-  return ofAll(called).union(ofAll(called.filter(({ verb }) => verb === 'POST')))
+  const posts = called.filter(({ verb }) => verb === 'POST')
+  return new Set([...reasonsOfAll(called), ...reasonsOfAll(posts)])
+}
+
+function reasonsOfAll(methods: Method[]): string[] {
+  const [first, ...others] = methods.map(({ operation }) => operation['x-error-reasons'])
+  return (first ?? []).filter(reason => others.every(some => some.includes(reason)))
 }
 
 function printMethod(printer: TypePrinter, method: Method, common: Set<string>, inputs: string[]): string {
