@@ -45,12 +45,14 @@ describe('one flat object', () => {
       accountId: ACCOUNT,
       unread: true,
       limit: 5,
-      importance: ['high', 'low'],
+      importance: 'high',
     })
+    await odd.waxwing.changes.list({ types: ['send.sent', 'send.failed'] })
     await odd.waxwing.accounts.get({ accountId: '..%2f' })
     expect(odd.seen.map(({ method, url, body }) => [method, url, body])).toEqual([
       ['PATCH', '/v1/accounts/a%2F1/calendar-events/e%201?scope=series', '{"subject":"New"}'],
-      ['GET', '/v1/accounts/a-1/messages?unread=true&limit=5&importance=high&importance=low', ''],
+      ['GET', '/v1/accounts/a-1/messages?unread=true&limit=5&importance=high', ''],
+      ['GET', '/v1/changes?types=send.sent&types=send.failed', ''],
       ['GET', '/v1/accounts/..%252f', ''],
     ])
     expect(odd.seen[0]?.headers).toMatchObject({
