@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { contract } from '@waxwing/contract/contract.ts'
 import { eventData } from '@waxwing/contract/events.ts'
 import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
-import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import { type OperationMeta, takesIdempotencyKey } from '@waxwing/contract/operation.ts'
 import { COMMON_REASONS, type Reason, dataSchemaOf, reasons } from '@waxwing/contract/reasons.ts'
 import { sections } from '@waxwing/contract/sections.ts'
 import { EVENT_STREAM } from '@waxwing/contract/shapes.ts'
@@ -170,7 +170,7 @@ function describeOperation(section: string, name: string, operation: Operation, 
   const parameters = [
     ...parametersOf('path', write(params)),
     ...parametersOf('query', write(query)),
-    ...(meta.method === 'POST' ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+    ...(takesIdempotencyKey(meta) ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
     ...(meta.isConditional ? [{ $ref: '#/components/parameters/If-Match' }] : []),
     ...(meta.produces === EVENT_STREAM ? [{ $ref: '#/components/parameters/Last-Event-ID' }] : []),
   ]
@@ -261,13 +261,13 @@ function errorResponse(status: number, some: readonly Reason[], write: WriteSche
   return { ...answer(description, schema), headers }
 }
 
-function answerOf({ method, successStatus, hasEtag }: OperationMeta, schema: Json): Json {
+function answerOf(meta: OperationMeta, schema: Json): Json {
   const names = [
     ...COUNTED_HEADERS,
-    ...(method === 'POST' ? (['Idempotent-Replayed'] as const) : []),
-    ...(hasEtag ? (['ETag'] as const) : []),
+    ...(takesIdempotencyKey(meta) ? (['Idempotent-Replayed'] as const) : []),
+    ...(meta.hasEtag ? (['ETag'] as const) : []),
   ]
-  return { ...answer(successStatus === 202 ? 'Accepted' : 'OK', schema), headers: headersOf(names) }
+  return { ...answer(meta.successStatus === 202 ? 'Accepted' : 'OK', schema), headers: headersOf(names) }
 }
 
 function answer(description: string, schema: Json): Json {

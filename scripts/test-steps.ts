@@ -39,6 +39,7 @@ export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
     { name: 'format', command: [bin('oxfmt'), '--check', '.'] },
     { name: 'wording', command: node('scripts/check-wording.ts') },
     { name: 'OpenAPI document', command: node('scripts/openapi.ts', '--check') },
+    { name: 'SDK', command: node('scripts/sdk.ts', '--check') },
     { name: 'table types', command: node('scripts/tables.ts', '--check') },
     tests('tests', env, [
       ...(env['WAXWING_TEST_DURATIONS'] ? [DURATION_REPORTER] : []),

@@ -72,6 +72,11 @@ export interface OperationMeta {
   isShedFirst: boolean
 }
 
+/** Whether calls may have a header `Idempotency-Key`: those of every POST that takes a credential, which the keys belong to. */
+export function takesIdempotencyKey({ method, session }: OperationMeta): boolean {
+  return method === 'POST' && session === null
+}
+
 type Declared<R extends Reason> = {
   [K in R | CommonReason]: K extends keyof ReasonData
     ? { status: number; message: string; data: z.ZodType<ReasonData[K]> }

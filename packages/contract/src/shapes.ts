@@ -114,13 +114,26 @@ export const optOutHandling = z.enum(['off', 'review', 'suppress']).meta({
   description: 'Reaction to a reply that asks for no more mail: nothing, a review, or a suppression.',
 })
 
-/** A page of a list. `nextCursor` is null on the last page. */
+/** A page of a list, named after its items: `AccountPage`. `nextCursor` is null on the last page. */
 export function pageOf<T extends z.ZodType>(item: T) {
   const nextCursor = z.string().min(1).max(512).nullable()
-  return z.object({
-    items: z.array(item),
-    nextCursor: nextCursor.describe('The cursor of the next page; null on the last page.'),
-  })
+  return z
+    .object({
+      items: z.array(item),
+      nextCursor: nextCursor.describe('The cursor of the next page; null on the last page.'),
+    })
+    .meta({ id: `${idOf(item)}Page` })
+}
+
+/** All of a short list, named after its items: `MailboxCollection`. */
+export function collectionOf<T extends z.ZodType>(item: T) {
+  return z.object({ items: z.array(item) }).meta({ id: `${idOf(item)}Collection` })
+}
+
+function idOf(schema: z.ZodType): string {
+  const id = schema.meta()?.id
+  if (id === undefined) throw new Error('The items of a list need an id, after which the list is named')
+  return id
 }
 
 /** The cursor of a list. Opaque. Whether the list issued it is checked later, with `invalid_cursor`. */

@@ -139,6 +139,7 @@ describe('the import law', () => {
     const allowed: ReadonlyArray<readonly [RegExp, RegExp]> = [
       [/^contract\//, /^(?:contract\/|zod$|@orpc\/contract$)/],
       [/^sandbox\//, /^(?!server|contract)/],
+      [/^sdk\//, /^(?!server|contract|sandbox)/],
     ]
     const broken = imports.filter(
       one => allowed.find(([from]) => from.test(one.from))?.[1].test(one.to) === false,

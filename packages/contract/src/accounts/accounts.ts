@@ -260,7 +260,9 @@ export const accounts = {
         .optional()
         .describe('Default: every kind that is enabled for the account.'),
     }),
-    output: z.object({ kinds: z.array(syncKind).describe('The requested kinds.') }),
+    output: z
+      .object({ kinds: z.array(syncKind).describe('The requested kinds.') })
+      .meta({ id: 'RequestedSync' }),
     successStatus: 202,
   }),
 

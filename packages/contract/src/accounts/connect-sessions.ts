@@ -241,7 +241,9 @@ export const hostedConnectSessions = {
     ],
     params: hostedPath,
     body: hostedImapInput,
-    output: z.object({ redirectUrl: z.string().describe('Send the browser there.') }),
+    output: z
+      .object({ redirectUrl: z.string().describe('Send the browser there.') })
+      .meta({ id: 'ConnectRedirect' }),
   }),
 
   findServers: operation({

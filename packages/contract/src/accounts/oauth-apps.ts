@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { microsoftCloud, oauthProvider, pathId, singleLine, text, timestamp, uuid } from '../shapes.ts'
+import {
+  collectionOf,
+  microsoftCloud,
+  oauthProvider,
+  pathId,
+  singleLine,
+  text,
+  timestamp,
+  uuid,
+} from '../shapes.ts'
 
 /** The name of a thing in Google Cloud, such as `projects/mail-sync/topics/gmail`. */
 const cloudResource = (kind: 'topics' | 'subscriptions') =>
@@ -73,7 +82,7 @@ export const oauthApps = {
     scope: 'admin',
     summary: 'List the tenant’s OAuth apps, newest first.',
     description: 'A tenant has at most 100. The apps of the operator are not listed.',
-    output: z.object({ items: z.array(oauthApp) }),
+    output: collectionOf(oauthApp),
   }),
 
   create: operation({

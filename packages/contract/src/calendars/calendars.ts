@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CHANGING_REASONS } from '../mail/changing-reasons.ts'
 import { operation } from '../operation.ts'
-import { accountPath, address, pathId, singleLine, text, uuid } from '../shapes.ts'
+import { accountPath, address, collectionOf, pathId, singleLine, text, uuid } from '../shapes.ts'
 
 export const calendar = z
   .object({
@@ -65,7 +65,7 @@ export const calendars = {
     description: 'Returns all calendars in one answer, the primary one first, hidden ones too.',
     refuses: ['account_not_found', 'calendar_disabled'],
     params: accountPath,
-    output: z.object({ items: z.array(calendar) }),
+    output: collectionOf(calendar),
   }),
 
   create: operation({

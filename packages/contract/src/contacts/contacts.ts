@@ -3,6 +3,7 @@ import { CHANGING_REASONS } from '../mail/changing-reasons.ts'
 import { operation } from '../operation.ts'
 import {
   accountPath,
+  collectionOf,
   cursor,
   download,
   pageLimit,
@@ -192,6 +193,6 @@ export const contactFolders = {
       'account whose provider has none.',
     refuses: READING_REASONS,
     params: accountPath,
-    output: z.object({ items: z.array(contactFolder) }),
+    output: collectionOf(contactFolder),
   }),
 }

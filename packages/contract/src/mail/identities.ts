@@ -63,12 +63,14 @@ export const identities = {
             'changes nothing.',
         ),
     }),
-    output: z.object({
-      items: z.array(identity),
-      refreshedAt: timestamp
-        .nullable()
-        .describe('When the provider’s list was read; null if the provider has none, as on IMAP.'),
-    }),
+    output: z
+      .object({
+        items: z.array(identity),
+        refreshedAt: timestamp
+          .nullable()
+          .describe('When the provider’s list was read; null if the provider has none, as on IMAP.'),
+      })
+      .meta({ id: 'IdentityCollection' }),
   }),
 
   create: operation({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { accountPath, pathId, text, uuid, uuidInput } from '../shapes.ts'
+import { accountPath, collectionOf, pathId, text, uuid, uuidInput } from '../shapes.ts'
 import { CHANGING_REASONS } from './changing-reasons.ts'
 
 export const mailboxRole = z.enum([
@@ -59,7 +59,7 @@ export const mailboxes = {
     description: 'Returns all mailboxes in one answer, parents before children.',
     refuses: ['account_not_found'],
     params: accountPath,
-    output: z.object({ items: z.array(mailbox) }),
+    output: collectionOf(mailbox),
   }),
 
   create: operation({

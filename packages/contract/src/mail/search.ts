@@ -13,9 +13,9 @@ export const searchResult = messageSummary
   .meta({ id: 'SearchResult' })
 export type SearchResult = z.infer<typeof searchResult>
 
-export const searchPage = pageOf(searchResult).extend({
-  source: searchSource.describe('Where the search was answered.'),
-})
+export const searchPage = pageOf(searchResult)
+  .extend({ source: searchSource.describe('Where the search was answered.') })
+  .meta({ id: 'SearchPage' })
 export type SearchAnswer = z.infer<typeof searchPage>
 
 export const search = {

@@ -32,10 +32,12 @@ export const changes = {
         .default(0)
         .describe('If there is nothing to return, wait this long for the first event.'),
     }),
-    output: z.object({
-      items: z.array(changeEvent),
-      nextCursor: z.string().min(1).max(512).describe('The cursor for the next request; never null.'),
-    }),
+    output: z
+      .object({
+        items: z.array(changeEvent),
+        nextCursor: z.string().min(1).max(512).describe('The cursor for the next request; never null.'),
+      })
+      .meta({ id: 'ChangeEventPage' }),
   }),
   stream: operation({
     method: 'GET',

@@ -126,7 +126,7 @@ export const webhookDeliveries = {
     refuses: ['webhook_endpoint_not_found', 'invalid_range'],
     params: endpointPath,
     query: z.strictObject({ since: since.optional(), until: until.optional() }),
-    output: z.object({ count: z.int() }),
+    output: z.object({ count: z.int() }).meta({ id: 'FailedDeliveryCount' }),
   }),
 
   replayFailed: operation({

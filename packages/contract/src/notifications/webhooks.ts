@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { eventType } from '../events.ts'
 import { operation } from '../operation.ts'
-import { eventId, pathId, text, timestamp, uuid, uuidInput } from '../shapes.ts'
+import { collectionOf, eventId, pathId, text, timestamp, uuid, uuidInput } from '../shapes.ts'
 import { testDataIssues } from './test-data.ts'
 import { webhookFilters, webhookFiltersInput } from './webhook-filters.ts'
 
@@ -87,7 +87,7 @@ export const webhooks = {
     scope: 'read',
     summary: 'List the webhook endpoints, newest first.',
     description: 'Returns all endpoints in one answer.',
-    output: z.object({ items: z.array(webhookEndpoint) }),
+    output: collectionOf(webhookEndpoint),
   }),
 
   create: operation({
@@ -102,7 +102,7 @@ export const webhooks = {
       'plan, a tenant has at most 1,000 endpoints.',
     refuses: [...TARGET_REASONS, ...FILTER_REASONS, 'plan_limit_webhooks'],
     body: z.strictObject({ url, description, filters: webhookFiltersInput.nullish() }),
-    output: z.object({ endpoint: webhookEndpoint, secret }),
+    output: z.object({ endpoint: webhookEndpoint, secret }).meta({ id: 'CreatedWebhookEndpoint' }),
   }),
 
   update: operation({
@@ -157,12 +157,14 @@ export const webhooks = {
         .default(GRACE_SECONDS)
         .describe('0 stops the replaced secret at once.'),
     }),
-    output: z.object({
-      secret,
-      previousSecretExpiresAt: timestamp
-        .nullable()
-        .describe('The end of the grace period; null without one.'),
-    }),
+    output: z
+      .object({
+        secret,
+        previousSecretExpiresAt: timestamp
+          .nullable()
+          .describe('The end of the grace period; null without one.'),
+      })
+      .meta({ id: 'RotatedWebhookSecret' }),
   }),
 
   test: operation({
@@ -177,6 +179,6 @@ export const webhooks = {
     refuses: ['webhook_endpoint_not_found', 'endpoint_disabled', 'unknown_account'],
     params: endpointPath,
     body: testBody,
-    output: z.object({ eventId }),
+    output: z.object({ eventId }).meta({ id: 'WebhookTest' }),
   }),
 }

@@ -133,6 +133,8 @@ export const mailMerges = {
     ],
     params: accountPath,
     body: mergeBody,
-    output: z.object({ items: z.array(mergeItem).describe('One for each entry, in their order.') }),
+    output: z
+      .object({ items: z.array(mergeItem).describe('One for each entry, in their order.') })
+      .meta({ id: 'MailMerge' }),
   }),
 }

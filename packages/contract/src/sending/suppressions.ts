@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { mailAddress } from '../mail/address-input.ts'
 import { operation } from '../operation.ts'
 import {
+  collectionOf,
   cursor,
   pageLimit,
   pageOf,
@@ -99,7 +100,7 @@ export const suppressions = {
     scope: 'read',
     summary: 'List the suppression lists.',
     description: 'Returns all lists in one answer: the global one first, then the others by their `id`.',
-    output: z.object({ items: z.array(suppressionList) }),
+    output: collectionOf(suppressionList),
   }),
 
   create: operation({
@@ -184,7 +185,7 @@ export const suppressions = {
       addresses: z.array(mailAddress).min(1).max(ADDRESSES_MAX),
       reason: singleLine({ min: 1, max: SUPPRESSION_REASON_LENGTH_MAX }).optional(),
     }),
-    output: z.object({ added: z.int(), alreadyListed: z.int() }),
+    output: z.object({ added: z.int(), alreadyListed: z.int() }).meta({ id: 'AddedSuppressions' }),
   }),
 
   deleteEntry: operation({
@@ -230,7 +231,9 @@ export const suppressionReviews = {
     description: 'Announces `suppression.created` if the address was not listed. The review is removed.',
     refuses: ['suppression_review_not_found'],
     params: reviewPath,
-    output: z.object({ added: z.boolean().describe('False if the address was listed already.') }),
+    output: z
+      .object({ added: z.boolean().describe('False if the address was listed already.') })
+      .meta({ id: 'ApprovedSuppression' }),
   }),
 
   dismiss: operation({

@@ -1,5 +1,9 @@
 import { type AnyProcedure, Procedure, call as callProcedure } from '@orpc/server'
-import type { HostedSessionKind, OperationMeta } from '@waxwing/contract/operation.ts'
+import {
+  type HostedSessionKind,
+  type OperationMeta,
+  takesIdempotencyKey,
+} from '@waxwing/contract/operation.ts'
 import type { CursorCodec } from '../database/page.ts'
 import type { Db } from '../database/pool.ts'
 import type { Waker } from '../database/wake.ts'
@@ -75,7 +79,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
   const meta: OperationMeta = declared['~orpc'].meta
   const checked = meta.module === null ? declared : requiringModule(declared, meta.module)
   const procedure = door.isStrict ? checked : withoutOutputCheck(checked)
-  const takesKey = meta.method === 'POST' && meta.session === null
+  const takesKey = takesIdempotencyKey(meta)
   const identify = identifierOf(meta, door)
   const isGuarded = door.isStrict && meta.method !== 'GET'
   const db = isGuarded ? door.db.withPlugin(readOnly) : door.db

@@ -1,6 +1,7 @@
 import type { AnswerHeaders } from './answer.ts'
 
 const EXPOSED = [
+  'ETag',
   'X-Request-Id',
   'Idempotent-Replayed',
   'Retry-After',
