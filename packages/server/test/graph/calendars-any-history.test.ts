@@ -97,7 +97,7 @@ const shownBy = (items: readonly RemoteItem[]): string[] =>
 const isInside = ({ start, end }: RemoteEvent): boolean =>
   toInstant(start.wall, start.zone ?? 'UTC') < SPAN.to && toInstant(end.wall, end.zone ?? 'UTC') > SPAN.from
 
-test.each(seedsFor(3))('an index of calendars is as the mailbox after any history: seed %i', async seed => {
+test.each(seedsFor(1))('an index of calendars is as the mailbox after any history: seed %i', async seed => {
   const random = seeded(`calendars ${seed}`)
   const arranged = arrangeCalendars(server(), random.pick(['global', 'china'] as const))
   const others = openOthers(arranged, random.fork('others'))
