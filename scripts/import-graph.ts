@@ -18,6 +18,17 @@ export function readSources(): Map<string, SourceFile> {
   return new Map(files.map(file => [file, readSource(file)]))
 }
 
+/** The test files that import this module, directly or not. Both are paths from the folder of the repository. */
+export function findTestsUsing(module: string, sources: ReadonlyMap<string, SourceFile>): string[] {
+  const importers = new Map<string, string[]>()
+  for (const [file, { imports }] of sources)
+    for (const imported of imports) importers.set(imported, [...(importers.get(imported) ?? []), file])
+  const using = new Set([module])
+  // A set that grows meanwhile is gone through to its end.
+  for (const file of using) for (const importer of importers.get(file) ?? []) using.add(importer)
+  return [...using].filter(file => file.endsWith('.test.ts')).toSorted()
+}
+
 function readSource(file: string): SourceFile {
   const text = readFileSync(path.join(ROOT, file), 'utf8')
   const imports = [...text.matchAll(IMPORT)].map(([, name = '']) => resolve(name, file))

@@ -1,10 +1,17 @@
 /**
- * `npm run soak [-- name …]` runs the tests that go on at random, or with large numbers, for longer than CI does; with
- * names, only those whose files have such a name. Variables of the environment win.
+ * `npm run soak [-- name …]` runs the tests that go on at random, or with large numbers, for longer than CI does, and every
+ * file of which CI leaves out tests or cases; with names, only those whose files have such a name. Variables of the
+ * environment win.
  */
 import { spawn } from 'node:child_process'
+import { findTestsUsing, readSources } from './import-graph.ts'
+
+/** The module that test files import for what CI leaves out. */
+const LEFT_OUT = 'packages/server/test/soak.ts'
 
 const NUMBERS = {
+  /** Also the tests with the tag `soak`, all cases, and the larger sizes. */
+  WAXWING_TEST_SOAK: '1',
   /** Kills of the service and the database while messages are sent. */
   WAXWING_TEST_KILLS: '200',
   /** Random walks on each mail server and calendar server, on Google, and on Graph in two clouds. */
@@ -76,7 +83,8 @@ const ONCE = '--project=!*postgres-16*'
 const PATIENCE = ['--testTimeout=3600000', '--hookTimeout=3600000']
 
 const named = process.argv.slice(2)
-const vitest = spawn('vitest', ['run', ONCE, ...PATIENCE, ...(named.length > 0 ? named : FILES)], {
+const files = [...FILES, ...findTestsUsing(LEFT_OUT, readSources())]
+const vitest = spawn('vitest', ['run', ONCE, ...PATIENCE, ...(named.length > 0 ? named : files)], {
   stdio: 'inherit',
   env: { ...NUMBERS, ...process.env },
 })

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { readSources } from './import-graph.ts'
+import { findTestsUsing, readSources } from './import-graph.ts'
 import type { Step } from './run-steps.ts'
 
 export const ROOT = path.resolve(import.meta.dirname, '..')
@@ -64,13 +64,7 @@ export function tests(name: string, env: Step['env'] & object, args: readonly st
 
 /** The test files that need servers or programs beside Node.js and the embedded PostgreSQL. */
 export function findServerTests(): string[] {
-  const importers = new Map<string, string[]>()
-  for (const [file, { imports }] of readSources())
-    for (const imported of imports) importers.set(imported, [...(importers.get(imported) ?? []), file])
-  const needing = new Set([SERVERS])
-  // A set that grows meanwhile is gone through to its end.
-  for (const file of needing) for (const importer of importers.get(file) ?? []) needing.add(importer)
-  return [...needing].filter(file => file.endsWith('.test.ts')).toSorted()
+  return findTestsUsing(SERVERS, readSources())
 }
 
 function bin(name: string): string {

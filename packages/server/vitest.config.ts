@@ -9,12 +9,16 @@ const withDatabase = {
   globalSetup: ['test/global-setup.ts'],
   setupFiles: ['test/leaks/setup.ts', 'test/statements/setup.ts'],
 }
-/** The tests with the tag `postgres-16`. The types of Vitest know `tagsFilter` as an option of whole runs only. */
+/** `npm run soak` takes the tests with the tag `soak`, too. */
+const withoutSoak = process.env['WAXWING_TEST_SOAK'] === '1' ? [] : ['!soak']
+/** The types of Vitest know `tagsFilter` as an option of whole runs only. */
+const inCi = { tagsFilter: withoutSoak }
+/** The tests with the tag `postgres-16`. */
 const onOldest = {
   name: 'postgres-16',
   include: tagged,
   isolate: false,
-  tagsFilter: ['postgres-16'],
+  tagsFilter: ['postgres-16', ...withoutSoak],
   env: { WAXWING_TEST_PG: '16' },
   ...withDatabase,
 }
@@ -25,12 +29,15 @@ export default defineConfig({
   test: {
     ...SETTINGS,
     name: 'server',
-    tags: [{ name: 'postgres-16', description: 'Runs on PostgreSQL 16, too.' }],
+    tags: [
+      { name: 'postgres-16', description: 'Runs on PostgreSQL 16, too.' },
+      { name: 'soak', description: 'Runs with `npm run soak` only.' },
+    ],
     projects: [
       // A worker that runs many files loads the service once. A file must leave nothing behind, which test/leaks checks.
-      { test: { name: 'main', include: others, isolate: false, ...withDatabase } },
-      { test: { name: 'alone', include: alone, ...withDatabase } },
-      { test: { name: 'pure', include: pure, isolate: false } },
+      { test: { name: 'main', include: others, isolate: false, ...inCi, ...withDatabase } },
+      { test: { name: 'alone', include: alone, ...inCi, ...withDatabase } },
+      { test: { name: 'pure', include: pure, isolate: false, ...inCi } },
       ...(hasOldestPostgres() && !isAllOnOldest ? [{ test: onOldest }] : []),
     ],
   },

@@ -5,6 +5,7 @@ import { saveKeys } from '../src/kit/key-ring-file.ts'
 import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
+import { SOAK } from './soak.ts'
 
 const KEY = randomBytes(32).toString('base64')
 
@@ -68,22 +69,26 @@ describe('commands', () => {
 })
 
 describe('DATABASE_URL', () => {
-  test('uses another PostgreSQL instead of the embedded one, for several processes at once, with one master key', async () => {
-    await using folder = await makeDataFolder()
-    await using external = await makeExternalDatabase()
-    const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
-    await using first = await startServiceProcess(folder, { env })
-    await using second = await startServiceProcess(folder, { env })
+  test(
+    'uses another PostgreSQL instead of the embedded one, for several processes at once, with one master key',
+    SOAK,
+    async () => {
+      await using folder = await makeDataFolder()
+      await using external = await makeExternalDatabase()
+      const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
+      await using first = await startServiceProcess(folder, { env })
+      await using second = await startServiceProcess(folder, { env })
 
-    expect(second.key).toBeNull()
-    expect((await callerOf(second.address, first.key).get('/v1/accounts')).status).toBe(200)
-    expect((await readdir(folder.path)).toSorted()).toEqual(['blobs', 'first-api-key'])
+      expect(second.key).toBeNull()
+      expect((await callerOf(second.address, first.key).get('/v1/accounts')).status).toBe(200)
+      expect((await readdir(folder.path)).toSorted()).toEqual(['blobs', 'first-api-key'])
 
-    const other = { ...env, WAXWING_SECRET_KEY: randomBytes(32).toString('base64') }
-    const { code, stderr } = await runWaxwing(['migrate'], { env: other })
-    expect(code).toBe(1)
-    expect(stderr).toContain('The key ring does not fit this database')
-  })
+      const other = { ...env, WAXWING_SECRET_KEY: randomBytes(32).toString('base64') }
+      const { code, stderr } = await runWaxwing(['migrate'], { env: other })
+      expect(code).toBe(1)
+      expect(stderr).toContain('The key ring does not fit this database')
+    },
+  )
 
   test('is refused without a master key, unless the data folder has one', async () => {
     await using folder = await makeDataFolder()

@@ -18,6 +18,7 @@ import { startSmtpSink } from './servers/smtp-sink.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
 import { LASTING, query, replicateSynchronously, startStandby, VERSION } from './standby.ts'
 import { waitUntil } from './wait-until.ts'
+import { SOAK } from './soak.ts'
 
 const CALLERS = 4
 const BILLION = 1_000_000_000n
@@ -204,72 +205,76 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
   expect(accepted.toSorted()).toEqual(wanted.toSorted())
 })
 
-test('a recovery to a point in time from a base backup and archived log begins a new history of the feed', async () => {
-  await using opened = new AsyncDisposableStack()
-  const archive = await mkdtemp(path.join(tmpdir(), 'waxwing-archive-'))
-  opened.defer(() => rm(archive, { recursive: true }))
-  // The server runs as another user than the tests.
-  await chmod(archive, 0o777)
-  const settings = { ...LASTING, archive_mode: 'on', archive_command: `cp %p ${archive}/%f` }
-  const source = opened.use(await startPostgresServer(VERSION, settings))
-  const folder = opened.use(await makeDataFolder())
-  const env = { WAXWING_SECRET_KEY: randomBytes(32).toString('base64'), WAXWING_ROLES: 'api,jobs' }
-  const service = opened.use(
-    await startServiceProcess(folder, { env: { ...env, DATABASE_URL: source.url('postgres') } }),
-  )
-  const backup = opened.use(await source.takeBaseBackup())
-  const accountId = await addAccount(source)
-  const accountPath = `/v1/accounts/${accountId}`
-  const caller = callerOf(service.address, service.key)
-  await caller.patch(accountPath, { externalRef: 'before' })
-  const kept = await caller.post<{ token: string }>(`${accountPath}/tokens`, {})
-  // As if commits had waited for a standby.
-  await query(source.address('postgres'), `update feed_epoch set standby = 'sync'`)
-  await query(source.address('postgres'), `select pg_create_restore_point('before the mistake')`)
-  await caller.patch(accountPath, { externalRef: 'after' })
-  await caller.post(`${accountPath}/tokens`, {})
-  const { body: page } = await caller.get<FeedPage>('/v1/changes')
-  service.kill('SIGKILL')
-  await service.ended
-  const [switched] = await query<{ file: string }>(
-    source.address('postgres'),
-    'select pg_walfile_name(pg_switch_wal()) as file',
-  )
-  await waitUntil('the log to be archived', async () => {
-    const rows = await query(
-      source.address('postgres'),
-      `select from pg_stat_archiver where last_archived_wal >= '${switched!.file}'`,
+test(
+  'a recovery to a point in time from a base backup and archived log begins a new history of the feed',
+  SOAK,
+  async () => {
+    await using opened = new AsyncDisposableStack()
+    const archive = await mkdtemp(path.join(tmpdir(), 'waxwing-archive-'))
+    opened.defer(() => rm(archive, { recursive: true }))
+    // The server runs as another user than the tests.
+    await chmod(archive, 0o777)
+    const settings = { ...LASTING, archive_mode: 'on', archive_command: `cp %p ${archive}/%f` }
+    const source = opened.use(await startPostgresServer(VERSION, settings))
+    const folder = opened.use(await makeDataFolder())
+    const env = { WAXWING_SECRET_KEY: randomBytes(32).toString('base64'), WAXWING_ROLES: 'api,jobs' }
+    const service = opened.use(
+      await startServiceProcess(folder, { env: { ...env, DATABASE_URL: source.url('postgres') } }),
     )
-    return rows.length > 0
-  })
+    const backup = opened.use(await source.takeBaseBackup())
+    const accountId = await addAccount(source)
+    const accountPath = `/v1/accounts/${accountId}`
+    const caller = callerOf(service.address, service.key)
+    await caller.patch(accountPath, { externalRef: 'before' })
+    const kept = await caller.post<{ token: string }>(`${accountPath}/tokens`, {})
+    // As if commits had waited for a standby.
+    await query(source.address('postgres'), `update feed_epoch set standby = 'sync'`)
+    await query(source.address('postgres'), `select pg_create_restore_point('before the mistake')`)
+    await caller.patch(accountPath, { externalRef: 'after' })
+    await caller.post(`${accountPath}/tokens`, {})
+    const { body: page } = await caller.get<FeedPage>('/v1/changes')
+    service.kill('SIGKILL')
+    await service.ended
+    const [switched] = await query<{ file: string }>(
+      source.address('postgres'),
+      'select pg_walfile_name(pg_switch_wal()) as file',
+    )
+    await waitUntil('the log to be archived', async () => {
+      const rows = await query(
+        source.address('postgres'),
+        `select from pg_stat_archiver where last_archived_wal >= '${switched!.file}'`,
+      )
+      return rows.length > 0
+    })
 
-  const recovery = {
-    ...LASTING,
-    restore_command: `cp ${archive}/%f %p`,
-    recovery_target_name: 'before the mistake',
-    recovery_target_action: 'promote',
-  }
-  const restored = opened.use(await startPostgresServer(VERSION, recovery, { backup, as: 'recovery' }))
-  await waitUntil('the end of the recovery', async () => {
-    const rows = await query(restored.address('postgres'), 'select where not pg_is_in_recovery()')
-    return rows.length > 0
-  })
-  expect(await findTokens(restored)).toEqual([idOf(kept.body.token)])
-  const afterwards = {
-    ...env,
-    DATABASE_URL: restored.url('postgres'),
-    WAXWING_DATABASE_FAILOVER: 'synchronous',
-  }
-  const again = opened.use(await startServiceProcess(folder, { env: afterwards }))
-  const later = callerOf(again.address, service.key)
-  expect((await later.get(accountPath)).body).toMatchObject({ externalRef: 'before' })
-  expect(await later.get(`/v1/changes?cursor=${encodeURIComponent(page.nextCursor)}`)).toMatchObject({
-    status: 400,
-    body: { code: 'invalid_cursor' },
-  })
-  // A target was given, so commits may be lost.
-  expect(again.output()).toContain('they are held: see')
-  await later.patch(accountPath, { externalRef: 'again' })
-  const newest = (await findEvents(restored)).at(-1)!
-  expect(newest).toBeGreaterThan(BigInt(page.items.at(-1)!.id) + BILLION)
-})
+    const recovery = {
+      ...LASTING,
+      restore_command: `cp ${archive}/%f %p`,
+      recovery_target_name: 'before the mistake',
+      recovery_target_action: 'promote',
+    }
+    const restored = opened.use(await startPostgresServer(VERSION, recovery, { backup, as: 'recovery' }))
+    await waitUntil('the end of the recovery', async () => {
+      const rows = await query(restored.address('postgres'), 'select where not pg_is_in_recovery()')
+      return rows.length > 0
+    })
+    expect(await findTokens(restored)).toEqual([idOf(kept.body.token)])
+    const afterwards = {
+      ...env,
+      DATABASE_URL: restored.url('postgres'),
+      WAXWING_DATABASE_FAILOVER: 'synchronous',
+    }
+    const again = opened.use(await startServiceProcess(folder, { env: afterwards }))
+    const later = callerOf(again.address, service.key)
+    expect((await later.get(accountPath)).body).toMatchObject({ externalRef: 'before' })
+    expect(await later.get(`/v1/changes?cursor=${encodeURIComponent(page.nextCursor)}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_cursor' },
+    })
+    // A target was given, so commits may be lost.
+    expect(again.output()).toContain('they are held: see')
+    await later.patch(accountPath, { externalRef: 'again' })
+    const newest = (await findEvents(restored)).at(-1)!
+    expect(newest).toBeGreaterThan(BigInt(page.items.at(-1)!.id) + BILLION)
+  },
+)

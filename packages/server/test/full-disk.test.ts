@@ -10,6 +10,7 @@ import { makePreparedFolder } from './prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess, until } from './service-process.ts'
 import { mountSmallDisk } from './small-disk.ts'
 import { waitUntil } from './wait-until.ts'
+import { SOAK } from './soak.ts'
 
 /** Room for a cluster, its write-ahead log, and a copy of PostgreSQL if its user cannot reach the installed one. */
 const DISK_MEGABYTES = 400
@@ -105,33 +106,37 @@ test('on a full disk writes are refused as overloaded, readiness and runtime rep
   expect(again.key).toBeNull()
 })
 
-test('messages can be read while the disk for stored messages is full, and the log has the remedy', async context => {
-  await using disk = await mountSmallDisk(context, 1)
-  await using folder = await makePreparedFolder()
-  const dovecot = useDovecot()
-  const user = await dovecot.addUser()
-  await using witness = await openWitness(dovecot, user)
-  await witness.command('APPEND INBOX ', Buffer.from('Subject: to be kept\r\n\r\nno room'))
-  await disk.fill()
-  const env = {
-    WAXWING_EGRESS_ALLOW: '127.0.0.1',
-    WAXWING_ALLOW_PLAINTEXT: 'true',
-    WAXWING_BLOB_DIR: disk.path,
-  }
-  await using service = await startServiceProcess(folder, { env })
-  const { get, post } = callerOf(service.address, service.key)
-  const { body: account } = await post<Account>('/v1/imap-accounts', connectionOf(user, dovecot))
-  const [message] = await waitUntil('the message is found', async () => {
-    const { body } = await get<{ items: { id: string }[] }>(`/v1/accounts/${account.id}/messages`)
-    return body.items.length > 0 && body.items
-  })
-  expect(await get(`/v1/accounts/${account.id}/messages/${message?.id}`)).toMatchObject({ status: 200 })
-  await waitUntil('the log to say what to do', async () =>
-    /A message could not be stored\. The disk of [^"]* is full\. Free space on it/.test(service.output()),
-  )
-})
+test(
+  'messages can be read while the disk for stored messages is full, and the log has the remedy',
+  SOAK,
+  async context => {
+    await using disk = await mountSmallDisk(context, 1)
+    await using folder = await makePreparedFolder()
+    const dovecot = useDovecot()
+    const user = await dovecot.addUser()
+    await using witness = await openWitness(dovecot, user)
+    await witness.command('APPEND INBOX ', Buffer.from('Subject: to be kept\r\n\r\nno room'))
+    await disk.fill()
+    const env = {
+      WAXWING_EGRESS_ALLOW: '127.0.0.1',
+      WAXWING_ALLOW_PLAINTEXT: 'true',
+      WAXWING_BLOB_DIR: disk.path,
+    }
+    await using service = await startServiceProcess(folder, { env })
+    const { get, post } = callerOf(service.address, service.key)
+    const { body: account } = await post<Account>('/v1/imap-accounts', connectionOf(user, dovecot))
+    const [message] = await waitUntil('the message is found', async () => {
+      const { body } = await get<{ items: { id: string }[] }>(`/v1/accounts/${account.id}/messages`)
+      return body.items.length > 0 && body.items
+    })
+    expect(await get(`/v1/accounts/${account.id}/messages/${message?.id}`)).toMatchObject({ status: 200 })
+    await waitUntil('the log to say what to do', async () =>
+      /A message could not be stored\. The disk of [^"]* is full\. Free space on it/.test(service.output()),
+    )
+  },
+)
 
-test('a first start with too little room ends with an explanation', async context => {
+test('a first start with too little room ends with an explanation', SOAK, async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
   for (const leftBytes of [0, 1_000_000, 20_000_000]) {
     await using folder = await makeDataFolder(disk.path)

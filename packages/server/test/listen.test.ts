@@ -8,6 +8,7 @@ import { inTransaction } from '../src/events/unit-of-work.ts'
 import { openTestApp, type TestApp } from './open-app.ts'
 import { runWaxwing, startWaxwing } from './service-process.ts'
 import { waitUntil } from './wait-until.ts'
+import { SOAK } from './soak.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
@@ -103,7 +104,7 @@ describe('waxwing listen', () => {
     expect(command.output()).not.toContain(app.key)
   })
 
-  test('makes a secret, and goes on when the receiver refuses connections', async () => {
+  test('makes a secret, and goes on when the receiver refuses connections', SOAK, async () => {
     await using app = await openTestApp()
     const closed = await openReceiver()
     await closed[Symbol.asyncDispose]()

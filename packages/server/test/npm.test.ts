@@ -11,6 +11,7 @@ import { compileCache } from './compile-cache.ts'
 import { findFreePort } from './metrics.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import { isRunning, PROGRAM, startServiceProcess, until } from './service-process.ts'
+import { casesFor, SOAK } from './soak.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -73,7 +74,7 @@ async function beginRequest(address: string, key: string | null) {
   }
 }
 
-test.each(Object.keys(COMMANDS) as CommandName[])(
+test.each(casesFor(Object.keys(COMMANDS) as CommandName[], (_, at) => at === 0))(
   'SIGTERM to "%s" alone ends the service, which answers requests in progress and frees port and folder',
   async name => {
     await using started = await startUnderNpm(name)
@@ -93,7 +94,7 @@ test.each(Object.keys(COMMANDS) as CommandName[])(
   },
 )
 
-test('an older Node.js installs without warnings, and prints how to get a newer one', async context => {
+test('an older Node.js installs without warnings, and prints how to get a newer one', SOAK, async context => {
   // Below npm and npx, the Node.js of this clone comes first.
   const PATH = NPM_ENVIRONMENT.PATH.split(':')
     .filter(folder => !folder.includes('node_modules'))
@@ -111,40 +112,44 @@ test('an older Node.js installs without warnings, and prints how to get a newer 
   )
 })
 
-test('the service ends when npm is killed, and a detached one continues without the process that started it', async () => {
-  await using folder = await makePreparedFolder()
-  const env = {
-    ...NPM_ENVIRONMENT,
-    ...compileCache(),
-    WAXWING_DATA_DIR: folder.path,
-    WAXWING_PORT: '0',
-    WAXWING_METRICS_PORT: '0',
-  }
-  const log = `${folder.path}/output`
-  // Started by a script of npm, whose shell and npm end at once.
-  const script = `nohup ${process.execPath} ${PROGRAM} serve > ${log} 2>&1 & echo $!`
-  const shell = spawn('sh', ['-c', script], {
-    env: { ...env, npm_lifecycle_script: script, npm_lifecycle_event: 'start' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const [pid] = await Promise.all([
-    once(shell.stdout, 'data').then(([data]) => Number(data)),
-    once(shell, 'exit'),
-  ])
-  try {
-    const read = () => readFile(log, 'utf8').catch(() => '')
-    await until(async () => (await read()).includes('Waxwing is running'), 'the service starts')
-    const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await read()) ?? []
+test(
+  'the service ends when npm is killed, and a detached one continues without the process that started it',
+  SOAK,
+  async () => {
+    await using folder = await makePreparedFolder()
+    const env = {
+      ...NPM_ENVIRONMENT,
+      ...compileCache(),
+      WAXWING_DATA_DIR: folder.path,
+      WAXWING_PORT: '0',
+      WAXWING_METRICS_PORT: '0',
+    }
+    const log = `${folder.path}/output`
+    // Started by a script of npm, whose shell and npm end at once.
+    const script = `nohup ${process.execPath} ${PROGRAM} serve > ${log} 2>&1 & echo $!`
+    const shell = spawn('sh', ['-c', script], {
+      env: { ...env, npm_lifecycle_script: script, npm_lifecycle_event: 'start' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const [pid] = await Promise.all([
+      once(shell.stdout, 'data').then(([data]) => Number(data)),
+      once(shell, 'exit'),
+    ])
+    try {
+      const read = () => readFile(log, 'utf8').catch(() => '')
+      await until(async () => (await read()).includes('Waxwing is running'), 'the service starts')
+      const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await read()) ?? []
 
-    // The other one notices that its parent is gone, for which the detached one has had longer.
-    await using started = await startUnderNpm('npm start')
-    const { npm } = started
-    npm.kill('SIGKILL')
-    await until(async () => !(await isListening(npm.address)), 'the service takes no new requests')
-    await until(async () => (await started.folder.findServer()) === null, 'the database ends')
-    expect(await isListening(address)).toBe(true)
-    expect(await read()).not.toContain('Stopping')
-  } finally {
-    if (isRunning(pid)) process.kill(pid, 'SIGKILL')
-  }
-})
+      // The other one notices that its parent is gone, for which the detached one has had longer.
+      await using started = await startUnderNpm('npm start')
+      const { npm } = started
+      npm.kill('SIGKILL')
+      await until(async () => !(await isListening(npm.address)), 'the service takes no new requests')
+      await until(async () => (await started.folder.findServer()) === null, 'the database ends')
+      expect(await isListening(address)).toBe(true)
+      expect(await read()).not.toContain('Stopping')
+    } finally {
+      if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+    }
+  },
+)

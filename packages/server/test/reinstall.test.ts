@@ -9,6 +9,7 @@ import { callerOf } from './caller.ts'
 import { NO_COMPILE_CACHE } from './compile-cache.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import { startServiceProcess, until } from './service-process.ts'
+import { SOAK } from './soak.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -51,24 +52,28 @@ async function makeClone() {
   }
 }
 
-test('npm start installs nothing while a service runs; after npm ci, the database restarts', async () => {
-  await using clone = await makeClone()
-  await using folder = await makePreparedFolder()
-  await using service = await startServiceProcess(folder, {
-    program: clone.program,
-    env: NO_COMPILE_CACHE,
-  })
-  await expect(clone.installPackages()).rejects.toThrow(
-    `Packages are missing or outdated, and Waxwing runs from this clone (process ${service.pid}). Stop it first`,
-  )
+test(
+  'npm start installs nothing while a service runs; after npm ci, the database restarts',
+  SOAK,
+  async () => {
+    await using clone = await makeClone()
+    await using folder = await makePreparedFolder()
+    await using service = await startServiceProcess(folder, {
+      program: clone.program,
+      env: NO_COMPILE_CACHE,
+    })
+    await expect(clone.installPackages()).rejects.toThrow(
+      `Packages are missing or outdated, and Waxwing runs from this clone (process ${service.pid}). Stop it first`,
+    )
 
-  const server = await folder.findServer()
-  await clone.install()
-  process.kill(server!, 'SIGKILL')
+    const server = await folder.findServer()
+    await clone.install()
+    process.kill(server!, 'SIGKILL')
 
-  const { get } = callerOf(service.address, service.key)
-  await until(async () => ![null, server].includes(await folder.findServer()), 'another server runs')
-  await until(async () => (await get('/v1/accounts')).status === 200, 'requests are served')
-  service.kill('SIGINT')
-  expect((await service.ended).code).toBe(0)
-})
+    const { get } = callerOf(service.address, service.key)
+    await until(async () => ![null, server].includes(await folder.findServer()), 'another server runs')
+    await until(async () => (await get('/v1/accounts')).status === 200, 'requests are served')
+    service.kill('SIGINT')
+    expect((await service.ended).code).toBe(0)
+  },
+)

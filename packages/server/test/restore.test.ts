@@ -19,6 +19,7 @@ import { makePreparedFolder } from './prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
 import { connectMailbox, readMessages, waitForFirstSync } from './sync/followed-account.ts'
 import { waitUntil } from './wait-until.ts'
+import { SOAK } from './soak.ts'
 
 const LOCAL_MAIL = { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' }
 const KEY = randomBytes(32).toString('base64')
@@ -79,95 +80,99 @@ async function findContacts(caller: Caller, accountId: string, q: string): Promi
   return body
 }
 
-test('a backup of the embedded database restores into another server, while no service runs there, and back with its key', async () => {
-  await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makePreparedFolder())
-  const place = opened.use(await makeDataFolder())
-  const external = opened.use(await makeOwnedDatabase())
-  const back = opened.use(await makeDataFolder())
-  const file = path.join(place.path, 'backup')
-  const first = opened.use(
-    await startServiceProcess(folder, { env: { WAXWING_SECRET_KEY: KEY, ...LOCAL_MAIL } }),
-  )
-  const { key } = first
-  const server = useIt()
-  const user = await server.addUser()
-  const world = opened.use(await openWorld(server, user))
-  await world.deliver({ raw: 'Subject: before\r\n\r\n' })
-  const accountId = await connectMailbox(callerOf(first.address, key), server, user)
-  await waitForFirstSync(callerOf(first.address, key), accountId)
-  const contacts = await addContacts(callerOf(first.address, key), accountId)
-  expect(contacts).toMatchObject({ items: [{ displayName: 'Ada Lovelace' }] })
-  await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 17 })
-  const env = { WAXWING_DATA_DIR: folder.path, WAXWING_SECRET_KEY: KEY }
-  expect((await runWaxwing(['backup', file], { env })).code).toBe(0)
-  await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 18 })
-  await first[Symbol.asyncDispose]()
+test(
+  'a backup of the embedded database restores into another server, while no service runs there, and back with its key',
+  { ...SOAK, timeout: 400_000 },
+  async () => {
+    await using opened = new AsyncDisposableStack()
+    const folder = opened.use(await makePreparedFolder())
+    const place = opened.use(await makeDataFolder())
+    const external = opened.use(await makeOwnedDatabase())
+    const back = opened.use(await makeDataFolder())
+    const file = path.join(place.path, 'backup')
+    const first = opened.use(
+      await startServiceProcess(folder, { env: { WAXWING_SECRET_KEY: KEY, ...LOCAL_MAIL } }),
+    )
+    const { key } = first
+    const server = useIt()
+    const user = await server.addUser()
+    const world = opened.use(await openWorld(server, user))
+    await world.deliver({ raw: 'Subject: before\r\n\r\n' })
+    const accountId = await connectMailbox(callerOf(first.address, key), server, user)
+    await waitForFirstSync(callerOf(first.address, key), accountId)
+    const contacts = await addContacts(callerOf(first.address, key), accountId)
+    expect(contacts).toMatchObject({ items: [{ displayName: 'Ada Lovelace' }] })
+    await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 17 })
+    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_SECRET_KEY: KEY }
+    expect((await runWaxwing(['backup', file], { env })).code).toBe(0)
+    await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 18 })
+    await first[Symbol.asyncDispose]()
 
-  const inPlace = { ...external.env, WAXWING_DATA_DIR: place.path }
-  expect(await runWaxwing(['restore', file], { env: inPlace })).toMatchObject({ code: 0 })
-  const second = opened.use(await startServiceProcess(place, { env: { ...external.env, ...LOCAL_MAIL } }))
-  const restored = await callerOf(second.address, key).get('/v1/settings')
-  expect(restored.body).toMatchObject({ syncWindowDays: 17 })
-  expect(await findContacts(callerOf(second.address, key), accountId, 'lovel')).toEqual(contacts)
-  expect(
+    const inPlace = { ...external.env, WAXWING_DATA_DIR: place.path }
+    expect(await runWaxwing(['restore', file], { env: inPlace })).toMatchObject({ code: 0 })
+    const second = opened.use(await startServiceProcess(place, { env: { ...external.env, ...LOCAL_MAIL } }))
+    const restored = await callerOf(second.address, key).get('/v1/settings')
+    expect(restored.body).toMatchObject({ syncWindowDays: 17 })
+    expect(await findContacts(callerOf(second.address, key), accountId, 'lovel')).toEqual(contacts)
+    expect(
+      await query(
+        external.address,
+        "select from pg_indexes where tablename = 'contact' and indexdef ~ 'gin_trgm_ops'",
+      ),
+    ).toHaveLength(1)
+    // The process that owned the account is not in the backup; another one follows it at once.
+    await world.deliver({ raw: 'Subject: after\r\n\r\n' })
+    await waitUntil('the new mail', async () => {
+      const messages = await readMessages(callerOf(second.address, key), accountId)
+      return messages.some(({ subject }) => subject === 'after')
+    })
+    expect(await readMessages(callerOf(second.address, key), accountId)).toHaveLength(2)
+    const { body } = await callerOf(second.address, key).get('/v1/changes')
+    // Another session of the service is opened for a request, but this one by itself.
     await query(
       external.address,
-      "select from pg_indexes where tablename = 'contact' and indexdef ~ 'gin_trgm_ops'",
-    ),
-  ).toHaveLength(1)
-  // The process that owned the account is not in the backup; another one follows it at once.
-  await world.deliver({ raw: 'Subject: after\r\n\r\n' })
-  await waitUntil('the new mail', async () => {
-    const messages = await readMessages(callerOf(second.address, key), accountId)
-    return messages.some(({ subject }) => subject === 'after')
-  })
-  expect(await readMessages(callerOf(second.address, key), accountId)).toHaveLength(2)
-  const { body } = await callerOf(second.address, key).get('/v1/changes')
-  // Another session of the service is opened for a request, but this one by itself.
-  await query(
-    external.address,
-    'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()',
-  )
-  expect(await runWaxwing(['restore', '--replace', file], { env: inPlace })).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(
-      `Another Waxwing process uses the database ("waxwing service, process ${second.pid},`,
-    ),
-  })
+      'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()',
+    )
+    expect(await runWaxwing(['restore', '--replace', file], { env: inPlace })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        `Another Waxwing process uses the database ("waxwing service, process ${second.pid},`,
+      ),
+    })
 
-  const withKey = path.join(place.path, 'with-key')
-  const answer = await runWaxwing(['backup', '--with-key', withKey], { env: inPlace })
-  expect(answer.stdout).toContain('It contains the master keys')
-  expect((await readFile(file)).includes(KEY)).toBe(false)
-  await callerOf(second.address, key).patch('/v1/settings', { syncWindowDays: 19 })
-  second.kill('SIGINT')
-  await second.ended
+    const withKey = path.join(place.path, 'with-key')
+    const answer = await runWaxwing(['backup', '--with-key', withKey], { env: inPlace })
+    expect(answer.stdout).toContain('It contains the master keys')
+    expect((await readFile(file)).includes(KEY)).toBe(false)
+    await callerOf(second.address, key).patch('/v1/settings', { syncWindowDays: 19 })
+    second.kill('SIGINT')
+    await second.ended
 
-  // Existing data is deleted only if that is requested.
-  const refused = await runWaxwing(['restore', withKey], { env: inPlace })
-  expect(refused.stderr).toContain('There is already an installation with data here')
-  // The store keeps its mark, whatever it was in the backup.
-  await writeFile(path.join(place.path, 'blobs', MARK_KEY), randomUUID())
-  expect(await runWaxwing(['restore', '--replace', withKey], { env: inPlace })).toMatchObject({ code: 0 })
-  const readInPlace = async () => {
-    const third = opened.use(await startServiceProcess(place, { env: external.env }))
-    const caller = callerOf(third.address, key)
-    expect((await caller.get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
-    const old = await caller.get(`/v1/changes?cursor=${String(body['nextCursor'])}`)
-    expect(old).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
-  }
-  const restoreBack = async () => {
-    const embedded = { WAXWING_DATA_DIR: back.path }
-    expect(await runWaxwing(['restore', withKey], { env: embedded })).toMatchObject({ code: 0 })
-    expect(await readdir(back.path)).toEqual(expect.arrayContaining(['secret.key', 'postgres']))
-    const fourth = opened.use(await startServiceProcess(back))
-    const settings = await callerOf(fourth.address, key).get('/v1/settings')
-    expect(settings.body).toMatchObject({ syncWindowDays: 17 })
-  }
-  const ends = await Promise.allSettled([readInPlace(), restoreBack()])
-  expect(ends.filter(({ status }) => status === 'rejected')).toEqual([])
-}, 400_000)
+    // Existing data is deleted only if that is requested.
+    const refused = await runWaxwing(['restore', withKey], { env: inPlace })
+    expect(refused.stderr).toContain('There is already an installation with data here')
+    // The store keeps its mark, whatever it was in the backup.
+    await writeFile(path.join(place.path, 'blobs', MARK_KEY), randomUUID())
+    expect(await runWaxwing(['restore', '--replace', withKey], { env: inPlace })).toMatchObject({ code: 0 })
+    const readInPlace = async () => {
+      const third = opened.use(await startServiceProcess(place, { env: external.env }))
+      const caller = callerOf(third.address, key)
+      expect((await caller.get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
+      const old = await caller.get(`/v1/changes?cursor=${String(body['nextCursor'])}`)
+      expect(old).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
+    }
+    const restoreBack = async () => {
+      const embedded = { WAXWING_DATA_DIR: back.path }
+      expect(await runWaxwing(['restore', withKey], { env: embedded })).toMatchObject({ code: 0 })
+      expect(await readdir(back.path)).toEqual(expect.arrayContaining(['secret.key', 'postgres']))
+      const fourth = opened.use(await startServiceProcess(back))
+      const settings = await callerOf(fourth.address, key).get('/v1/settings')
+      expect(settings.body).toMatchObject({ syncWindowDays: 17 })
+    }
+    const ends = await Promise.allSettled([readInPlace(), restoreBack()])
+    expect(ends.filter(({ status }) => status === 'rejected')).toEqual([])
+  },
+)
 
 test('a backup of an older schema is migrated, and what is refused or fails leaves everything as it was', async () => {
   await using place = await makeDataFolder()

@@ -17,6 +17,7 @@ import {
   startServiceProcess,
   until,
 } from './service-process.ts'
+import { SOAK } from './soak.ts'
 
 const SECONDS = 1000
 /**
@@ -92,6 +93,7 @@ describe('waxwing serve', () => {
 
   test.runIf(process.platform === 'linux')(
     'shows the first key on a terminal, with commands that work, and stores it nowhere else',
+    SOAK,
     async () => {
       await using folder = await makePreparedFolder()
       const command = `${process.execPath} ${PROGRAM} serve`
@@ -109,7 +111,7 @@ describe('waxwing serve', () => {
     },
   )
 
-  test('creates no key that it cannot store, and prints how to create one', async () => {
+  test('creates no key that it cannot store, and prints how to create one', SOAK, async () => {
     await using folder = await makeDataFolder()
     await using database = await makeExternalDatabase({ migrated: true })
     const notAFolder = path.join(folder.path, 'file')
@@ -128,25 +130,29 @@ describe('waxwing serve', () => {
     expect(await db.selectFrom('tenant').select('name').execute()).toEqual([{ name: 'default' }])
   })
 
-  test('continues with its data at a second start, prints no key, and refuses to start without secret.key', async () => {
-    await using first = await startWithMark()
-    first.service.kill('SIGTERM')
-    expect((await first.service.ended).code).toBe(0)
-    const file = path.join(first.folder.path, 'secret.key')
-    await rename(file, `${file}.away`)
-    const before = await readdir(first.folder.path)
-    for (const command of [['serve'], ['tenant', 'list']]) {
-      const refused = await runWaxwing(command, { env: { WAXWING_DATA_DIR: first.folder.path } })
-      expect(refused.code).toBe(1)
-      expect(refused.stderr).toContain(`${file} is missing, and the database there is sealed with it.`)
-      expect(await readdir(first.folder.path)).toEqual(before)
-    }
+  test(
+    'continues with its data at a second start, prints no key, and refuses to start without secret.key',
+    SOAK,
+    async () => {
+      await using first = await startWithMark()
+      first.service.kill('SIGTERM')
+      expect((await first.service.ended).code).toBe(0)
+      const file = path.join(first.folder.path, 'secret.key')
+      await rename(file, `${file}.away`)
+      const before = await readdir(first.folder.path)
+      for (const command of [['serve'], ['tenant', 'list']]) {
+        const refused = await runWaxwing(command, { env: { WAXWING_DATA_DIR: first.folder.path } })
+        expect(refused.code).toBe(1)
+        expect(refused.stderr).toContain(`${file} is missing, and the database there is sealed with it.`)
+        expect(await readdir(first.folder.path)).toEqual(before)
+      }
 
-    await rename(`${file}.away`, file)
-    await using second = await startServiceProcess(first.folder)
-    expect(second.output()).not.toContain('wk_')
-    await expectMark(second, first.key)
-  })
+      await rename(`${file}.away`, file)
+      await using second = await startServiceProcess(first.folder)
+      expect(second.output()).not.toContain('wk_')
+      await expectMark(second, first.key)
+    },
+  )
 
   test('survives kill -9 of itself, of its database and of both, also if nobody reads its output, and then ends cleanly on Ctrl-C', async () => {
     await using first = await startWithMark()
@@ -183,7 +189,7 @@ describe('waxwing serve', () => {
     expect(await folder.findServer()).toBeNull()
   })
 
-  test('keeps its database when the one of a data folder that was deleted under it ends', async () => {
+  test('keeps its database when the one of a data folder that was deleted under it ends', SOAK, async () => {
     await using first = await startWithMark()
     const left = await requireServer(first.folder)
     first.service.kill('SIGKILL')
@@ -258,15 +264,19 @@ describe('a running service', () => {
     await expectMark(service, key)
   })
 
-  test('makes another one explain that its port is taken, which leaves no database behind', async () => {
-    await using folder = await makePreparedFolder()
-    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(running.service.address).port }
-    const { code, stderr } = await runWaxwing(['serve'], { env })
+  test(
+    'makes another one explain that its port is taken, which leaves no database behind',
+    SOAK,
+    async () => {
+      await using folder = await makePreparedFolder()
+      const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(running.service.address).port }
+      const { code, stderr } = await runWaxwing(['serve'], { env })
 
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^127\.0\.0\.1:\d+ is in use by another program\./)
-    expect(await folder.findServer()).toBeNull()
-  })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^127\.0\.0\.1:\d+ is in use by another program\./)
+      expect(await folder.findServer()).toBeNull()
+    },
+  )
 
   test('shows metrics and health on a port of their own', async () => {
     const { service, key } = running
@@ -302,29 +312,33 @@ describe('a signal to stop', () => {
     return { socket, [Symbol.dispose]: () => void socket.destroy() }
   }
 
-  test('gives requests in progress at most 5 seconds after Ctrl-C, and ends at once when repeated; the database ends by itself', async () => {
-    await using first = await startWithMark()
-    const { folder, key } = first
-    using _request = await startRequest(first.service.address, key)
-    await expectMark(first.service, key)
-    const server = await requireServer(folder)
-    let isOver = false
-    void first.service.ended.then(() => (isOver = true))
-    // A repetition within the first second counts as the same signal.
-    await until(() => {
-      first.service.kill('SIGTERM')
-      return isOver
-    }, 'the service ends')
-    expect((await first.service.ended).code).toBe(1)
-    await until(() => !isRunning(server), 'the database ends')
+  test(
+    'gives requests in progress at most 5 seconds after Ctrl-C, and ends at once when repeated; the database ends by itself',
+    SOAK,
+    async () => {
+      await using first = await startWithMark()
+      const { folder, key } = first
+      using _request = await startRequest(first.service.address, key)
+      await expectMark(first.service, key)
+      const server = await requireServer(folder)
+      let isOver = false
+      void first.service.ended.then(() => (isOver = true))
+      // A repetition within the first second counts as the same signal.
+      await until(() => {
+        first.service.kill('SIGTERM')
+        return isOver
+      }, 'the service ends')
+      expect((await first.service.ended).code).toBe(1)
+      await until(() => !isRunning(server), 'the database ends')
 
-    await using second = await startServiceProcess(folder)
-    using _another = await startRequest(second.address, key)
-    await expectMark(second, key)
-    const startedAt = Date.now()
-    second.kill('SIGINT')
-    expect((await second.ended).code).toBe(0)
-    expect(Date.now() - startedAt).toBeGreaterThan(4 * SECONDS)
-    expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
-  })
+      await using second = await startServiceProcess(folder)
+      using _another = await startRequest(second.address, key)
+      await expectMark(second, key)
+      const startedAt = Date.now()
+      second.kill('SIGINT')
+      expect((await second.ended).code).toBe(0)
+      expect(Date.now() - startedAt).toBeGreaterThan(4 * SECONDS)
+      expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
+    },
+  )
 })

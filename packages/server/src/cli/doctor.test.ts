@@ -19,6 +19,7 @@ import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import { openInstallation } from '../start/database.ts'
 import { configOf, type Environment, examine, examineAlone, KEY } from '../../test/examine.ts'
+import { SOAK } from '../../test/soak.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -223,7 +224,7 @@ describe('waxwing doctor', () => {
     },
   )
 
-  test('reports that its service is not ready', async () => {
+  test('reports that its service is not ready', SOAK, async () => {
     await using external = await makeExternalDatabase({ migrated: true })
     const id = await findInstallationId(external.database.pool)
     const web = createWebServer(({ url }, response) => {
@@ -329,7 +330,7 @@ describe('waxwing doctor with DATABASE_URL', () => {
     expect(messages.filter(message => message.includes('A server of accounts'))).toEqual([])
   })
 
-  test('greets the SMTP servers of accounts, without logging in', async () => {
+  test('greets the SMTP servers of accounts, without logging in', SOAK, async () => {
     await using external = await makeExternalDatabase({ migrated: true })
     const { db } = external.database
     const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY, WAXWING_EGRESS_ALLOW: '127.0.0.1' }

@@ -12,6 +12,7 @@ import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 import { openBlobFolder } from './blob-folder.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { casesFor } from '../soak.ts'
 
 const MIXED = Buffer.from(
   [
@@ -86,7 +87,9 @@ async function download(url: string, method = 'GET') {
   return { answer, bytes: Buffer.from(await answer.arrayBuffer()) }
 }
 
-describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
+const SERVERS = casesFor(SERVER_KINDS, ({ name }) => name === 'Dovecot')
+
+describe.each(SERVERS)('reading messages of $name', ({ start }) => {
   const useIt = useServer(start)
 
   test.each(['none', 'cache', 'full'])(

@@ -10,12 +10,15 @@ import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../
 import { BOMBS } from './bombs.ts'
 import { formatAttachment, parse } from './facts.ts'
 import { openMeasuringThread } from './measured-parse.ts'
+import { numberFor } from '../soak.ts'
 
 /** Processor time of the thread alone: several times what a slow machine takes, and a fraction of anything quadratic. */
 const CPU_MS_MAX = 5000
 const MEMORY_MB_MAX = 64
 const PIECE_BYTES = 256 * 1024
 const FIRST_SYNC_SECONDS = 300
+/** One of so many messages is served. */
+const EACH = numberFor({ ci: 5, soak: 1 })
 /** Attachments downloaded of each message. */
 const ATTACHMENTS_DOWNLOADED = 3
 
@@ -65,7 +68,7 @@ describe('hostile mail', () => {
 describe('hostile mail, served by Dovecot', () => {
   const useIt = useServer(() => startDovecot())
 
-  test('is listed and served unchanged, for every message', { timeout: 480_000 }, async () => {
+  test('is listed and served unchanged', { timeout: 480_000 }, async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)
@@ -73,6 +76,7 @@ describe('hostile mail, served by Dovecot', () => {
     const bombs = Object.values(BOMBS)
       .map(make => make())
       .filter(raw => !raw.includes(0))
+      .filter((_, at) => at % EACH === 0)
     await world.deliver(bombs.map(raw => ({ raw })))
     await using app = await openSyncApp()
     const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache', syncWindowDays: null })

@@ -21,6 +21,7 @@ import { openWorld } from '../servers/world.ts'
 import { makeDataFolder, startServiceProcess } from '../service-process.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { SOAK } from '../soak.ts'
 
 const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
 const FULL = { bodyStorage: 'full', syncWindowDays: null }
@@ -169,7 +170,7 @@ test('objects without a row are removed after two days, unless the database may 
   expect(await readRows(app)).toHaveLength(known.length)
 })
 
-test('an upload whose process was killed leaves nothing after the sweep', async () => {
+test('an upload whose process was killed leaves nothing after the sweep', SOAK, async () => {
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)
@@ -210,7 +211,7 @@ test('an upload whose process was killed leaves nothing after the sweep', async 
   expect(await listKeys('killed')).toEqual([])
 })
 
-test('a process with another bucket, prefix or folder than the others is refused', async () => {
+test('a process with another bucket, prefix or folder than the others is refused', SOAK, async () => {
   await using app = await openSyncApp({ config: configOf('first') })
   const { database, keyRing } = app
   const open = (config: Partial<Config>) => openSyncApp({ database, keyRing, config })

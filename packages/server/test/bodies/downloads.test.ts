@@ -6,6 +6,7 @@ import type { ProxiedAccount, ProxiedAccountOptions } from '../sync/proxied-acco
 import { askForSync, openProxiedAccount, waitForAnotherPass } from '../sync/proxied-account.ts'
 import { connectMailbox, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { numberFor } from '../soak.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -72,8 +73,9 @@ async function passAgain({ app, proxy, accountId }: ProxiedAccount): Promise<voi
 }
 
 describe('downloads from the server', () => {
-  test.each(['none', 'cache'])('bring 50 MB in small pieces, with bodyStorage %s', async storage => {
-    const account = await openLarge(36 * MEGABYTE, storage)
+  test.each(['none', 'cache'])('are brought in small pieces, with bodyStorage %s', async storage => {
+    // As it is sent, it has a third more bytes.
+    const account = await openLarge(numberFor({ ci: 9, soak: 36 }) * MEGABYTE, storage)
     await using _ = account
     const { app, url, content } = account
     const { body } = await app.get<Message>(url)

@@ -15,6 +15,7 @@ import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../
 import { openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
+import { casesFor, SOAK } from '../soak.ts'
 
 /** Accounts with something left to store are looked at each minute; those with news are looked at sooner. */
 const SOON_SECONDS = 55
@@ -82,7 +83,9 @@ test('every message of every mailbox is stored and can be searched at once, and 
   await waitUntil('the purge', async () => (await blobs.files()).length === 0)
 })
 
-test.each(['cut', 'refuse', 'omit'] as const)(
+const FAULTS = casesFor(['cut', 'refuse', 'omit'] as const, fault => fault === 'cut')
+
+test.each(FAULTS)(
   'a message that the server does not return (%s) does not stop others from being stored',
   async does => {
     await using blobs = await openBlobFolder()
@@ -102,7 +105,9 @@ test.each(['cut', 'refuse', 'omit'] as const)(
   },
 )
 
-test.each([100, -100])('is stored whole and once if its reported size is wrong (%i)', async lie => {
+const LIES = casesFor([100, -100], lie => lie > 0)
+
+test.each(LIES)('is stored whole and once if its reported size is wrong (%i)', async lie => {
   const long = letter('long', 'a line that is quite long\r\n'.repeat(CONTENT_BYTES_MAX / 20))
   const nearly = letter('nearly', 'x'.repeat(CONTENT_BYTES_MAX - 100))
   // The size is reported as just below the limit for fetching together, but is just above it.
@@ -147,7 +152,7 @@ test.each([100, -100])('is stored whole and once if its reported size is wrong (
   expect(await blobs.files()).toHaveLength(43)
 })
 
-test('a message older than 10,000 drafts is stored too', async () => {
+test('a message older than 10,000 drafts is stored too', SOAK, async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
     start,

@@ -12,6 +12,7 @@ import { openWorld, type World } from '../servers/world.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { contentOf, formatAttachment, ourFacts, parse } from './facts.ts'
+import { casesFor, SOAK } from '../soak.ts'
 
 const READS_AT_ONCE = 6
 const SERVED = Object.entries(ODD_MAIL).filter(([, { isUnservable }]) => !isUnservable)
@@ -33,6 +34,8 @@ async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>)
   }
   await Promise.all(Array.from({ length: READS_AT_ONCE }, run))
 }
+
+const STORAGES = casesFor(['none', 'cache'], bodyStorage => bodyStorage === 'cache')
 
 describe('odd mail, served by Dovecot', () => {
   const opened = new AsyncDisposableStack()
@@ -67,7 +70,7 @@ describe('odd mail, served by Dovecot', () => {
     expect(await app.db.selectFrom('quarantined_message').selectAll().execute()).toEqual([])
   })
 
-  test.each(['none', 'cache'])('is read and downloaded unchanged, with bodyStorage %s', async bodyStorage => {
+  test.each(STORAGES)('is read and downloaded unchanged, with bodyStorage %s', async bodyStorage => {
     await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })
     const seen = new Set<string>()
     await forEach(await readMessages(app, accountId), async summary => {
@@ -113,7 +116,7 @@ describe('odd mail, served by Dovecot', () => {
     }
   })
 
-  test('over 50 MB is listed and served, but not parsed', async () => {
+  test('over 50 MB is listed and served, but not parsed', SOAK, async () => {
     const raw = mail('Subject: huge', Buffer.alloc(50 * MEGABYTE, `${'0123456789abcde'.repeat(5)}\r\n`))
     await world.deliver({ raw })
     await app.post(`/v1/accounts/${accountId}/sync`, {})

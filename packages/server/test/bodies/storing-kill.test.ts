@@ -18,10 +18,11 @@ import { makePreparedFolder } from '../prepared-folder.ts'
 import { startServiceProcess } from '../service-process.ts'
 import { connectMailbox, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { numberFor } from '../soak.ts'
 
-const COUNT = 600
+const COUNT = numberFor({ ci: 200, soak: 600 })
 const READ_EACH = 5
-const KILLS = 3
+const KILLS = numberFor({ ci: 1, soak: 3 })
 /** Sources that the server still sends quickly when this test counts enough for a kill, which is then in the midst of them. */
 const MORE = 60
 /** So slow that not all is stored before the kill, also if this test is late to see stored bodies. */

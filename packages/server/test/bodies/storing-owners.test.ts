@@ -13,11 +13,12 @@ import { connectMailbox, openSyncApp, waitForFirstSync } from '../sync/followed-
 import { shortMessages } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
+import { numberFor } from '../soak.ts'
 
 const FULL = { bodyStorage: 'full', syncWindowDays: null }
 const PROGRAM = fileURLToPath(new URL('./sharing-service.ts', import.meta.url))
 const PROCESSES = 3
-const ACCOUNTS = 6
+const ACCOUNTS = numberFor({ ci: 3, soak: 6 })
 /** Twice as many batches as are under way at one time. */
 const MESSAGES = 800
 /** For a loaded machine. */

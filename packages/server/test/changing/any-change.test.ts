@@ -12,6 +12,7 @@ import { type KillableService, openKillableService } from '../sync/killable-serv
 import { contentOf, type OtherClient, type OtherClientOptions } from '../sync/other-client.ts'
 import { comeToRest, expectFeedToTell, renamedContents, type Rest } from '../sync/rest.ts'
 import { openRandomChanges, type RandomChanges } from './random-changes.ts'
+import { casesFor } from '../soak.ts'
 
 const SECONDS = 1_000
 const CHANGES = 40
@@ -150,50 +151,47 @@ function findFaults(done: Done): string[] {
   })
 }
 
-describe.each(SERVER_KINDS)(
-  'after random changes by the interface and by others on $name',
-  ({ name, start }) => {
-    const useIt = useServer(start)
+/** The one that can do least. */
+const SERVERS = casesFor(SERVER_KINDS, ({ name }) => name === 'a poor Dovecot')
 
-    test.each(seedsFor(1))(
-      'and kills of the service, nothing is lost or told twice (seed %i)',
-      async seed => {
-        const server = useIt()
-        const user = await server.addUser()
-        const random = seeded(`changes on ${name} ${seed}`)
-        await using world = await openWorld(server, user)
-        const noted: OtherFlags = new Map()
-        const client = await furnish(server, user, world, random, noteFlags(server, user, noted))
-        await using proxy = await startChaosProxy(server)
-        const accountId = await connectMailbox(service.caller, proxy, user)
-        const log: string[] = []
-        onTestFailed(() => void process.stderr.write(`${[...log, ...service.errors()].join('\n')}\n`))
-        const account = { server, user, accountId }
-        const none: Disturbance = { acts: 0, kills: 0, log, failures: [] }
-        const before = await comeToRest(service.caller, account, none)
+describe.each(SERVERS)('after random changes by the interface and by others on $name', ({ name, start }) => {
+  const useIt = useServer(start)
 
-        const changes = openRandomChanges(service.caller, accountId, random.fork('changes'), async path => {
-          const there = (await readChangingTruth(server, user)).find(mailbox => mailbox.path === path)
-          const seen = there?.messages.map(({ subject }) => contentOf(subject)) ?? []
-          return [...seen, ...(client.held.get(path) ?? [])]
-        })
-        const disturbance: Disturbance = { acts: 40, chance: 0.1, kills: 3, log, failures: [] }
-        const other = besideOthers(client, server, user)
-        proxy.faults = disturb(service, other, random.fork('others'), disturbance)
-        for (let change = 0; change < CHANGES; change++) log.push(await changes.act())
-        const after = await comeToRest(service.caller, account, disturbance)
+  test.each(seedsFor(1))('and kills of the service, nothing is lost or told twice (seed %i)', async seed => {
+    const server = useIt()
+    const user = await server.addUser()
+    const random = seeded(`changes on ${name} ${seed}`)
+    await using world = await openWorld(server, user)
+    const noted: OtherFlags = new Map()
+    const client = await furnish(server, user, world, random, noteFlags(server, user, noted))
+    await using proxy = await startChaosProxy(server)
+    const accountId = await connectMailbox(service.caller, proxy, user)
+    const log: string[] = []
+    onTestFailed(() => void process.stderr.write(`${[...log, ...service.errors()].join('\n')}\n`))
+    const account = { server, user, accountId }
+    const none: Disturbance = { acts: 0, kills: 0, log, failures: [] }
+    const before = await comeToRest(service.caller, account, none)
 
-        expect([...disturbance.failures, ...changes.failures]).toEqual([])
-        const hasMove = name !== 'a poor Dovecot'
-        const movesInOneStep = hasMove && name !== 'Cyrus'
-        const contents = await readContents(server, user)
-        expect(
-          findFaults({ before, after, client, changes, noted, hasMove, movesInOneStep, contents }),
-        ).toEqual([])
-        expectFeedToTell(before, after)
-        expect(renamedContents(client.copied, [before.state, after.state], after.events)).toEqual([])
-        await service.caller.delete(`/v1/accounts/${accountId}`)
-      },
+    const changes = openRandomChanges(service.caller, accountId, random.fork('changes'), async path => {
+      const there = (await readChangingTruth(server, user)).find(mailbox => mailbox.path === path)
+      const seen = there?.messages.map(({ subject }) => contentOf(subject)) ?? []
+      return [...seen, ...(client.held.get(path) ?? [])]
+    })
+    const disturbance: Disturbance = { acts: 40, chance: 0.1, kills: 3, log, failures: [] }
+    const other = besideOthers(client, server, user)
+    proxy.faults = disturb(service, other, random.fork('others'), disturbance)
+    for (let change = 0; change < CHANGES; change++) log.push(await changes.act())
+    const after = await comeToRest(service.caller, account, disturbance)
+
+    expect([...disturbance.failures, ...changes.failures]).toEqual([])
+    const hasMove = name !== 'a poor Dovecot'
+    const movesInOneStep = hasMove && name !== 'Cyrus'
+    const contents = await readContents(server, user)
+    expect(findFaults({ before, after, client, changes, noted, hasMove, movesInOneStep, contents })).toEqual(
+      [],
     )
-  },
-)
+    expectFeedToTell(before, after)
+    expect(renamedContents(client.copied, [before.state, after.state], after.events)).toEqual([])
+    await service.caller.delete(`/v1/accounts/${accountId}`)
+  })
+})

@@ -4,6 +4,7 @@ import type { ChaosProxy } from '../servers/chaos-proxy.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { type KillableService, openKillableService } from '../sync/killable-service.ts'
 import { arrangeCase, CHANGES, expectDoneOnce, openWalk, type ProxiedWalk, repeatUntilDone } from './walk.ts'
+import { casesFor } from '../soak.ts'
 
 const SECONDS = 1_000
 
@@ -50,7 +51,11 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
     ),
   )
 
-  test.each(points)(
+  // In CI: a change that was not begun, one that was carried out, and those between the commands that replace a move.
+  const inCi = isPoor
+    ? ['a move, UID COPY answered', 'a move, EXPUNGE asked']
+    : ['a move, UID MOVE answered', 'a removal, UID STORE answered', 'a mark, UID STORE asked']
+  test.each(casesFor(points, ({ what, command, moment }) => inCi.includes(`${what}, ${command} ${moment}`)))(
     'of $what, when $command is $moment, loses nothing and does nothing twice',
     async ({ change, pattern, moment }) => {
       const of = await arrangeCase(walk.walked)
@@ -66,7 +71,8 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
     },
   )
 
-  test.each(walkedChanges.map(change => ({ what: change.name, change })))(
+  const answered = walkedChanges.map(change => ({ what: change.name, change }))
+  test.each(casesFor(answered, ({ what }) => what === 'a new mailbox'))(
     'of $what, after its answer, loses nothing and does nothing twice',
     async ({ change }) => {
       const of = await arrangeCase(walk.walked)

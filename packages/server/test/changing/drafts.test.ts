@@ -6,6 +6,7 @@ import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openSyncApp, readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type ChangingAccount, openChangingAccount } from './changing-account.ts'
+import { casesFor } from '../soak.ts'
 
 let app: TestApp
 beforeAll(async () => {
@@ -54,7 +55,10 @@ async function openAccount(account: Promise<ChangingAccount>) {
 /** For the tests of a server, beside those of the others. */
 const ONE_BY_ONE = { concurrent: false }
 
-describe.each(SERVER_KINDS)('drafts on $name', { concurrent: true }, ({ start }) => {
+/** The one that can do least. */
+const SERVERS = casesFor(SERVER_KINDS, ({ name }) => name === 'a poor Dovecot')
+
+describe.each(SERVERS)('drafts on $name', { concurrent: true }, ({ start }) => {
   const useIt = useServer(start)
   const open = (arrange: (world: ChangingAccount['world']) => Promise<unknown> = async () => {}) =>
     openAccount(openChangingAccount(app, useIt(), arrange))

@@ -13,6 +13,7 @@ import {
   type ProxiedWalk,
   repeatUntilDone,
 } from './walk.ts'
+import { casesFor, SOAK } from '../soak.ts'
 
 let app: TestApp
 beforeAll(async () => {
@@ -45,7 +46,10 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     })),
   )
 
-  test.each(commands.flatMap(one => (['asked', 'answered'] as const).map(moment => ({ ...one, moment }))))(
+  const moments = commands.flatMap(one =>
+    (['asked', 'answered'] as const).map(moment => ({ ...one, moment })),
+  )
+  test.each(casesFor(moments, (_, at) => at % 3 === 0))(
     '$what is provider_unavailable if the connection breaks when $command is $moment, and can be repeated',
     async ({ change, pattern, moment }) => {
       const walk = walks.get(change)!
@@ -58,11 +62,10 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     },
   )
 
-  test.each(
-    commands
-      .filter(({ command }) => !/EXPUNGE/.test(command))
-      .flatMap((one, at) => (at === 0 ? REFUSALS : [FULL]).map(refusal => ({ ...one, ...refusal }))),
-  )(
+  const refusals = commands
+    .filter(({ command }) => !/EXPUNGE/.test(command))
+    .flatMap((one, at) => (at === 0 ? REFUSALS : [FULL]).map(refusal => ({ ...one, ...refusal })))
+  test.each(casesFor(refusals, (_, at) => (isPoor ? at % 3 === 0 : at < REFUSALS.length)))(
     '$what is $code if the server refuses $command with $refusal, and changes nothing',
     async ({ change, pattern, refusal, code }) => {
       const walk = walks.get(change)!
@@ -79,7 +82,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     },
   )
 
-  test('marks of one message at once are each recorded once', async () => {
+  test('marks of one message at once are each recorded once', isPoor ? SOAK : {}, async () => {
     const [mark] = CHANGES
     const walk = walks.get(mark!)!
     const of = await arrangeCase(walk.walked)
@@ -100,7 +103,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     await expectDoneOnce(marks, of, { isExact: true })
   })
 
-  test('a slow server delays the answer, and nothing else', async () => {
+  test('a slow server delays the answer, and nothing else', isPoor ? SOAK : {}, async () => {
     await Promise.all(
       [...walks].map(async ([change, { walked, proxy }]) => {
         const of = await arrangeCase(walked)

@@ -5,6 +5,7 @@ import { openTestApp } from '../open-app.ts'
 import { answerOf, readState } from './flow-state.ts'
 import { useConnect } from './open-connect.ts'
 import { beginAt, consent, pressContinue } from './people.ts'
+import { SOAK } from '../soak.ts'
 
 const connect = useConnect()
 const { person, link } = connect
@@ -122,7 +123,7 @@ describe('a sign-in', () => {
     expect(await connect.sandbox.calls({ host: 'oauth2.googleapis.com' })).toEqual(calls)
   })
 
-  test('goes on in two tabs of one browser at once', async () => {
+  test('goes on in two tabs of one browser at once', SOAK, async () => {
     const ada = await person()
     const second = await ada.context.newPage()
     await beginAt(ada.page, await link({ providers: ['google'] }))
@@ -224,7 +225,7 @@ const HOSTILE = (allowed: URL): string[] => [
   'https://evil.example/',
 ]
 
-test('no address but those of the settings is returned to', async () => {
+test('no address but those of the settings is returned to', SOAK, async () => {
   const hostile = HOSTILE(new URL(connect.site.redirectUri))
   for (const redirectUri of hostile) {
     for (const path of ['/v1/connect-sessions', '/v1/oauth-authorizations']) {

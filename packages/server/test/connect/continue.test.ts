@@ -3,12 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { answerOf, readState } from './flow-state.ts'
 import { useConnect } from './open-connect.ts'
 import { beginAt, pressContinue, signIn } from './people.ts'
+import { SOAK } from '../soak.ts'
 
 const connect = useConnect()
 const { person, link } = connect
 
 describe('Continue', () => {
-  test('that is pressed 20 times at once begins one sign-in', async () => {
+  test('that is pressed 20 times at once begins one sign-in', SOAK, async () => {
     const ada = await person()
     const made = await link({ providers: ['google'] })
     await ada.page.goto(made.url)
@@ -75,7 +76,7 @@ describe('Continue', () => {
     await ada.page.getByRole('heading', { name: 'Choose an account' }).waitFor()
   })
 
-  test('that was pressed a hundred times with a link asks for a new one', async () => {
+  test('that was pressed a hundred times with a link asks for a new one', SOAK, async () => {
     const ada = await person()
     const made = await link({ providers: ['google'] })
     await sql`
@@ -155,7 +156,7 @@ describe('a link', () => {
     expect(await connect.returned(ada.page)).toMatchObject({ status: 'error', error: 'session_expired' })
   })
 
-  test('works in a popup, which is returned to its opener', async () => {
+  test('works in a popup, which is returned to its opener', SOAK, async () => {
     const ada = await person()
     const { url } = await link({ providers: ['google'] })
     connect.site.pages.set(

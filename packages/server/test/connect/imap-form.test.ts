@@ -7,6 +7,7 @@ import { hasFocus, overflowOf } from '../reference-page.ts'
 import type { TestUser } from '../servers/mail-server.ts'
 import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { type Link, type Person, useConnect } from './open-connect.ts'
+import { SOAK } from '../soak.ts'
 
 const mail = useImapAccounts()
 let dns: DnsServer
@@ -77,7 +78,7 @@ describe('an address', () => {
     expect(await connect.returned(ada.page)).toMatchObject({ status: 'success' })
   })
 
-  test('at a provider that takes passwords, too, may be used with one', async () => {
+  test('at a provider that takes passwords, too, may be used with one', SOAK, async () => {
     const ada = await newPerson()
     await typeAddress(ada, await connect.link(), 'ben@company.test')
     await ada.page.getByRole('button', { name: 'Use a password instead' }).click()
@@ -87,7 +88,7 @@ describe('an address', () => {
     expect(await help.getAttribute('rel')).toBe('noopener noreferrer')
   })
 
-  test('that is none is asked for again, with the reason beside the field', async () => {
+  test('that is none is asked for again, with the reason beside the field', SOAK, async () => {
     const ada = await newPerson()
     await typeAddress(ada, await connect.link(), 'ada@')
     const field = ada.page.getByRole('textbox', { name: 'Your email address' })
@@ -168,7 +169,7 @@ describe('a mailbox with a password', () => {
     expect(body).toMatchObject({ imap: { smtp: null } })
   })
 
-  test('shows the same message for a wrong password, a closed port and a forbidden host', async () => {
+  test('shows the same message for a wrong password, a closed port and a forbidden host', SOAK, async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const { page } = ada
     const made = await connect.link({ redirectUri: undefined })
@@ -195,7 +196,7 @@ describe('a mailbox with a password', () => {
     expect(new Set(texts.map(text => text?.trim())).size).toBe(1)
   })
 
-  test('that was not found asks for its servers', async () => {
+  test('that was not found asks for its servers', SOAK, async () => {
     const ada = await newPerson()
     await typeAddress(ada, await connect.link(), 'ada@nowhere.test')
     await ada.page.getByText('The servers of this address were not found').waitFor()
@@ -218,7 +219,7 @@ describe('a mailbox with a password', () => {
     ])
   })
 
-  test('has the server of its incoming mail for sending, too, if no other is named', async () => {
+  test('has the server of its incoming mail for sending, too, if no other is named', SOAK, async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const made = await connect.link()
     const { page } = ada
@@ -250,7 +251,7 @@ describe('a mailbox with a password', () => {
     })
   })
 
-  test('has a password that can be looked at, and is hidden again before it is sent', async () => {
+  test('has a password that can be looked at, and is hidden again before it is sent', SOAK, async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const { page } = ada
     await typeAddress(ada, await connect.link(), user.email)
@@ -284,7 +285,7 @@ describe('a mailbox with a password', () => {
     for (const other of others) expect(await other.text()).toContain('is connected')
   })
 
-  test('may be tried five times with a link', async () => {
+  test('may be tried five times with a link', SOAK, async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const made = await connect.link()
     const form = formOf(user.email, 'wrong')
@@ -319,7 +320,7 @@ describe('a mailbox with a password', () => {
     expect(await refused.text()).toContain('Too many addresses were looked up with this link')
   })
 
-  test('is connected again with its new password only', async () => {
+  test('is connected again with its new password only', SOAK, async () => {
     const [ada, user] = [await newPerson(), await newUser()]
     const made = await connect.link()
     await typeAddress(ada, made, user.email)

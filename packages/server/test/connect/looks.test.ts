@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { hasFocus, overflowOf } from '../reference-page.ts'
 import { type Link, type Person, useConnect } from './open-connect.ts'
 import { beginAt } from './people.ts'
+import { casesFor } from '../soak.ts'
 
 const connect = useConnect()
 const { person, link } = connect
@@ -123,7 +124,9 @@ const FAULTS = `(() => {
   return faults
 })()`
 
-test.each(Object.entries(PAGES))('%s can be read and used, light and dark on a phone', async (_, shown) => {
+const SHOWN = casesFor(Object.entries(PAGES), (_, at) => at % 4 === 0)
+
+test.each(SHOWN)('%s can be read and used, light and dark on a phone', async (_, shown) => {
   const ada = await person()
   await shown.open(ada)
   const { page } = ada

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { accountCount, eventsOf } from '../imap-accounts.ts'
 import { useConnect } from './open-connect.ts'
 import { beginAt, consent, pressContinue, signIn } from './people.ts'
+import { SOAK } from '../soak.ts'
 
 const connect = useConnect()
 const { person, link } = connect
@@ -91,7 +92,7 @@ describe('a person who signs in', () => {
     expect(ada.complaints).toEqual([])
   })
 
-  test('without a session of choice does the same', async () => {
+  test('without a session of choice does the same', SOAK, async () => {
     const { app, site } = connect
     const body = { provider: 'google', redirectUri: site.redirectUri, state: 'a b&c' }
     const made = await app.post<{ authorizeUrl: string }>('/v1/oauth-authorizations', body)
@@ -199,7 +200,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('ends with plan_limit_accounts if the plan is full by then', async () => {
+  test('ends with plan_limit_accounts if the plan is full by then', SOAK, async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     const made = await beginAt(ada.page, await link({ providers: ['google'] }))
     await connect.limitAccounts(0)
@@ -212,7 +213,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('at a provider in trouble ends on a page about that', async () => {
+  test('at a provider in trouble ends on a page about that', SOAK, async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     await beginAt(ada.page, await link({ providers: ['google'], redirectUri: undefined }))
     await connect.sandbox.addFault({ does: 'error', host: 'oauth2.googleapis.com', status: 503 })
@@ -224,7 +225,7 @@ describe('a sign-in that fails', () => {
     }
   })
 
-  test('is cancelled by the button', async () => {
+  test('is cancelled by the button', SOAK, async () => {
     const ada = await person()
     const made = await link({ providers: ['google'] })
     await ada.page.goto(made.url)

@@ -12,6 +12,7 @@ import { useServer } from '../servers/shared-server.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { readContacts, waitForContacts } from './carddav-account.ts'
+import { casesFor } from '../soak.ts'
 
 type Operation = 'create' | 'update' | 'delete' | 'photo'
 
@@ -23,7 +24,7 @@ interface Moment {
   when: 'before' | 'carried out' | 'answered'
 }
 
-const WALK: readonly Moment[] = [
+const ALL: readonly Moment[] = [
   ...(['before', 'carried out', 'answered'] as const).flatMap((when): Moment[] => [
     { operation: 'create', method: 'PUT', when },
     { operation: 'update', method: 'PUT', when },
@@ -32,6 +33,11 @@ const WALK: readonly Moment[] = [
   { operation: 'update', method: 'GET', when: 'before' },
   { operation: 'photo', method: 'GET', when: 'before' },
 ]
+
+const WALK = casesFor(
+  ALL,
+  ({ operation, when }) => operation === 'photo' || (operation !== 'delete' && when !== 'before'),
+)
 
 const PHOTO = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -19,7 +19,7 @@ import { ExpectedRows } from './held-against-log.ts'
 import { type FuzzRequest, requests } from './requests.ts'
 import { openFuzzWorld } from './world.ts'
 
-const REQUESTS = Number(process.env['WAXWING_FUZZ_REQUESTS'] ?? 2000)
+const REQUESTS = Number(process.env['WAXWING_FUZZ_REQUESTS'] ?? 1000)
 /** The same requests in each run, so that a failure is caused by the change under test. `random` looks for new ones. */
 const asked = process.env['WAXWING_FUZZ_SEED'] ?? '9'
 const SEED = asked === 'random' ? Date.now() % 2 ** 31 : Number(asked)

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { runSteps, type Step } from '../../../../scripts/run-steps.ts'
 import { planSecondLooks, type StepResult, type TestReport } from '../../../../scripts/second-look.ts'
 import { ROOT, tests } from '../../../../scripts/test-steps.ts'
+import { SOAK } from '../soak.ts'
 
 const PLANTED = path.join(import.meta.dirname, 'planted')
 const PLACE = path.relative(ROOT, PLANTED)
@@ -109,14 +110,14 @@ describe.concurrent('npm test', () => {
     ])
   })
 
-  test('fails with what is red again, and names what is not', async () => {
+  test('fails with what is red again, and names what is not', SOAK, async () => {
     await using run = await runPlanted('red-once', 'red-twice')
     expect(run.failed).toEqual(['tests'])
     expect(run.flaky.map(({ file }) => file)).toEqual(Array(2).fill(`${PLACE}/red-once.planted.ts`))
     expect(run.printed).toContain('red-twice.planted.ts: is always red')
   })
 
-  test('repeats nothing if a file did not come to its end', async () => {
+  test('repeats nothing if a file did not come to its end', SOAK, async () => {
     await using run = await runPlanted('red-once', 'crash')
     expect(run).toMatchObject({ failed: ['tests'], flaky: [] })
     expect(run.printed).toContain('No second look')

@@ -8,6 +8,7 @@ import { waitUntil } from '../wait-until.ts'
 import { readMessages } from '../sync/followed-account.ts'
 import { type GmailClient, openGmailClient } from './gmail-client.ts'
 import { type KillableAccount, type Moment, openKillableGmail } from './killable-gmail.ts'
+import { casesFor } from '../soak.ts'
 
 const RECIPIENT = 'ben.receives@gmail.test'
 
@@ -24,7 +25,7 @@ const ONCE = ['send.sent']
 const AGAIN = ['send.retrying', 'send.sent']
 
 /** The events of a message that was at the moment when the service was killed. */
-const SENDS: ReadonlyArray<readonly [name: string, Moment, events: string[]]> = [
+const ALL_SENDS: ReadonlyArray<readonly [name: string, Moment, events: string[]]> = [
   ['hand_over_commit', 'hand_over_commit', ONCE],
   ['hand_over_recorded', 'hand_over_recorded', AGAIN],
   ['held-back', { isCarriedOut: false }, AGAIN],
@@ -35,13 +36,19 @@ const SENDS: ReadonlyArray<readonly [name: string, Moment, events: string[]]> = 
   ['copy_link', 'copy_link', ONCE],
 ]
 
-const DRAFTS: ReadonlyArray<readonly [name: string, Moment]> = [
+const SENDS = casesFor(ALL_SENDS, ([name]) =>
+  ['hand_over_recorded', 'carried-out', 'copy_link'].includes(name),
+)
+
+const ALL_DRAFTS: ReadonlyArray<readonly [name: string, Moment]> = [
   ['append', 'draft_append'],
   ['carried-out', { isCarriedOut: true }],
   ['appended', 'draft_appended'],
   // The last, since its transaction is open until the kill.
   ['commit', 'draft_commit'],
 ]
+
+const DRAFTS = casesFor(ALL_DRAFTS, ([name]) => ['carried-out', 'commit'].includes(name))
 
 /** The subjects of all messages of a mailbox with the label. */
 async function subjectsOf(client: GmailClient, label: string): Promise<string[]> {

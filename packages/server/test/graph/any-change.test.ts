@@ -15,6 +15,7 @@ import { waitUntil } from '../wait-until.ts'
 import { actThere, letterOf } from './act-there.ts'
 import { describeText, readTruth } from './graph-truth.ts'
 import { type KillableAccount, openKillableGraph } from './killable-graph.ts'
+import { casesFor } from '../soak.ts'
 
 const CHANGES = 40
 const KILLS = 2
@@ -109,7 +110,9 @@ async function comeToRest(account: KillableAccount): Promise<void> {
   }).catch(() => expect(seen.index).toEqual(seen.truth))
 }
 
-test.each(seedsFor(1).flatMap(seed => (['global', 'china'] as const).map(cloud => ({ cloud, seed }))))(
+const WALKED_CLOUDS = casesFor(['global', 'china'] as const, cloud => cloud === 'china')
+
+test.each(seedsFor(1).flatMap(seed => WALKED_CLOUDS.map(cloud => ({ cloud, seed }))))(
   'after random changes by the interface and by another client, with faults and kills, the index equals Graph and the feed (on $cloud, seed $seed)',
   { timeout: 300_000 },
   async ({ cloud, seed }) => {

@@ -4,6 +4,7 @@ import { waitForContacts, waitForNames } from '../contacts/carddav-account.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import { type KillableAccount, type Moment, openKillableGraph } from './killable-graph.ts'
+import { casesFor } from '../soak.ts'
 
 const opened = useServer(() => openKillableGraph())
 
@@ -19,9 +20,10 @@ const EVENTS = {
 /** The contacts that the provider has then. */
 const NAMES = { create: ['Ada', 'Bob'], update: ['Ada'], delete: [] } as const
 
-const WALK = (['create', 'update', 'delete'] as const).flatMap(operation =>
+const ALL = (['create', 'update', 'delete'] as const).flatMap(operation =>
   [false, true].map(isCarriedOut => ({ operation, isCarriedOut })),
 )
+const WALK = casesFor(ALL, ({ isCarriedOut }) => isCarriedOut)
 
 test(
   'a change that a kill interrupts is carried out once when it is sent again with its key',

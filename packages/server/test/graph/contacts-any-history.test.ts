@@ -141,7 +141,7 @@ const lineOf = (key: string, folderKey: string, displayName: string | null, jobT
   [key, folderKey, displayName, jobTitle].join(' | ')
 
 const RUNS = (['global', 'china'] as const).flatMap(cloud =>
-  seedsFor(2).map((seed): ['global' | 'china', number] => [cloud, seed]),
+  seedsFor(1).map((seed): ['global' | 'china', number] => [cloud, seed]),
 )
 
 test.each(RUNS)(

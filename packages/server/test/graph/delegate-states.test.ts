@@ -14,6 +14,7 @@ import {
   SHARED_SCOPES,
 } from './delegates.ts'
 import { type GraphApp, openGraphApp } from './open-graph-app.ts'
+import { SOAK } from '../soak.ts'
 
 let opened: GraphApp
 
@@ -140,25 +141,29 @@ describe('the shared mailboxes of a delegate', () => {
     await expectFollowed(desk!, 'after the purge of the first')
   })
 
-  test('go on while it is paused, and stay paused themselves when they are pointed elsewhere', async () => {
-    const { app, sandbox } = opened
-    const { eva, delegate, desks } = await openDesks(1)
-    const [desk] = desks
-    expect((await app.patch(`/v1/accounts/${delegate.id}`, { status: 'paused' })).status).toBe(200)
-    await expectFollowed(desk!, 'while it is paused')
-    await app.patch(`/v1/accounts/${desk!.id}`, { status: 'paused' })
-    const finn = await addOfficeUser(sandbox, { name: 'finn' })
-    await sandbox.changeUser(desk!.email, { delegates: [eva, finn] })
-    const other = await connectUser(app, sandbox, finn)
-    expect(await addShared(app, other.id, desk!.email)).toMatchObject({
-      id: desk!.id,
-      status: 'paused',
-      auth: { delegateAccountId: other.id },
-    })
-    await sandbox.changeUser(desk!.email, { delegates: [finn] })
-    await app.patch(`/v1/accounts/${desk!.id}`, { status: 'active' })
-    await expectFollowed(desk!, 'by the second delegate')
-  })
+  test(
+    'go on while it is paused, and stay paused themselves when they are pointed elsewhere',
+    SOAK,
+    async () => {
+      const { app, sandbox } = opened
+      const { eva, delegate, desks } = await openDesks(1)
+      const [desk] = desks
+      expect((await app.patch(`/v1/accounts/${delegate.id}`, { status: 'paused' })).status).toBe(200)
+      await expectFollowed(desk!, 'while it is paused')
+      await app.patch(`/v1/accounts/${desk!.id}`, { status: 'paused' })
+      const finn = await addOfficeUser(sandbox, { name: 'finn' })
+      await sandbox.changeUser(desk!.email, { delegates: [eva, finn] })
+      const other = await connectUser(app, sandbox, finn)
+      expect(await addShared(app, other.id, desk!.email)).toMatchObject({
+        id: desk!.id,
+        status: 'paused',
+        auth: { delegateAccountId: other.id },
+      })
+      await sandbox.changeUser(desk!.email, { delegates: [finn] })
+      await app.patch(`/v1/accounts/${desk!.id}`, { status: 'active' })
+      await expectFollowed(desk!, 'by the second delegate')
+    },
+  )
 })
 
 test('a mailbox that signs in for itself under another address is not added as a shared one', async () => {
@@ -206,7 +211,7 @@ describe('a shared mailbox that the delegate may no longer open', () => {
     expect(await read(kept!.id)).toMatchObject({ status: 'active' })
   })
 
-  test('goes on by itself once it may be opened again', async () => {
+  test('goes on by itself once it may be opened again', SOAK, async () => {
     const { sandbox } = opened
     const { eva, desks, eventsOf } = await openDesks(1)
     const [desk] = desks

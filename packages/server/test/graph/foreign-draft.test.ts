@@ -7,6 +7,7 @@ import { waitForStatus } from '../sending/open-sending.ts'
 import { askForSync, waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGraph, type GraphAccount, type GraphApp, openGraphApp } from './open-graph-app.ts'
+import { SOAK } from '../soak.ts'
 
 let opened: GraphApp
 /** Called with each moment of the service at which a test may act. */
@@ -129,7 +130,7 @@ describe('a draft that another client of Exchange edits between two looks', () =
     ])
   })
 
-  test('is taken over by the index, and then replaced, without If-Match', async () => {
+  test('is taken over by the index, and then replaced, without If-Match', SOAK, async () => {
     const eva = await openDrafting()
     const draft = await create(eva)
     await withoutLooks(eva, async () => {
@@ -196,7 +197,7 @@ describe('a draft that another client of Exchange edits between two looks', () =
     expect(body.body?.text).toContain('THEIRS')
   })
 
-  test('stays after it was sent as it was before', async () => {
+  test('stays after it was sent as it was before', SOAK, async () => {
     const eva = await openDrafting()
     const finn = await connectGraph(opened)
     const { app } = opened
@@ -232,7 +233,7 @@ describe('a draft that another client of Exchange edits between two looks', () =
     })
   })
 
-  test('is removed for good with a former content that is left of it', async () => {
+  test('is removed for good with a former content that is left of it', SOAK, async () => {
     const eva = await openDrafting()
     const { app, sandbox } = opened
     const draft = await create(eva)
@@ -293,7 +294,7 @@ describe('a draft that another client of Exchange edits while a request is under
     expect(await eva.drafts()).toEqual(['Again MINE'])
   })
 
-  test('is sent with one of its contents whole, or refused', async () => {
+  test('is sent with one of its contents whole, or refused', SOAK, async () => {
     const eva = await openDrafting()
     const finn = await connectGraph(opened)
     const { app } = opened

@@ -15,6 +15,7 @@ import { readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { addGraphAccount } from './open-graph-app.ts'
 import { startPushRelay } from './push-relay.ts'
+import { SOAK } from '../soak.ts'
 
 /** A call is under way for about as long as at Microsoft, so that calls meet. */
 const CALL_MS = 25
@@ -185,7 +186,7 @@ test('three processes have three calls to a mailbox under way together, and neve
   expect(allCall()).toBe(true)
 })
 
-test('a storm of refusals has less than twice the calls of the budget', async () => {
+test('a storm of refusals has less than twice the calls of the budget', SOAK, async () => {
   const { sandbox } = site
   const eva = await site.connect()
   const sofar = (await sandbox.calls({ user: eva.email })).items.length
@@ -265,34 +266,38 @@ async function callForEverything({ accountId, messages }: Mailbox): Promise<void
   })
 }
 
-test('every call of every process asks for ids that last, has no token in its address, and was one of three', async () => {
-  const eva = await site.connect()
-  await callForEverything(eva)
-  const calls = callsOf(site.proxies)
-  const made = new Set(
-    calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').split('/').at(-1)}`),
-  )
-  for (const kind of [
-    'POST token',
-    'POST subscriptions',
-    'POST $batch',
-    'POST send',
-    'GET delta',
-    'GET $value',
-  ])
-    expect(made).toContain(kind)
+test(
+  'every call of every process asks for ids that last, has no token in its address, and was one of three',
+  SOAK,
+  async () => {
+    const eva = await site.connect()
+    await callForEverything(eva)
+    const calls = callsOf(site.proxies)
+    const made = new Set(
+      calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').split('/').at(-1)}`),
+    )
+    for (const kind of [
+      'POST token',
+      'POST subscriptions',
+      'POST $batch',
+      'POST send',
+      'GET delta',
+      'GET $value',
+    ])
+      expect(made).toContain(kind)
 
-  const graphCalls = calls.filter(({ host }) => host.startsWith('graph.')).flatMap(partsOf)
-  for (const { headers } of graphCalls)
-    expect(headers['prefer'] ?? headers['Prefer']).toContain('IdType="ImmutableId"')
+    const graphCalls = calls.filter(({ host }) => host.startsWith('graph.')).flatMap(partsOf)
+    for (const { headers } of graphCalls)
+      expect(headers['prefer'] ?? headers['Prefer']).toContain('IdType="ImmutableId"')
 
-  const accessTokens = calls.flatMap(call => tokenOf(call) ?? [])
-  const refreshTokens = calls.flatMap(({ body }) => new URLSearchParams(body).get('refresh_token') ?? [])
-  expect(refreshTokens).not.toEqual([])
-  const secrets = [...new Set([...accessTokens, ...refreshTokens, APP.clientSecret])]
-  for (const { url } of calls.flatMap(partsOf)) {
-    expect(url).not.toMatch(/(?:access|refresh|id)_token=|secret=|assertion=|[?&]code=/)
-    expect(secrets.filter(each => url.includes(each))).toEqual([])
-  }
-  expect(Math.max(...mostUnderWay.values())).toBe(SLOTS)
-})
+    const accessTokens = calls.flatMap(call => tokenOf(call) ?? [])
+    const refreshTokens = calls.flatMap(({ body }) => new URLSearchParams(body).get('refresh_token') ?? [])
+    expect(refreshTokens).not.toEqual([])
+    const secrets = [...new Set([...accessTokens, ...refreshTokens, APP.clientSecret])]
+    for (const { url } of calls.flatMap(partsOf)) {
+      expect(url).not.toMatch(/(?:access|refresh|id)_token=|secret=|assertion=|[?&]code=/)
+      expect(secrets.filter(each => url.includes(each))).toEqual([])
+    }
+    expect(Math.max(...mostUnderWay.values())).toBe(SLOTS)
+  },
+)

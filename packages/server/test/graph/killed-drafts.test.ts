@@ -6,6 +6,7 @@ import { readFeed, readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { fileOf } from './attached-file.ts'
 import { type KillableAccount, type Moment, openKillableGraph } from './killable-graph.ts'
+import { casesFor } from '../soak.ts'
 
 const opened = useServer(() => openKillableGraph())
 
@@ -62,7 +63,7 @@ async function settle(): Promise<boolean> {
   return rows.length === 0
 }
 
-test.for(['sync', 'job'] as const)(
+test.for(casesFor(['sync', 'job'] as const, first => first === 'job'))(
   'a draft keeps all files of one of its contents under its id, wherever the service is killed while a file is attached, and a %s comes first afterwards',
   { timeout: 300_000 },
   async first => {

@@ -18,6 +18,7 @@ import { happen } from '../notifications/open-webhooks.ts'
 import { type RedisServer, startRedis } from '../servers/redis.ts'
 import { waitUntil } from '../wait-until.ts'
 import { waitForMinute } from './wait-for-minute.ts'
+import { SOAK } from '../soak.ts'
 
 const PATIENT = fileURLToPath(new URL('./patient-service.ts', import.meta.url))
 const CLIENTS = 200
@@ -135,7 +136,7 @@ describe('three processes with one Redis', () => {
     for (const { address } of processes) await waitUntil('a count', () => isCounted(address, key))
   })
 
-  test('accept as many of 200 clients as the limit, and give no place twice', async () => {
+  test('accept as many of 200 clients as the limit, and give no place twice', SOAK, async () => {
     const keys = await createKeys(site, 'shared', 20, { perTenant: LIMIT })
     await expectPlacesOnce(processes, keys)
   })
@@ -176,20 +177,24 @@ describe('three processes with one Redis', () => {
   })
 
   // The last one: the client of all tests is blocked then.
-  test('let a client fail 20 times together, but not with a key that was good at one of them', async () => {
-    const [key = ''] = await createKeys(site, 'failing', 1)
-    // The first process was killed.
-    const [, one, other] = processes.map(({ address }) => address)
-    const statusOf = async (address = '', credential: string) =>
-      (await callerOf(address, credential).get('/v1/accounts')).status
-    expect(await statusOf(one, key)).toBe(200)
-    await waitForMinute(BURST_SECONDS)
-    for (let nth = 0; nth < 20; nth++)
-      expect(await statusOf(nth % 2 === 0 ? one : other, `wk_guess${nth}`)).toBe(401)
-    const similar = key.replace(/.$/, last => (last === 'x' ? 'y' : 'x'))
-    expect(await statusOf(other, similar)).toBe(429)
-    expect(await statusOf(other, key)).toBe(200)
-  })
+  test(
+    'let a client fail 20 times together, but not with a key that was good at one of them',
+    SOAK,
+    async () => {
+      const [key = ''] = await createKeys(site, 'failing', 1)
+      // The first process was killed.
+      const [, one, other] = processes.map(({ address }) => address)
+      const statusOf = async (address = '', credential: string) =>
+        (await callerOf(address, credential).get('/v1/accounts')).status
+      expect(await statusOf(one, key)).toBe(200)
+      await waitForMinute(BURST_SECONDS)
+      for (let nth = 0; nth < 20; nth++)
+        expect(await statusOf(nth % 2 === 0 ? one : other, `wk_guess${nth}`)).toBe(401)
+      const similar = key.replace(/.$/, last => (last === 'x' ? 'y' : 'x'))
+      expect(await statusOf(other, similar)).toBe(429)
+      expect(await statusOf(other, key)).toBe(200)
+    },
+  )
 })
 
 test.concurrent('a process that cannot sign in to its Redis does not start, and does not show its password', async () => {
@@ -208,20 +213,24 @@ test.concurrent('a process starts while its Redis cannot be reached', async () =
   )
 })
 
-test.concurrent('by rediss://, a server is used whose certificate is trusted, and no other', async () => {
-  await using secure = await startRedis({ password: 'secret', tls: true })
-  const env = { REDIS_URL: secure.tlsUrl ?? '' }
-  const failure = await site.start(env, PROGRAM).catch((error: unknown) => String(error))
-  expect(failure).toContain('The server of REDIS_URL')
+test.concurrent(
+  'by rediss://, a server is used whose certificate is trusted, and no other',
+  SOAK,
+  async () => {
+    await using secure = await startRedis({ password: 'secret', tls: true })
+    const env = { REDIS_URL: secure.tlsUrl ?? '' }
+    const failure = await site.start(env, PROGRAM).catch((error: unknown) => String(error))
+    expect(failure).toContain('The server of REDIS_URL')
 
-  await using folder = await makeDataFolder()
-  const file = `${folder.path}/ca.pem`
-  await writeFile(file, secure.ca ?? '')
-  await using service = await site.start({ ...env, WAXWING_CA_FILE: file })
-  const [key = ''] = await createKeys(site, 'secure', 1, { perTenant: 1_000 })
-  await waitUntil('a count', () => isCounted(service.address, key))
-  expect(await secure.command('dbsize')).not.toBe('0')
-})
+    await using folder = await makeDataFolder()
+    const file = `${folder.path}/ca.pem`
+    await writeFile(file, secure.ca ?? '')
+    await using service = await site.start({ ...env, WAXWING_CA_FILE: file })
+    const [key = ''] = await createKeys(site, 'secure', 1, { perTenant: 1_000 })
+    await waitUntil('a count', () => isCounted(service.address, key))
+    expect(await secure.command('dbsize')).not.toBe('0')
+  },
+)
 
 test.concurrent('without Redis, one process counts in memory, and two count together in a table', async () => {
   await using alone = await openSite()

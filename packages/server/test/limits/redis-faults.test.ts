@@ -16,6 +16,7 @@ import type { CountingOptions } from './counting-process.ts'
 import { expectExactWindows } from './expect-exact-windows.ts'
 import type { Asked } from './load-window.ts'
 import { waitForMinute } from './wait-for-minute.ts'
+import { SOAK } from '../soak.ts'
 
 const LIMIT = 100_000
 /** Longer than in production, so that a Redis that the machine leaves waiting is not taken to be gone. */
@@ -86,7 +87,7 @@ async function expectBack() {
 const reports = () => app.logLines.filter(line => line.includes('The store of REDIS_URL does not answer'))
 
 describe('while Redis', () => {
-  test('is stopped, requests pass without headers, and are counted when it goes on', async () => {
+  test('is stopped, requests pass without headers, and are counted when it goes on', SOAK, async () => {
     redis.kill('SIGSTOP')
     await expectUncounted()
     redis.kill('SIGCONT')
@@ -114,7 +115,7 @@ describe('while Redis', () => {
     ).toBeLessThan(4)
   })
 
-  test('forgets its scripts or everything, requests are counted without a break', async () => {
+  test('forgets its scripts or everything, requests are counted without a break', SOAK, async () => {
     await expectBack()
     await waitForMinute(MINUTE_SECONDS)
     for (const command of [['script', 'flush'], ['flushall']]) {
@@ -196,7 +197,7 @@ test('requests in progress end while Redis is gone, and do not count when it is 
   expect(again.map(({ status }) => status)).toEqual(again.map(() => 200))
 })
 
-test('200 clients of three processes get each place of a window once, while windows end', async () => {
+test('200 clients of three processes get each place of a window once, while windows end', SOAK, async () => {
   await using stack = new AsyncDisposableStack()
   const options = {
     redisUrl: redis.url,
@@ -214,7 +215,7 @@ test('200 clients of three processes get each place of a window once, while wind
   expectExactWindows(asked, { limit: options.limit, milliseconds: options.windowMilliseconds })
 })
 
-test('a connection is opened at most a few times a second while Redis is gone', async () => {
+test('a connection is opened at most a few times a second while Redis is gone', SOAK, async () => {
   const countConnections = async () =>
     Number((await redis.command('info', 'stats')).match(/total_connections_received:(\d+)/)?.[1])
   const [before, begunAt] = [await countConnections(), performance.now()]

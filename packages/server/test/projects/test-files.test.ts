@@ -4,6 +4,8 @@ import { findTestFiles } from './test-files.ts'
 
 const TEST = 'packages/server/src/a/a.test.ts'
 const CODE = 'packages/server/src/a/a.ts'
+/** Of this repository. */
+const SOURCES = readSources()
 
 /** The project of a test with such a text, whose code imports such modules. */
 function projectOf(text: string, ...imports: string[]) {
@@ -67,15 +69,21 @@ describe('findTestFiles', () => {
 
 test('no helper of the tests registers a hook when it is loaded, which happens once for many files', () => {
   const hook = /^(?:(?:export )?const .*= )?(?:use[A-Z]\w*|(?:before|after|around)(?:All|Each))\(/m
-  const helpers = [...readSources()].filter(
+  const helpers = [...SOURCES].filter(
     ([file]) => /\/test\//.test(file) && !/\.test\.ts$|\/leaks\/(?:setup\.ts|planted\/)/.test(file),
   )
   expect(helpers.length).toBeGreaterThan(100)
   expect(helpers.filter(([, { text }]) => hook.test(text)).map(([file]) => file)).toEqual([])
 })
 
+// By its import `npm run soak` finds the file. Written in two parts, or this file would have the tag.
+test('every test with the tag `soak` has it by the module that is for it', () => {
+  const tagged = [...SOURCES].filter(([, { text }]) => text.includes(`tags: ['${'soak'}']`))
+  expect(tagged.map(([file]) => file)).toEqual(['packages/server/test/soak.ts'])
+})
+
 test('tests that run beside others of their file poll by the `expect` of their own context', () => {
-  const files = [...readSources()].filter(
+  const files = [...SOURCES].filter(
     ([file, { text }]) => file.endsWith('.test.ts') && /\b(?:describe|test)\.concurrent\b/.test(text),
   )
   expect(files.length).toBeGreaterThan(20)

@@ -14,9 +14,10 @@ import { makePreparedFolder } from '../prepared-folder.ts'
 import { startServiceProcess } from '../service-process.ts'
 import { connectMailbox, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
+import { numberFor } from '../soak.ts'
 
-const COUNT = 500
-const KILLS = 3
+const COUNT = numberFor({ ci: 150, soak: 500 })
+const KILLS = numberFor({ ci: 1, soak: 3 })
 const OPTIONS = {
   program: fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url)),
   env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },

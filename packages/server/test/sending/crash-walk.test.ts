@@ -7,6 +7,7 @@ import type { SinkStep } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import { hurryTasks, type KillableSender, openKillableSending } from './killable-sending.ts'
 import { GRACE, sendEvents } from './open-sending.ts'
+import { casesFor } from '../soak.ts'
 
 interface Expected {
   status: 'sent' | 'failed'
@@ -112,10 +113,12 @@ test(
 
 const TOGETHER = 16
 
-test.each([
+const KILLED_AT = [
   ['accept_commit', 9],
   ['accepted', 5],
-] as const)(
+] as const
+
+test.each(casesFor(KILLED_AT, ([point]) => point === 'accept_commit'))(
   'sends that are accepted together are sent once each, though the service is killed at %s',
   { timeout: 300_000 },
   async (point, times) => {

@@ -11,6 +11,7 @@ import { makePreparedFolder } from '../prepared-folder.ts'
 import { type DataFolder, startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE } from './open-sending.ts'
+import { SOAK } from '../soak.ts'
 
 /** A stop that notifies clients, and one that does not. */
 const SIGNALS = ['SIGINT', 'SIGKILL'] as const
@@ -22,7 +23,7 @@ async function findDatabase({ path }: DataFolder): Promise<DatabaseAddress> {
   return embedded.address
 }
 
-test('while the database restarts, every message that is accepted is sent once', async () => {
+test('while the database restarts, every message that is accepted is sent once', SOAK, async () => {
   await using opened = new AsyncDisposableStack()
   const imap = opened.use(await startDovecot())
   const sink = opened.use(await startSmtpSink())

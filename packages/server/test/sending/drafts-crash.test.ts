@@ -15,12 +15,13 @@ import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../ser
 import { readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender } from './open-sending.ts'
+import { casesFor } from '../soak.ts'
 
 const PROGRAM = fileURLToPath(new URL('./crashing-service.ts', import.meta.url))
 const TAGGED = /^[0-9A-F]+ (?:OK|NO|BAD)\b/
 
 /** Moments of a change: named ones of the service, or when the server has carried out a command. */
-const POINTS: ReadonlyArray<string | RegExp> = [
+const ALL: ReadonlyArray<string | RegExp> = [
   'draft_append',
   /^APPEND/,
   /^UID SEARCH/,
@@ -28,6 +29,8 @@ const POINTS: ReadonlyArray<string | RegExp> = [
   'draft_appended',
   'draft_commit',
 ]
+
+const POINTS = casesFor(ALL, (_, at) => at % 2 === 1)
 
 async function openWalk() {
   await using opened = new AsyncDisposableStack()

@@ -8,13 +8,14 @@ import { startServiceProcess, until } from '../service-process.ts'
 import { mountSmallDisk } from '../small-disk.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE } from './open-sending.ts'
+import { SOAK } from '../soak.ts'
 
 /** Room for a cluster, its write-ahead log, and a copy of PostgreSQL if its user cannot reach the installed one. */
 const DISK_MEGABYTES = 400
 /** Content of this size is written in pieces before it is accepted. */
 const LARGE_BYTES = 6_000_000
 
-test('on a full disk sends are refused as overloaded, and nothing of them is queued', async context => {
+test('on a full disk sends are refused as overloaded, and nothing of them is queued', SOAK, async context => {
   await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
   await using folder = await makePreparedFolder(disk.path)
   await using imap = await startDovecot()

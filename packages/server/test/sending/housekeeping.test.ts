@@ -20,6 +20,7 @@ import { openTestApp } from '../open-app.ts'
 import { sampleMailbox, sampleMessageIn } from '../sample-rows.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, openSendingApp, readEntry, send, sendEvents, waitForStatus } from './open-sending.ts'
+import { SOAK } from '../soak.ts'
 
 const never = new AbortController().signal
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
@@ -214,7 +215,7 @@ test('a service that stops waits for the answer to what it handed over, and give
   expect(await readEntry(app, early)).toMatchObject({ status: 'queued', attempts: 0 })
 })
 
-test('a send that the server gives back while the service stops is sent by the next one', async () => {
+test('a send that the server gives back while the service stops is sent by the next one', SOAK, async () => {
   await using opened = await openSendingApp({ app: { roles: ['api'] } })
   const { app, sink } = opened
   const { database, keyRing } = app
@@ -249,7 +250,7 @@ test('a send that the server gives back while the service stops is sent by the n
   expect(await sink.accepted()).toHaveLength(2)
 })
 
-test('accounts of one tenant do not hide those of another, however many are due', async () => {
+test('accounts of one tenant do not hide those of another, however many are due', SOAK, async () => {
   await using opened = await openSendingApp({ app: { roles: ['api'] } })
   const { app } = opened
   const other = await app.createTenant('other')
@@ -269,7 +270,7 @@ test('accounts of one tenant do not hide those of another, however many are due'
   expect(usable.map(({ tenantId }) => tenantId)).toContain(other.tenantId)
 })
 
-test('tasks of one account do not hide those of another, however many are due', async () => {
+test('tasks of one account do not hide those of another, however many are due', SOAK, async () => {
   await using opened = await openSendingApp({ app: { roles: ['api'] } })
   const { app } = opened
   const [busy, other] = [await connectSender(app, opened), await connectSender(app, opened)]

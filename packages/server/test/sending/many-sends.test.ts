@@ -8,7 +8,7 @@ import { connectSender, openSendingApp, type SendEventData } from './open-sendin
 
 /** `npm run soak` sends 20,000: 20 merges of as many entries as one may have. */
 const MERGES = Number(process.env['WAXWING_TEST_MERGES'] ?? 1)
-const ENTRIES = MERGES > 1 ? 1000 : 400
+const ENTRIES = MERGES > 1 ? 1000 : 200
 const ACCOUNTS = 4
 /** One recipient of this number is refused. */
 const REFUSED_EACH = 50

@@ -7,6 +7,7 @@ import { openTestApp } from '../open-app.ts'
 import { openTestDatabase } from '../open-database.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, openSendingApp } from './open-sending.ts'
+import { SOAK } from '../soak.ts'
 
 const TO_LOOPBACK = { egressAllow: ['127.0.0.1/32'], allowPlaintext: true }
 const LINKS_URL = 'https://links.example.org'
@@ -107,7 +108,7 @@ test('a merge with more links than are kept in memory is refused, and leaves not
   expect(rows).toEqual([{ entries: 0, contents: 0, pieces: 0, known: 0, tracked: 0 }])
 })
 
-test('other calls are answered while the messages of a large merge are written', async () => {
+test('other calls are answered while the messages of a large merge are written', SOAK, async () => {
   const writing = { isUnderWay: false, begunAt: 0, milliseconds: 0 }
   await using sending = await openSendingApp({
     app: {

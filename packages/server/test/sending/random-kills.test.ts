@@ -9,7 +9,7 @@ import { waitUntil } from '../wait-until.ts'
 import { openKillableDatabase } from '../killable-database.ts'
 import { type KillableSender, openKillableSending } from './killable-sending.ts'
 
-const KILLS = Number(process.env['WAXWING_TEST_KILLS'] ?? 5)
+const KILLS = Number(process.env['WAXWING_TEST_KILLS'] ?? 4)
 const MESSAGES = 5 * KILLS
 const SENDERS = 3
 /** With the start of the service after it, on a slow machine. */

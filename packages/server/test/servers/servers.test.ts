@@ -11,6 +11,7 @@ import { startSmtpSink } from './smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openWitness, RefusedCommand } from './witness.ts'
 import { openWorld } from './world.ts'
+import { casesFor, SOAK } from '../soak.ts'
 
 function message(number: number) {
   const head = `From: =?utf-8?q?J=C3=B6rg?= <joerg@a.test>\r\nTo: you@b.test\r\nSubject: message ${number}`
@@ -96,7 +97,7 @@ describe('startDovecot', () => {
     expect([...untagged.map(String), text].join('\n')).not.toMatch(/HIGHESTMODSEQ/)
   })
 
-  test('runs several independent servers at once', async () => {
+  test('runs several independent servers at once', SOAK, async () => {
     await using first = await startDovecot()
     await using second = await startDovecot()
     const user = await first.addUser('anna')
@@ -176,7 +177,9 @@ describe('startCyrus', () => {
   })
 })
 
-describe.each(SERVER_KINDS)('another client on $name', ({ start }) => {
+const SERVERS = casesFor(SERVER_KINDS, ({ name }) => name === 'Dovecot')
+
+describe.each(SERVERS)('another client on $name', ({ start }) => {
   test('delivers, flags, moves, copies and expunges, and the truth shows it', async () => {
     await using server = await start()
     const user = await server.addUser()

@@ -6,11 +6,12 @@ import { openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectMailbox, openSyncApp, readFeed, waitForFirstSync } from './followed-account.ts'
 import { messageEvents, shortMessage, shortMessages } from './proxied-account.ts'
+import { numberFor } from '../soak.ts'
 
-const ACCOUNTS = 30
+const ACCOUNTS = numberFor({ ci: 12, soak: 30 })
 const CONNECTIONS = 3
 
-test.concurrent('thirty accounts share three connections to their server, even if it disconnects them all', async () => {
+test.concurrent(`${ACCOUNTS} accounts share three connections to their server, even if it disconnects them all`, async () => {
   await using server = await startDovecot()
   await using proxy = await startChaosProxy(server)
   await using api = await openSyncApp({ roles: ['api'] })

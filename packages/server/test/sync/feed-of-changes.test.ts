@@ -16,6 +16,7 @@ import {
   readMessages,
   waitForFirstSync,
 } from './followed-account.ts'
+import { casesFor } from '../soak.ts'
 
 /** Servers without mod-sequences are asked for flags once a minute. */
 const CLOCK_SPEED = 60
@@ -141,9 +142,11 @@ const CASES: Case[] = [
   },
 ]
 
+const SERVERS = casesFor(SERVER_KINDS, ({ name }) => name === 'a poor Dovecot')
+
 /** Each test has an account of its own, and waits for most of its time, so some run at once. */
 vi.setConfig({ maxConcurrency: 3 })
-describe.concurrent.each(SERVER_KINDS)('when another client on $name', ({ name, start }) => {
+describe.concurrent.each(SERVERS)('when another client on $name', ({ name, start }) => {
   const useIt = useServer(start)
   let app: TestApp
   beforeAll(async () => {

@@ -25,9 +25,10 @@ import {
   startServiceProcess,
 } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
+import { numberFor, SOAK } from '../soak.ts'
 
 const MEMBER = fileURLToPath(new URL('./member-service.ts', import.meta.url))
-const ACCOUNTS = 150
+const ACCOUNTS = numberFor({ ci: 60, soak: 150 })
 const PROCESSES = 3
 const SHARE = ACCOUNTS / PROCESSES
 /**
@@ -93,7 +94,19 @@ const isEven = (instances: readonly ListedInstance[]) =>
   instances.length === PROCESSES &&
   instances.every(({ is_live, accounts }) => is_live && Math.abs(accounts - SHARE) <= SHARE / 10)
 
-test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happens to these`, async () => {
+test(
+  `${ACCOUNTS} accounts are spread over ${PROCESSES} processes, also when one is killed or stopped`,
+  { timeout: 1_800_000 },
+  () => disturbProcesses({ areAllDisturbed: false }),
+)
+
+test(
+  'accounts are also spread when a process is suspended, and when one is cut from its database',
+  { ...SOAK, timeout: 1_800_000 },
+  () => disturbProcesses({ areAllDisturbed: true }),
+)
+
+async function disturbProcesses({ areAllDisturbed }: { areAllDisturbed: boolean }): Promise<void> {
   await using installation = await openInstallation()
   const { db, mail, first, start } = installation
   const untilEven = () =>
@@ -128,17 +141,19 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
   const fourth = await start()
   await waitUntil('the new process to have accounts', () => allHaveAccounts(installation), WAIT_SECONDS)
 
-  // Stopped in the middle of whatever it was doing, until others have its accounts: it learns that when it goes on.
-  second.process.kill('SIGSTOP')
-  await waitUntil('the others to own all', () => isOwnedByOthers(installation), WAIT_SECONDS)
-  second.process.kill('SIGCONT')
-  await waitUntil('the process to have accounts', () => allHaveAccounts(installation), WAIT_SECONDS)
+  if (areAllDisturbed) {
+    // Stopped in the middle of whatever it was doing, until others have its accounts: it learns that when it goes on.
+    second.process.kill('SIGSTOP')
+    await waitUntil('the others to own all', () => isOwnedByOthers(installation), WAIT_SECONDS)
+    second.process.kill('SIGCONT')
+    await waitUntil('the process to have accounts', () => allHaveAccounts(installation), WAIT_SECONDS)
 
-  // Cut from the database: it lets go by itself, before the others take its accounts over.
-  first.database.cut()
-  await untilAllAreFollowed(() => isOwnedByOthers(installation))
-  first.database.heal()
-  // The new process, the one that was stopped and the one that was cut have their shares.
+    // Cut from the database: it lets go by itself, before the others take its accounts over.
+    first.database.cut()
+    await untilAllAreFollowed(() => isOwnedByOthers(installation))
+    first.database.heal()
+  }
+  // Every process that was disturbed has its share again.
   await untilEven()
 
   const sessions = [...mail.sessions.values()]
@@ -152,7 +167,7 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
   await fourth.process.ended
   expect(await listInstances(db)).toHaveLength(PROCESSES - 1)
   await untilAllAreFollowed(() => sessionsEnded(mail, stopped).length > 0)
-}, 1_800_000)
+}
 
 async function allHaveAccounts({ db }: Awaited<ReturnType<typeof openInstallation>>): Promise<boolean> {
   const instances = await listInstances(db)

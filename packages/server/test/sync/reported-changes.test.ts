@@ -9,6 +9,7 @@ import {
   waitForMessageEvents,
   waitForRuntime,
 } from './proxied-account.ts'
+import { SOAK } from '../soak.ts'
 
 /** No pass is due during a test: what is in the feed was reported by the server. */
 const RARE = { pollSeconds: 100_000 }
@@ -71,30 +72,39 @@ test.concurrent('changes in any mailbox are in the feed without a pass being due
   expect(proxy.stats.connectedAt).toHaveLength(connections)
 })
 
-test.concurrent('a server that announces reports and sends none is polled, over another connection', async () => {
-  let isListing = false
-  await using account = await openProxiedAccount({
-    pace: { pollSeconds: 1, renewal: { everySeconds: 1e6, soonestSeconds: 0 } },
-    faults: {
-      judge(moment, command) {
-        if (command.startsWith('LIST')) isListing = moment === 'asked'
-        return 'pass'
+test.concurrent(
+  'a server that announces reports and sends none is polled, over another connection',
+  SOAK,
+  async () => {
+    let isListing = false
+    await using account = await openProxiedAccount({
+      pace: { pollSeconds: 1, renewal: { everySeconds: 1e6, soonestSeconds: 0 } },
+      faults: {
+        judge(moment, command) {
+          if (command.startsWith('LIST')) isListing = moment === 'asked'
+          return 'pass'
+        },
+        rewrite: line => (!isListing && line.startsWith('* STATUS ') ? null : line),
       },
-      rewrite: line => (!isListing && line.startsWith('* STATUS ') ? null : line),
-    },
-  })
-  const { app, world, accountId, cursor } = account
-  // The time between passes grows as long as nothing happens.
-  await waitForRuntime(app, accountId, 'live', /^all mailboxes are watched; .* within (?:4|16|20) s/)
+    })
+    const { app, world, accountId, cursor } = account
+    // The time between passes grows as long as nothing happens.
+    await waitForRuntime(app, accountId, 'live', /^all mailboxes are watched; .* within (?:4|16|20) s/)
 
-  const connections = account.proxy.stats.connectedAt.length
-  await world.deliver(shortMessage('late'), 'Archive')
-  expect(await waitForMessageEvents(app, cursor, 1)).toEqual(['message.created message late'])
-  await waitForRuntime(app, accountId, 'live', /^the inbox is watched; every mailbox is looked at within 1 s/)
-  const { connectedAt } = account.proxy.stats
-  await waitUntil('another connection', async () => connectedAt.length > connections)
-  await world.deliver(shortMessage('soon'), 'Archive')
-  await waitForMessageEvents(app, cursor, 2)
-  expect((await readRuntime(app, accountId))?.detail).toMatch(/ within 1 s$/) // It was the connection that lost its trust, once.
-  expect(connectedAt).toHaveLength(connections + 1)
-})
+    const connections = account.proxy.stats.connectedAt.length
+    await world.deliver(shortMessage('late'), 'Archive')
+    expect(await waitForMessageEvents(app, cursor, 1)).toEqual(['message.created message late'])
+    await waitForRuntime(
+      app,
+      accountId,
+      'live',
+      /^the inbox is watched; every mailbox is looked at within 1 s/,
+    )
+    const { connectedAt } = account.proxy.stats
+    await waitUntil('another connection', async () => connectedAt.length > connections)
+    await world.deliver(shortMessage('soon'), 'Archive')
+    await waitForMessageEvents(app, cursor, 2)
+    expect((await readRuntime(app, accountId))?.detail).toMatch(/ within 1 s$/) // It was the connection that lost its trust, once.
+    expect(connectedAt).toHaveLength(connections + 1)
+  },
+)

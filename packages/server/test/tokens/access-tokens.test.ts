@@ -7,6 +7,7 @@ import { startWaitingProcess } from '../waiting-process.ts'
 import type { CallingProcessOptions } from './calling-process.ts'
 import { grantOf } from './granted-account.ts'
 import { CONNECTED, failureOf, openTokenWorld, useTokenWorlds } from './open-token-world.ts'
+import { SOAK } from '../soak.ts'
 
 // A test that makes updates fail has a database of its own.
 const { openWorld } = useTokenWorlds()
@@ -83,7 +84,7 @@ test.each([
   300_000 + KILLS * 10_000,
 )
 
-test('keeps the account through thirty days of refreshes with tokens that work once', async () => {
+test('keeps the account through thirty days of refreshes with tokens that work once', SOAK, async () => {
   await using world = await openWorld()
   const { endpoint, account, tokensOf } = world
   const days = 30

@@ -25,6 +25,7 @@ import {
 import { readStates, readStatesAsMade } from './fixture/follow-states.ts'
 import { listLosses, openFixture, type Way } from './fixture/open-fixture.ts'
 import { openServers } from './fixture/servers.ts'
+import { SOAK } from '../soak.ts'
 
 const QUICK = fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url))
 const cast = readCast()
@@ -197,55 +198,62 @@ test('a database in place is migrated with nothing lost, sends what is due once,
   })
 }, 300_000)
 
-test('a restored backup lost nothing, sends what falls due later once, and holds what was due', async () => {
-  await using opened = new AsyncDisposableStack()
-  const { servers, caller, end, goesOn, news } = await openAgain(opened, 'restored')
+test(
+  'a restored backup lost nothing, sends what falls due later once, and holds what was due',
+  { ...SOAK, timeout: 300_000 },
+  async () => {
+    await using opened = new AsyncDisposableStack()
+    const { servers, caller, end, goesOn, news } = await openAgain(opened, 'restored')
 
-  const due = HELD.filter(({ accountId }) => accountId !== cast.accounts.suspended)
-  for (const entry of [...due, ...named('looked for', 'handed over')])
-    expect(await end(entry)).toMatchObject({ status: 'failed', lastError: { reason: 'outcome_unknown' } })
-  expect(await end(cast.sends['handed over by Gmail'])).toMatchObject({ status: 'sent' })
-  await goesOn()
-  expect(await listAccepted(servers)).toEqual([])
+    const due = HELD.filter(({ accountId }) => accountId !== cast.accounts.suspended)
+    for (const entry of [...due, ...named('looked for', 'handed over')])
+      expect(await end(entry)).toMatchObject({ status: 'failed', lastError: { reason: 'outcome_unknown' } })
+    expect(await end(cast.sends['handed over by Gmail'])).toMatchObject({ status: 'sent' })
+    await goesOn()
+    expect(await listAccepted(servers)).toEqual([])
 
-  for (const entry of [...named('scheduled', 'scheduled by Gmail'), ...cast.merge.slice(4)]) {
-    await caller.patch(`/v1/accounts/${entry.accountId}/outbox/${entry.id}`, { sendAt: null })
-    expect(await end(entry)).toMatchObject({ status: 'sent' })
-  }
-  expect(await listAccepted(servers)).toEqual([
-    ...cast.merge.slice(4).map(newsTo).toSorted(),
-    'Scheduled to grace@example.org',
-  ])
-  expect(await listSentByGmail(servers, 'gmail-live')).toEqual(['Handed over by Gmail', 'Scheduled by Gmail'])
-  await expect.poll(news).toEqual({
-    ...BEGINNINGS,
-    live: [
-      NEWS,
-      'message.created Scheduled',
-      'send.failed Due',
-      'send.failed Due, too',
-      'send.failed Handed over',
-      'send.failed Looked for',
-      'send.rescheduled Scheduled',
-      'send.sent Scheduled',
-    ],
-    merging: [
-      NEWS,
-      'send.failed News',
-      'send.failed News',
-      'send.rescheduled News',
-      'send.rescheduled News',
-      'send.sent News',
-      'send.sent News',
-    ],
-    'gmail-live': [
-      'message.created Handed over by Gmail',
-      NEWS,
-      'message.created Scheduled by Gmail',
-      'send.failed Due by Gmail',
-      'send.rescheduled Scheduled by Gmail',
-      'send.sent Handed over by Gmail',
-      'send.sent Scheduled by Gmail',
-    ],
-  })
-}, 300_000)
+    for (const entry of [...named('scheduled', 'scheduled by Gmail'), ...cast.merge.slice(4)]) {
+      await caller.patch(`/v1/accounts/${entry.accountId}/outbox/${entry.id}`, { sendAt: null })
+      expect(await end(entry)).toMatchObject({ status: 'sent' })
+    }
+    expect(await listAccepted(servers)).toEqual([
+      ...cast.merge.slice(4).map(newsTo).toSorted(),
+      'Scheduled to grace@example.org',
+    ])
+    expect(await listSentByGmail(servers, 'gmail-live')).toEqual([
+      'Handed over by Gmail',
+      'Scheduled by Gmail',
+    ])
+    await expect.poll(news).toEqual({
+      ...BEGINNINGS,
+      live: [
+        NEWS,
+        'message.created Scheduled',
+        'send.failed Due',
+        'send.failed Due, too',
+        'send.failed Handed over',
+        'send.failed Looked for',
+        'send.rescheduled Scheduled',
+        'send.sent Scheduled',
+      ],
+      merging: [
+        NEWS,
+        'send.failed News',
+        'send.failed News',
+        'send.rescheduled News',
+        'send.rescheduled News',
+        'send.sent News',
+        'send.sent News',
+      ],
+      'gmail-live': [
+        'message.created Handed over by Gmail',
+        NEWS,
+        'message.created Scheduled by Gmail',
+        'send.failed Due by Gmail',
+        'send.rescheduled Scheduled by Gmail',
+        'send.sent Handed over by Gmail',
+        'send.sent Scheduled by Gmail',
+      ],
+    })
+  },
+)

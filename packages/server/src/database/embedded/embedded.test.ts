@@ -16,6 +16,7 @@ import { clientSettings, type DatabaseAddress } from '../pool.ts'
 import { findBinaries, reachableBinaries } from './postgres-binaries.ts'
 import { findRunningSocket } from './running-server.ts'
 import { postgresUser } from './system-user.ts'
+import { SOAK } from '../../../test/soak.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
@@ -205,7 +206,7 @@ describe('openEmbedded', () => {
     }
   })
 
-  test('gives a database of the superuser to the role, with everything in it', async () => {
+  test('gives a database of the superuser to the role, with everything in it', SOAK, async () => {
     await using folder = await makePreparedFolder()
     const superuser = await (async () => {
       await using _service = await openService(folder.path)
@@ -249,7 +250,7 @@ describe('openEmbedded', () => {
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('starts on a copy that took the place of the folder of a running server', async () => {
+  test('starts on a copy that took the place of the folder of a running server', SOAK, async () => {
     await using folder = await makeFolder()
     const dataDir = path.join(folder.path, 'data')
     await prepareFolder(dataDir)
@@ -277,7 +278,7 @@ describe('openEmbedded', () => {
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('goes on if another process has started a server, which writes to the same log', async () => {
+  test('goes on if another process has started a server, which writes to the same log', SOAK, async () => {
     await using folder = await makePreparedFolder()
     const socket = path.join(folder.path, 'postgres', 'run')
     const pid = await leaveServer(folder.path, socket)
@@ -306,7 +307,7 @@ describe('openEmbedded', () => {
     await busy.end()
   })
 
-  test('removes the leftovers of interrupted starts and of other clusters', async () => {
+  test('removes the leftovers of interrupted starts and of other clusters', SOAK, async () => {
     await using folder = await makePreparedFolder()
     await mkdir(path.join(folder.path, 'postgres.new-left', 'cluster'), { recursive: true })
     await using service = await openService(folder.path)
@@ -319,7 +320,7 @@ describe('openEmbedded', () => {
     expect(sockets).toEqual([path.basename(socketOf(again.address))])
   })
 
-  test('works in a folder whose path is too long for a socket', async () => {
+  test('works in a folder whose path is too long for a socket', SOAK, async () => {
     await using folder = await makeFolder()
     const dataDir = path.join(folder.path, 'deep'.repeat(30))
     await prepareFolder(dataDir)

@@ -13,6 +13,7 @@ import type { OpenapiDocument } from './document.ts'
 import { readGuides } from './guides.ts'
 import { renderReference } from './page.ts'
 import { staticFile } from './static-file.ts'
+import { SOAK } from '../../../test/soak.ts'
 
 let pages: ReferencePages
 beforeAll(async () => void (pages = await openReferencePages()))
@@ -71,7 +72,7 @@ describe('GET /docs', () => {
     expect(violations).toEqual([])
   })
 
-  test('keeps Send visible from the beginning of a long form to its end', async () => {
+  test('keeps Send visible from the beginning of a long form to its end', SOAK, async () => {
     await using opened = await pages.open('/docs#messages.list', { viewport: { width: 1400, height: 600 } })
     const form = formOf(opened.page, 'messages.list')
     const button = form.getByRole('button', { name: 'Send' })
@@ -86,7 +87,7 @@ describe('GET /docs', () => {
     expect(await isInWindow(opened.page, button)).toBe(true)
   })
 
-  test('marks the current section in the navigation, on a phone and in a wide window', async () => {
+  test('marks the current section in the navigation, on a phone and in a wide window', SOAK, async () => {
     await using opened = await pages.open('/docs#threads.get', { viewport: { width: 390, height: 700 } })
     const { page } = opened
     const here = page.locator('.here')
@@ -148,7 +149,7 @@ describe('GET /docs', () => {
     expect(await page.getByText('Everything can be read without JavaScript').isVisible()).toBe(true)
   })
 
-  test('stays small and quick to search with 150 operations', async () => {
+  test('stays small and quick to search with 150 operations', SOAK, async () => {
     const document = documentOf(150)
     const last = `copy${Math.ceil(150 / operationIds.length) - 1}`
     const html = await renderReference(document, readGuides())

@@ -14,6 +14,7 @@ import {
 } from '../../../test/reference-page.ts'
 import { sampleAccount } from '../../../test/sample-rows.ts'
 import { requireProgram } from '../../../test/servers/install.ts'
+import { SOAK } from '../../../test/soak.ts'
 
 const run = promisify(execFile)
 const HOSTILE = '<img src=x onerror="globalThis.isHacked = true"><script>globalThis.isHacked = true</script>'
@@ -88,7 +89,7 @@ describe('a request that is sent from the page', () => {
     expect(await form.locator('.response pre').textContent()).toContain('"unauthenticated"')
   })
 
-  test('forgets the key with the page, unless it is kept in the tab', async () => {
+  test('forgets the key with the page, unless it is kept in the tab', SOAK, async () => {
     await using opened = await pages.open('/docs')
     const { page } = opened
     const state = page.locator('#key-state')
@@ -216,7 +217,7 @@ describe('a request as code', () => {
     }
   })
 
-  test('never contains the key, saves what is a file, and stays in the chosen language', async () => {
+  test('never contains the key, saves what is a file, and stays in the chosen language', SOAK, async () => {
     await using opened = await pages.open('/docs#accounts.list')
     const { page } = opened
     await presentKey(page, pages.app.key)

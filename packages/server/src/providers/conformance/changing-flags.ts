@@ -4,6 +4,7 @@ import type { MessageKey } from '../mail.ts'
 import { type ChangingArrangement, letters } from './arrangement.ts'
 import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
+import { numberFor } from '../../../test/soak.ts'
 
 /** Contract of `ChangingProvider` for flags and categories. */
 export function describeChangedFlags(name: string, setUp: () => Promise<ChangingArrangement>): void {
@@ -65,9 +66,11 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       expect(cleared?.changed[0]?.flags.categories).toEqual([])
     })
 
-    test('changes thousands, and names the ones that are gone', async () => {
+    test('changes many, and names the ones that are gone', async () => {
       await using arranged = await setUp()
-      const keys = await arranged.world.deliver(letters(2100))
+      // More than the flags of one command.
+      const count = numberFor({ ci: 520, soak: 2_100 })
+      const keys = await arranged.world.deliver(letters(count))
       await using account = await arranged.connect()
       const gone = keys.filter((_, at) => at % 400 === 7)
       await arranged.world.expunge('INBOX', gone)
@@ -76,10 +79,10 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
 
       expect(batches.flatMap(batch => batch.gone)).toEqual(gone)
       const changed = batches.flatMap(batch => batch.changed)
-      expect(changed).toHaveLength(2100 - gone.length)
+      expect(changed).toHaveLength(count - gone.length)
       expect(changed.every(({ flags }) => flags.isRead)).toBe(true)
       const held = await arranged.held('INBOX')
-      expect(held.filter(({ flags }) => flags.includes('\\Seen'))).toHaveLength(2100 - gone.length)
+      expect(held.filter(({ flags }) => flags.includes('\\Seen'))).toHaveLength(count - gone.length)
     })
 
     test('returns the present state if nothing is to be changed', async () => {

@@ -3,6 +3,7 @@ import { type ChangingArrangement, letter, letters } from './arrangement.ts'
 import type { MessageKey } from '../mail.ts'
 import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
+import { numberFor } from '../../../test/soak.ts'
 
 /** Contract of `ChangingProvider` for messages that are moved or removed. */
 export function describeMovedMessages(name: string, setUp: () => Promise<ChangingArrangement>): void {
@@ -34,10 +35,11 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       }
     })
 
-    test('moves a thousand, and names the ones that are gone', async () => {
+    test('moves many, and names the ones that are gone', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
-      const keys = await arranged.world.deliver(letters(1000))
+      const count = numberFor({ ci: 320, soak: 1_000 })
+      const keys = await arranged.world.deliver(letters(count))
       await using account = await arranged.connect()
       const target = await keyOf(arranged, account.mail, 'Kept')
       const gone = keys.filter((_, at) => at % 300 === 5)
@@ -49,7 +51,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       const moved = batches.flatMap(batch => batch.moved)
       expect(moved.map(({ key }) => key)).toEqual(keys.filter(key => !gone.includes(key)))
       const held = await arranged.held('Kept')
-      expect(held).toHaveLength(1000 - gone.length)
+      expect(held).toHaveLength(count - gone.length)
       const rawOf = new Map(held.map(({ key, raw }) => [key, raw]))
       for (const { key, location } of moved)
         if (location) expect(rawOf.get(location.key)).toBe(letter(keys.indexOf(key) + 1))

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { send } from '../open-sending.ts'
 import { type AnswersApp, dataOf, deliverAndLook, openAnswers } from './open-answers.ts'
 import { DSN_SHAPES, NO_REPORTS, type ReportedSend } from './dsn-shapes.ts'
+import { casesFor } from '../../soak.ts'
 
 let opened: AnswersApp
 beforeAll(async () => {
@@ -203,10 +204,11 @@ describe('a report', () => {
 
   test('in every shape finds its send', { timeout: 300_000 }, async () => {
     // In base64, the address cannot be replaced.
-    const failing = DSN_SHAPES.filter(
+    const usable = DSN_SHAPES.filter(
       ({ name, expected }) =>
         !name.includes('base64') && expected.some(line => line.startsWith('grace@example.org')),
     )
+    const failing = casesFor(usable, (_, at) => at % 4 === 0)
     const sends: Array<{ name: string; address: string; entry: OutboxEntry }> = []
     for (const { name } of failing) {
       const address = somebody()

@@ -7,9 +7,11 @@ import { waitUntil } from '../../wait-until.ts'
 import { type KillableSending, openKillableSending } from '../killable-sending.ts'
 import { DSN_SHAPES } from './dsn-shapes.ts'
 import { waitUntilLookedAt } from './open-answers.ts'
+import { casesFor } from '../../soak.ts'
 
 /** Moments of a report at which the service is killed. A report whose transaction is open until then comes late. */
-const POINTS = ['answer_claimed', 'answer_read', 'answer_recorded', 'answer_commit', 'events_handled']
+const ALL = ['answer_claimed', 'answer_read', 'answer_recorded', 'answer_commit', 'events_handled']
+const POINTS = casesFor(ALL, point => point === 'answer_read' || point === 'answer_commit')
 
 /** Waits until the copy of the send is indexed, and the followers have handled their events. */
 async function waitUntilFollowed({ db }: KillableSending, { id }: OutboxEntry): Promise<void> {

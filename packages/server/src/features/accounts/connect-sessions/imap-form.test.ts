@@ -17,6 +17,7 @@ import { createPlan } from '../../tenancy/plans/store.ts'
 import { NO_LIMITS, type PlanLimits } from '../../tenancy/plans/plan.ts'
 import { setPastDue, setSuspended } from '../../tenancy/tenants/store.ts'
 import { newId } from '../../../kit/ids.ts'
+import { SOAK } from '../../../../test/soak.ts'
 
 const mail = useImapAccounts()
 const openApp = (options?: TestAppOptions) => mail.openApp(behindProxy(options))
@@ -96,7 +97,7 @@ describe('the form for an IMAP mailbox', () => {
     }
   })
 
-  test('ends on the page of the link without a redirectUri, or if it is no longer listed', async () => {
+  test('ends on the page of the link without a redirectUri, or if it is no longer listed', SOAK, async () => {
     const app = await newTenant()
     for (const redirectUri of [undefined, BACK]) {
       const form = await openForm(app, redirectUri ? { redirectUri } : {})
@@ -284,7 +285,7 @@ describe('the form for an IMAP mailbox', () => {
     expect(refused).toMatchObject({ status: 400, body: { code: 'login_failed' } })
   })
 
-  test('connects without the storage that the plan has no room for any more', async () => {
+  test('connects without the storage that the plan has no room for any more', SOAK, async () => {
     const app = await newTenant()
     const form = await openForm(app, { options: { settings: { bodyStorage: 'full', undoSendSeconds: 5 } } })
     await usePlan(app, { bodyStorageAllowed: false })
@@ -311,7 +312,7 @@ describe('the form for an IMAP mailbox', () => {
     expect(completed).toHaveLength(4)
   })
 
-  test('of one session connects one of two mailboxes that are given at the same time', async () => {
+  test('of one session connects one of two mailboxes that are given at the same time', SOAK, async () => {
     const app = await newTenant()
     const users = [await mail.dovecot.addUser(), await mail.dovecot.addUser()]
     const form = await openForm(app)

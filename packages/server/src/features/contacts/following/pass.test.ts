@@ -26,7 +26,7 @@ import { listIndexedFolders } from '../folders/store.ts'
 import { runPass } from './pass.ts'
 
 const KINDS: readonly BooksKind[] = ['books', 'folders', 'people']
-const SEEDS = seedsFor(3)
+const SEEDS = seedsFor(1)
 const PASSES = 30
 const PERMIT = { isWanted: false, [Symbol.dispose]() {} }
 

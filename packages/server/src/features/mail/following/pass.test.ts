@@ -100,19 +100,19 @@ function overAnnounced(feed: readonly FeedEvent[], made: ReadonlyMap<string, num
 }
 
 const WORLDS = { numberedFolders, labelledHistory, loggedFolders }
+/** On PostgreSQL 16 a run is for its SQL alone, which is that of any provider. */
+const NAMES = process.env['WAXWING_TEST_PG'] === '16' ? ['numberedFolders'] : Object.keys(WORLDS)
 /** Enough for a run with others and one without them. The soak tries hundreds. */
 const SEEDS_DEFAULT = 2
 const SEEDS = Array.from(
   { length: Number(process.env['WAXWING_TEST_PASSES'] ?? SEEDS_DEFAULT) },
   (_, index) => index + 1,
 )
-  // On PostgreSQL 16 a run is for its SQL alone, and that of the second seed has others.
+  // That of the second seed has others.
   .filter(seed => process.env['WAXWING_TEST_PG'] !== '16' || seed === 2)
 
 describe('runPass', () => {
-  const attacks = Object.keys(WORLDS).flatMap(name =>
-    SEEDS.map(seed => [name as keyof typeof WORLDS, seed] as const),
-  )
+  const attacks = NAMES.flatMap(name => SEEDS.map(seed => [name as keyof typeof WORLDS, seed] as const))
   test.each(attacks)(
     'the index comes to equal %s that others change meanwhile (seed %i)',
     async (name, seed) => {
