@@ -10,8 +10,8 @@ import { init, parse } from 'es-module-lexer'
 import { GUIDES } from '../packages/server/src/http/reference/guides.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
-/** Tests, and what only tools read. */
-const LEFT_OUT = /\.test\.ts$|\/conformance\/|tsconfig\.json$|schema\.sql$/
+/** Tests, files that only tools read, and a module that has nothing but types. */
+const LEFT_OUT = /\.test\.ts$|\/conformance\/|tsconfig\.json$|schema\.sql$|^types\.ts$/
 /** Modules of ours, which are renamed. Modules of other packages keep their names. */
 const OURS = /^(?:\.{1,2}|@waxwing\/contract)\/.*\.ts$/
 

@@ -65,6 +65,8 @@ function methodOf(document: Document, path: string, verb: string, operation: Ope
   if (twice !== undefined) throw new Error(`${operation.operationId} has two fields named ${twice}`)
   if (body && (verb === 'get' || verb === 'delete'))
     throw new Error(`${operation.operationId} would send its query as a body`)
+  if (takesKey(operation) !== (verb === 'post' && !path.startsWith('/v1/hosted/')))
+    throw new Error(`The client would send ${operation.operationId} with a wrong notion of its key`)
   const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1]
   if (!success || !('content' in success) || !success.content)
     throw new Error(`${operation.operationId} has no answer`)

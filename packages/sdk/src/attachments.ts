@@ -59,6 +59,7 @@ async function readStream(stream: ReadableStream<Uint8Array>, filename: string):
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
+      if (!(value instanceof Uint8Array)) throw new TypeError(`The stream of ${filename} must give bytes`)
       requireSize(value, (size += value.length), filename)
       pieces.push(value)
     }

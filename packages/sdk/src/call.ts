@@ -92,7 +92,7 @@ export class List<P extends Page> extends Call<P> implements AsyncIterable<ItemO
   }
 }
 
-/** A file. Its stream fails if the connection breaks before the end. */
+/** A file. Its stream fails with `incomplete` if the connection breaks before the end. */
 export interface Download {
   stream: ReadableStream<Uint8Array>
   contentType: string | undefined

@@ -5,6 +5,7 @@ import type { AnyOptions, WaxwingOptions } from './options.ts'
 import { parseOperation, toRequest } from './request.ts'
 import { type Sender, send } from './send.ts'
 import type { Operations } from './types.ts'
+import { tied } from './waits.ts'
 
 const TIMEOUT_MS = 60_000
 const RETRIES = 3
@@ -60,8 +61,8 @@ function methodOf(baseUrl: string, sender: Sender, line: string) {
     new List(
       async () => pageOf(await begin(input, options)),
       async (cursor, leaving) => {
-        const signal = options.signal ? AbortSignal.any([options.signal, leaving]) : leaving
-        return pageOf(await begin({ ...input, cursor }, { ...options, signal })).body
+        const tiedOptions = { ...options, signal: tied(options.signal, leaving) }
+        return pageOf(await begin({ ...input, cursor }, tiedOptions)).body
       },
     )
 }
@@ -93,9 +94,11 @@ function senderOf({
   ...options
 }: WaxwingOptions): Sender {
   if (typeof key === 'string') requireKey(key)
+  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
+  if (!(retries >= 0)) throw new TypeError('retries must be 0 or more')
   return {
-    // A method of `globalThis` that must be called as one.
-    fetch: options.fetch ?? ((...given) => globalThis.fetch(...given)),
+    // Browsers refuse a `fetch` that is called as a method of something else.
+    fetch: (...given) => (options.fetch ?? globalThis.fetch)(...given),
     headers,
     timeoutMs,
     retries,

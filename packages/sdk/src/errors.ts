@@ -4,7 +4,13 @@ import type { Reason, ReasonData } from './types.ts'
 export type Outcome = 'not_applied' | 'unknown'
 
 /** Codes of this client, for calls that were not answered as the interface promises. */
-export type ClientCode = 'no_connection' | 'timeout' | 'unreadable_answer' | 'redirected' | 'incomplete'
+export type ClientCode =
+  | 'no_key'
+  | 'no_connection'
+  | 'timeout'
+  | 'unreadable_answer'
+  | 'redirected'
+  | 'incomplete'
 
 /** The facts of an error. */
 export interface ErrorFacts {
@@ -35,7 +41,7 @@ export class WaxwingError extends Error {
   /** Seconds after which the call may be sent again, if the answer has them. */
   readonly retryAfterSeconds: number | undefined
   readonly outcome: Outcome
-  /** Of a list that was read page by page: the cursor of the last page that was read. */
+  /** Of a list that is iterated: where the last page that could be read ended. */
   cursor?: string
 
   constructor(facts: ErrorFacts) {

@@ -9,7 +9,13 @@ export type EventOf<T extends keyof EventData> = Omit<ChangeEvent, 'type' | 'dat
 /** An event of any type; `isEvent` tells which. New types may come. */
 export type AnyEvent = ChangeEvent
 
-/** Whether an event is of this type; the type of `data` is then known. The events of a purged account have no data. */
-export function isEvent<T extends keyof EventData>(event: { type: string }, type: T): event is EventOf<T> {
-  return event.type === type
+/**
+ * Whether an event is of this type and has its data; the type of `data` is then known. The events of an account that was
+ * purged have lost theirs, and are skipped so.
+ */
+export function isEvent<T extends keyof EventData>(
+  event: { type: string; data: object },
+  type: T,
+): event is EventOf<T> {
+  return event.type === type && Object.keys(event.data).length > 0
 }

@@ -3,15 +3,17 @@ import { errorOf, WaxwingError } from './errors.ts'
 import type { AnyEvent } from './events.ts'
 import type { CallOptions } from './options.ts'
 import { readAnswer } from './read-answer.ts'
-import type { Sender } from './send.ts'
+import { headersOf, type Sender } from './send.ts'
 import { type SseBlock, readBlocks } from './sse.ts'
 import type { ChangeEventPage, ChangesListInput, EventData } from './types.ts'
-import { failureOf, pause, underSignal } from './waits.ts'
+import { failureOf, pause, tied, underSignal } from './waits.ts'
 
 /** Longer than the service is silent: a comment comes every 15 seconds. */
 const SILENCE_MS = 30_000
 const WAIT_SECONDS = 25
 const PAUSE_MS = { first: 1000, most: 30_000 }
+/** A longer `Retry-After` is not waited for in full: events would be late by as much. */
+const RETRY_AFTER_MS_MAX = 60_000
 /** A proxy on the way keeps the stream back: pages come through. */
 const SILENT_STREAMS_MAX = 2
 
@@ -59,122 +61,151 @@ export interface Feed {
 type ListChanges = (input?: ChangesListInput, options?: CallOptions) => Call<ChangeEventPage>
 
 export function feedOf(list: ListChanges, { baseUrl, sender }: { baseUrl: string; sender: Sender }): Feed {
+  /** Pages from a cursor on, without an end. Passing trouble is waited for. */
+  async function* pagesFrom(
+    cursor: string | null | undefined,
+    types: StreamInput['types'],
+    options: CallOptions,
+  ): AsyncGenerator<ChangeEventPage, void, undefined> {
+    const { signal } = options
+    let failures = 0
+    for (;;) {
+      if (signal?.aborted) return
+      let page: ChangeEventPage
+      try {
+        page = await list(questionAt(cursor, types), options)
+      } catch (error) {
+        if (signal?.aborted) return
+        if (!isPassing(error)) throw error
+        await pause(pauseMs(error, failures++), signal).catch(() => {})
+        continue
+      }
+      failures = 0
+      yield page
+      cursor = page.nextCursor
+    }
+  }
+
   async function follow(
     { load, save }: Position,
     handler: (event: AnyEvent) => Promise<unknown> | unknown,
     { types }: FollowInput = {},
     options: CallOptions = {},
   ) {
-    const { signal } = options
     let cursor = await load()
-    let failures = 0
-    for (;;) {
-      if (signal?.aborted) return
-      const page: ChangeEventPage | null = await list(questionAt(cursor, types), options).catch(
-        async (error: unknown) => {
-          if (signal?.aborted) return null
-          if (!isPassing(error)) throw error
-          await pause(pauseMs(error, failures++), signal).catch(() => {})
-          return null
-        },
-      )
-      if (page === null) continue
-      failures = 0
-      for (const event of page.items) await handler(event as AnyEvent)
-      if (page.nextCursor !== cursor) await save((cursor = page.nextCursor))
-    }
-  }
-
-  async function* pages(cursor: string | undefined, { types }: StreamInput, options: CallOptions) {
-    let failures = 0
-    for (;;) {
-      try {
-        const page: ChangeEventPage = await list(questionAt(cursor, types), options)
-        failures = 0
-        cursor = page.nextCursor
-        yield* page.items as AnyEvent[]
-      } catch (error) {
+    for await (const { items, nextCursor } of pagesFrom(cursor, types, options)) {
+      for (const event of items) {
         if (options.signal?.aborted) return
-        if (!isPassing(error)) throw error
-        await pause(pauseMs(error, failures++), options.signal).catch(() => {})
+        await handler(event)
       }
+      if (nextCursor !== cursor) await save(nextCursor)
+      cursor = nextCursor
     }
   }
 
   async function* stream(
-    input: StreamInput = {},
+    { cursor: given, types }: StreamInput = {},
     options: CallOptions = {},
   ): AsyncGenerator<AnyEvent, void, undefined> {
     const { signal } = options
-    // A position before the first connection: what happens until it is made is not missed.
-    let cursor = input.cursor ?? (await list({ start: 'now' }, options)).nextCursor
     let lastId: string | undefined
     let failures = 0
     let silent = 0
-    for (;;) {
-      if (signal?.aborted) return
+    let hasNextKey = sender.hasNextKey
+    // A position before the first connection: what happens until it is made is not missed.
+    const cursor = given ?? (await beginning(options))
+    while (silent < SILENT_STREAMS_MAX) {
       const leaving = new AbortController()
       try {
-        for await (const block of connect({ ...input, cursor }, lastId, options, leaving)) {
+        for await (const { id, data } of connect({ cursor, types, lastId }, options, leaving)) {
+          if (signal?.aborted) return
+          const event = data === undefined ? undefined : parseEvent(data)
           failures = 0
-          silent = 0
-          if (block.data !== undefined && isLater(block.id, lastId)) yield JSON.parse(block.data) as AnyEvent
-          lastId = block.id ?? lastId
+          hasNextKey = sender.hasNextKey
+          if (event && isLater(event.id, lastId)) yield event
+          if (id !== undefined && isLater(id, lastId)) lastId = id
         }
         // The service ends a stream after an hour, and when it stops.
+        silent = 0
         await pause(PAUSE_MS.first, signal).catch(() => {})
       } catch (error) {
         if (signal?.aborted) return
-        if (!isPassing(error)) throw error
-        if (error.code === 'timeout' && lastId === undefined && ++silent === SILENT_STREAMS_MAX) {
-          return yield* pages(cursor, input, options)
+        if (isStatus(error, 401) && hasNextKey) {
+          hasNextKey = false
+        } else {
+          if (!isPassing(error)) throw error
+          silent = error.code === 'timeout' ? silent + 1 : 0
+          await pause(pauseMs(error, failures++), signal).catch(() => {})
         }
-        await pause(pauseMs(error, failures++), signal).catch(() => {})
       } finally {
         leaving.abort()
       }
+      if (signal?.aborted) return
     }
+    for await (const { items } of pagesFrom(cursor, types, options))
+      for (const event of items) {
+        if (signal?.aborted) return
+        if (isLater(event.id, lastId)) yield event
+      }
+  }
+
+  /** The cursor of the events to come; undefined if the signal aborts before. */
+  async function beginning(options: CallOptions): Promise<string | undefined> {
+    for await (const { nextCursor } of pagesFrom(null, undefined, options)) return nextCursor
+    return undefined
   }
 
   /** One connection, until it ends or is silent for too long. */
   async function* connect(
-    { cursor, types }: StreamInput,
-    lastId: string | undefined,
+    { cursor, types = [], lastId }: StreamInput & { lastId: string | undefined },
     options: CallOptions,
     leaving: AbortController,
   ): AsyncGenerator<SseBlock> {
     const query = new URLSearchParams(cursor === undefined ? {} : { cursor })
-    for (const type of types ?? []) query.append('types', type)
-    const bearer = await sender.key()
-    const headers = new Headers({ ...sender.headers, ...options.headers, accept: 'text/event-stream' })
-    if (bearer !== undefined) headers.set('authorization', `Bearer ${bearer}`)
-    if (lastId !== undefined) headers.set('last-event-id', lastId)
-    const outer = options.signal ? AbortSignal.any([options.signal, leaving.signal]) : leaving.signal
-    const silence = underSignal(outer, SILENCE_MS)
+    for (const type of types) query.append('types', type)
+    const silence = underSignal(tied(options.signal, leaving.signal), SILENCE_MS)
     try {
+      const headers = await headersOf(sender, options.headers, silence)
+      headers.set('accept', 'text/event-stream')
+      if (lastId !== undefined) headers.set('last-event-id', lastId)
       const url = `${baseUrl}/v1/changes/stream?${query}`
       const response = await sender.fetch(url, { headers, redirect: 'manual', signal: silence.signal })
-      const request = { method: 'GET', url, body: undefined, takesKey: false, isDownload: true, waitMs: 0 }
-      const answer = await readAnswer(response, request)
-      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      const answer = await readAnswer(
+        response,
+        { ...STREAM_REQUEST, url },
+        { signal: silence.signal, end() {} },
+      )
+      const { stream: bytes, contentType } = answer.body as Download
+      if (!contentType?.startsWith('text/event-stream')) {
+        await bytes.cancel()
+        const message = 'The answer is no stream of events.'
         throw errorOf({
           code: 'unreadable_answer',
-          message: 'The answer is no stream of events.',
+          message,
           status: answer.status,
           outcome: 'not_applied',
         })
       }
-      for await (const block of readBlocks((answer.body as Download).stream, silence.renew)) yield block
+      yield* readBlocks(bytes, silence.renew)
     } catch (error) {
-      if (error instanceof WaxwingError) throw error
-      options.signal?.throwIfAborted()
-      throw failureOf(error, silence.isOver)
+      if (silence.isOver) throw failureOf(error, true)
+      throw error instanceof WaxwingError ? error : failureOf(error, false)
     } finally {
-      silence.end(false)
+      silence.end()
     }
   }
 
   return { stream, follow }
+}
+
+const STREAM_REQUEST = {
+  method: 'GET',
+  name: 'GET /v1/changes/stream',
+  body: undefined,
+  mayHalfApply: false,
+  takesKey: false,
+  isDownload: true,
+  waitMs: 0,
 }
 
 function questionAt(cursor: string | null | undefined, types: StreamInput['types']): ChangesListInput {
@@ -183,9 +214,24 @@ function questionAt(cursor: string | null | undefined, types: StreamInput['types
   return { ...filter, cursor, limit: 200, waitSeconds: WAIT_SECONDS }
 }
 
+/** @throws WaxwingError if it is none, so that the stream begins anew after the event before it */
+function parseEvent(data: string): AnyEvent {
+  try {
+    return JSON.parse(data) as AnyEvent
+  } catch (cause) {
+    const message = 'The stream has an event that cannot be read.'
+    throw errorOf({ code: 'unreadable_answer', message, outcome: 'not_applied', cause })
+  }
+}
+
 /** Ids are positions, in decimal digits. */
-function isLater(id: string | undefined, lastId: string | undefined): boolean {
-  return id === undefined || lastId === undefined || BigInt(id) > BigInt(lastId)
+function isLater(id: string, lastId: string | undefined): boolean {
+  if (!/^\d+$/.test(id)) return false
+  return lastId === undefined || BigInt(id) > BigInt(lastId)
+}
+
+function isStatus(error: unknown, status: number): boolean {
+  return error instanceof WaxwingError && error.status === status
 }
 
 /** Trouble that passes, unlike a key that has ended or a cursor of a database that was restored. */
@@ -196,6 +242,7 @@ function isPassing(error: unknown): error is WaxwingError {
 }
 
 function pauseMs({ retryAfterSeconds }: WaxwingError, failures: number): number {
-  if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000
+  // A program that follows goes on as soon as it may.
+  if (retryAfterSeconds !== undefined) return Math.min(retryAfterSeconds * 1000, RETRY_AFTER_MS_MAX)
   return PAUSE_MS.first + Math.random() * Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** failures)
 }

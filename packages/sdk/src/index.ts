@@ -16,6 +16,11 @@ export {
 } from './errors.ts'
 export { type AnyEvent, type EventOf, isEvent } from './events.ts'
 export type { Feed, FollowInput, Position, StreamInput } from './feed.ts'
-export { attachment, type AttachmentSource } from './attachments.ts'
+export {
+  attachment,
+  type AttachedFile,
+  type AttachmentOptions,
+  type AttachmentSource,
+} from './attachments.ts'
 export type { CallOptions, ConditionalOptions, PostOptions, WaxwingOptions } from './options.ts'
 export type * from './types.ts'

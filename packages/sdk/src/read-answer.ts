@@ -1,14 +1,26 @@
 import type { Answered, Download } from './call.ts'
-import { errorOf, type Outcome } from './errors.ts'
+import { errorOf } from './errors.ts'
 import type { Request } from './request.ts'
 
 /** A body that is no JSON, such as a page of a proxy, is shown up to here. */
 const EXCERPT_MAX = 200
 
+/** The call that a download belongs to. */
+export interface Caller {
+  signal: AbortSignal | undefined
+  /** Called when nothing more comes. */
+  end(): void
+}
+
 /** Reads an answer of the service, or of something on the way that answered in its place. */
-export async function readAnswer(response: Response, request: Request): Promise<Answered<unknown>> {
+export async function readAnswer(
+  response: Response,
+  request: Request,
+  caller: Caller,
+): Promise<Answered<unknown>> {
   const { status, headers } = response
   if (status === 0 || (status >= 300 && status < 400)) {
+    await response.body?.cancel().catch(() => {})
     throw errorOf({
       code: 'redirected',
       message:
@@ -17,7 +29,7 @@ export async function readAnswer(response: Response, request: Request): Promise<
       outcome: 'not_applied',
     })
   }
-  if (response.ok && request.isDownload) return answered(response, toDownload(response))
+  if (response.ok && request.isDownload) return answered(response, toDownload(response, caller))
   const text = await response.text()
   const body = parse(text)
   if (response.ok && body !== undefined) return answered(response, body.value)
@@ -34,7 +46,7 @@ export async function readAnswer(response: Response, request: Request): Promise<
       data,
       requestId,
       retryAfterSeconds,
-      outcome: outcomeOf(status),
+      outcome: 'unknown',
     })
   }
   throw errorOf({
@@ -43,17 +55,12 @@ export async function readAnswer(response: Response, request: Request): Promise<
     status,
     requestId,
     retryAfterSeconds,
-    outcome: outcomeOf(status),
+    outcome: 'unknown',
   })
 }
 
-function olderService({ method, url }: Request): string {
-  return `The service has no ${method} ${new URL(url).pathname}. It may be older than this client, or baseUrl may lack a path.`
-}
-
-/** 503 comes before anything is done; other statuses from 500 may come after it, and so may what is no answer of ours. */
-function outcomeOf(status: number): Outcome {
-  return (status >= 400 && status < 500) || status === 503 ? 'not_applied' : 'unknown'
+function olderService({ name }: Request): string {
+  return `The service has no ${name}. It may be older than this client, or baseUrl may lack a path.`
 }
 
 function answered<T>({ status, headers }: Response, body: T): Answered<T> {
@@ -109,16 +116,19 @@ function secondsOf(value: string | null): number | undefined {
 }
 
 function excerpt(text: string): string {
-  const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+  const line = text
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    // A page for debugging may show the request with its key.
+    .replaceAll(/\b(wk|wat)_[\w-]+/g, '$1_…')
+    .trim()
   return line === '' ? 'it is empty' : line.slice(0, EXCERPT_MAX)
 }
 
-function toDownload(response: Response): Download {
-  const { headers } = response
+function toDownload({ body, headers }: Response, caller: Caller): Download {
   const length = headers.get('content-length')
   // The length is that of what travels, which is another one if it is compressed.
   const size = length === null || headers.has('content-encoding') ? undefined : Number(length)
-  const stream = (response.body ?? new ReadableStream()).pipeThrough(checkingSize(size))
+  const stream = body === null ? emptyStream(caller) : checkedStream(body.getReader(), size, caller)
   return {
     stream,
     contentType: headers.get('content-type') ?? undefined,
@@ -127,17 +137,41 @@ function toDownload(response: Response): Download {
   }
 }
 
-function checkingSize(size: number | undefined): TransformStream<Uint8Array, Uint8Array> {
+function emptyStream({ end }: Caller): ReadableStream<Uint8Array> {
+  end()
+  return new ReadableStream({ start: controller => controller.close() })
+}
+
+/** A stream that fails unless all of it came. */
+function checkedStream(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  size: number | undefined,
+  { signal, end }: Caller,
+): ReadableStream<Uint8Array> {
   let read = 0
-  return new TransformStream({
-    transform(piece, controller) {
-      read += piece.length
-      controller.enqueue(piece)
+  const incomplete = (cause?: unknown) => {
+    const message = `The download ended after ${read}${size === undefined ? '' : ` of ${size}`} bytes.`
+    return errorOf({ code: 'incomplete', message, outcome: 'not_applied', cause })
+  }
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) {
+          read += value.length
+          return controller.enqueue(value)
+        }
+        end()
+        if (size === undefined || read === size) controller.close()
+        else controller.error(incomplete())
+      } catch (error) {
+        end()
+        controller.error(signal?.aborted ? signal.reason : incomplete(error))
+      }
     },
-    flush(controller) {
-      if (size === undefined || read === size) return
-      const message = `The download ended after ${read} of ${size} bytes.`
-      controller.error(errorOf({ code: 'incomplete', message, outcome: 'not_applied' }))
+    async cancel(reason) {
+      end()
+      await reader.cancel(reason)
     },
   })
 }

@@ -4,6 +4,10 @@ export interface Request {
   url: string
   /** The same bytes in each try: the service compares them. */
   body: string | undefined
+  /** The method and the path with names in place of ids, for messages: ids may be secrets. */
+  name: string
+  /** Whether a refusal may come after a part of the call was done: messages of a thread change one after the other. */
+  mayHalfApply: boolean
   /** Whether the service takes an `Idempotency-Key`. */
   takesKey: boolean
   isDownload: boolean
@@ -47,6 +51,8 @@ export function toRequest(baseUrl: string, operation: Operation, input: Input = 
   return {
     method,
     url: `${baseUrl}/v1${path}${query && `?${query}`}`,
+    name: `${method} /v1${operation.path}`,
+    mayHalfApply: method !== 'GET' && operation.path.includes('/threads/'),
     body: hasBody && !isEmpty ? JSON.stringify(given) : undefined,
     // The keys belong to a credential, which hosted operations do not take.
     takesKey: method === 'POST' && !path.startsWith('/hosted/'),
@@ -64,6 +70,8 @@ function pathSegment(name: string, value: unknown): string {
 
 function queryValues([name, value]: [string, unknown]): [string, string][] {
   const values = Array.isArray(value) ? value : [value]
+  // Without one, the service would take the list for absent.
+  if (values.length === 0) throw new TypeError(`${name} must not be empty`)
   return values.map(each => {
     if (each === null || typeof each === 'object')
       throw new TypeError(`${name} must be a text, a number or a boolean`)

@@ -1,12 +1,11 @@
 import type { Answered } from './call.ts'
-import { isReason, type Outcome, WaxwingError } from './errors.ts'
+import { errorOf, isReason, type Outcome, WaxwingError } from './errors.ts'
 import type { AnyOptions } from './options.ts'
+import { outcomeOf } from './outcome.ts'
 import { readAnswer } from './read-answer.ts'
 import type { Request } from './request.ts'
-import { failureOf, pause, randomKey, underSignal } from './waits.ts'
+import { failureOf, type Limited, pause, randomKey, underSignal } from './waits.ts'
 
-/** Statuses after which nothing was done, whatever the method. */
-const REFUSED_FOR_NOW = new Set([429, 503])
 /** Beyond it, the program decides whether it waits. */
 const RETRY_AFTER_SECONDS_MAX = 60
 const BACKOFF_MS = { first: 500, most: 8000 }
@@ -30,7 +29,7 @@ export async function send(
   request: Request,
   options: AnyOptions,
 ): Promise<Answered<unknown>> {
-  const key = request.takesKey ? (options.idempotencyKey ?? randomKey()) : undefined
+  const key = request.takesKey ? (keyIn(options) ?? randomKey()) : undefined
   let isUnclear = false
   let retries = 0
   let inProgress = 0
@@ -47,36 +46,28 @@ export async function send(
       } else if (isReason(error, 'idempotency_key_in_progress') && inProgress++ < IN_PROGRESS.times) {
         await pause(IN_PROGRESS.everyMs, options.signal)
       } else {
-        if (!isRepeatable(request, error) || retries === sender.retries) throw withOutcome(error, outcome)
+        if (!isRepeatable(request, error) || retries >= sender.retries) throw withOutcome(error, outcome)
         await pause(pauseMs(error, retries++), options.signal)
       }
     }
   }
 }
 
+/** The key that the program gave, in one of two ways. */
+function keyIn({ idempotencyKey, headers }: AnyOptions): string | undefined {
+  return idempotencyKey ?? new Headers(headers).get('idempotency-key') ?? undefined
+}
+
 /** Whether the same request may be sent again. A request with a key may, since the service does it once. */
-function isRepeatable(request: Request, error: WaxwingError): boolean {
-  if ((error.retryAfterSeconds ?? 0) > RETRY_AFTER_SECONDS_MAX || error.code === 'redirected') return false
-  const { status = 0 } = error
-  if (REFUSED_FOR_NOW.has(status)) return request.method === 'GET' || !isHosted(request)
-  if (request.method === 'GET' || request.takesKey) return status === 0 || status >= 500 || isCut(error)
-  return error.outcome === 'not_applied' && status === 0 && !isHosted(request)
-}
-
-/** A POST of a page that users see: who repeats it, does it twice. */
-function isHosted({ method, takesKey }: Request): boolean {
-  return method === 'POST' && !takesKey
-}
-
-function isCut({ code }: WaxwingError): boolean {
-  return code === 'unreadable_answer' || code === 'incomplete'
-}
-
-/** The outcome of a write after all its tries. After a try without an answer, only a refusal of the write itself tells it. */
-function outcomeOf({ method }: Request, { status = 0, outcome }: WaxwingError, isUnclear: boolean): Outcome {
-  if (method === 'GET') return 'not_applied'
-  const isSettled = status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
-  return isSettled || !isUnclear ? outcome : 'unknown'
+function isRepeatable({ method, takesKey }: Request, error: WaxwingError): boolean {
+  const { status = 0, code, isDefined, outcome, retryAfterSeconds = 0 } = error
+  if (retryAfterSeconds > RETRY_AFTER_SECONDS_MAX || code === 'redirected' || code === 'no_key') return false
+  const isCut = code === 'unreadable_answer' || code === 'incomplete'
+  if (method === 'GET' || takesKey) return status === 0 || status === 429 || status >= 500 || isCut
+  // A program that repeats a POST without a key does it twice.
+  if (method === 'POST') return false
+  // The 503 of a proxy may come after the service got the request.
+  return status === 429 || (status === 503 && isDefined) || (status === 0 && outcome === 'not_applied')
 }
 
 function withOutcome(error: WaxwingError, outcome: Outcome): WaxwingError {
@@ -95,15 +86,14 @@ async function tryOnce(
   { signal, timeoutMs = sender.timeoutMs, headers, ifMatch }: AnyOptions,
   idempotencyKey: string | undefined,
 ): Promise<Answered<unknown>> {
-  const bearer = await sender.key()
-  const sent = new Headers({ ...sender.headers, ...headers })
-  if (bearer !== undefined) sent.set('authorization', `Bearer ${bearer}`)
-  if (request.body !== undefined) sent.set('content-type', 'application/json')
-  if (idempotencyKey !== undefined) sent.set('idempotency-key', idempotencyKey)
-  if (ifMatch !== undefined) sent.set('if-match', ifMatch)
   const { method, url, body } = request
   const limited = underSignal(signal, timeoutMs + request.waitMs)
+  let isStreaming = false
   try {
+    const sent = await headersOf(sender, headers, limited)
+    if (body !== undefined) sent.set('content-type', 'application/json')
+    if (idempotencyKey !== undefined) sent.set('idempotency-key', idempotencyKey)
+    if (ifMatch !== undefined) sent.set('if-match', ifMatch)
     const response = await sender.fetch(url, {
       method,
       headers: sent,
@@ -111,13 +101,33 @@ async function tryOnce(
       signal: limited.signal,
       ...(body === undefined ? {} : { body }),
     })
-    return await readAnswer(response, request)
-  } catch (error) {
-    if (error instanceof WaxwingError) throw error
-    signal?.throwIfAborted()
-    throw failureOf(error, limited.isOver)
-  } finally {
+    const answer = await readAnswer(response, request, { signal, end: limited.end })
     // A download may take as long as it takes, until the caller gives up.
-    limited.end(request.isDownload)
+    isStreaming = request.isDownload
+    return answer
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    throw error instanceof WaxwingError ? error : failureOf(error, limited.isOver)
+  } finally {
+    if (isStreaming) limited.stopTimer()
+    else limited.end()
   }
+}
+
+/**
+ * The headers of the client and of the call, with the key.
+ * @throws WaxwingError with `no_key` if the function that has the key fails
+ */
+export async function headersOf(
+  { headers, key }: Sender,
+  more: Record<string, string> | undefined,
+  limited: Limited,
+): Promise<Headers> {
+  const sent = new Headers(headers)
+  for (const [name, value] of Object.entries(more ?? {})) sent.set(name, value)
+  const bearer = await limited.race(key()).catch((cause: unknown) => {
+    throw errorOf({ code: 'no_key', message: 'No key could be had.', outcome: 'not_applied', cause })
+  })
+  if (bearer !== undefined) sent.set('authorization', `Bearer ${bearer}`)
+  return sent
 }

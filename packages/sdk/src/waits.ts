@@ -5,8 +5,6 @@ const NEVER_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
   'ConnectionRefused',
   'FailedToOpenSocket',
@@ -43,9 +41,16 @@ function codeOf(error: unknown): string {
 
 /** Deno says it in words. A browser does not say it at all. */
 function isNeverConnected(error: unknown): boolean {
-  if (NEVER_CONNECTED.has(codeOf(error))) return true
+  const code = codeOf(error)
+  if (NEVER_CONNECTED.has(code)) return true
+  // These end connections that were there, too.
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
+    return error instanceof Error && 'syscall' in error && error.syscall === 'connect'
   return error instanceof Error && error.message.includes('client error (Connect)')
 }
+
+/** More would be taken for nothing. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** Waits; rejects with the reason of the signal as soon as it aborts. */
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
@@ -55,10 +60,13 @@ export function pause(milliseconds: number, signal: AbortSignal | undefined): Pr
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }, milliseconds)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      },
+      Math.min(milliseconds, TIMER_MS_MAX),
+    )
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
@@ -69,8 +77,12 @@ export interface Limited {
   readonly isOver: boolean
   /** Begins the time anew. */
   renew(): void
-  /** Ends the limit of time, and without `isFollowed` also the tie to the other signal. */
-  end(isFollowed: boolean): void
+  /** Ends the limit of time. */
+  stopTimer(): void
+  /** Ends the limit of time and the tie to the other signal. */
+  end(): void
+  /** The value of a promise, which nothing can end, unless the signal aborts before. */
+  race<T>(promise: Promise<T>): Promise<T>
 }
 
 export function underSignal(outer: AbortSignal | undefined, timeoutMs: number): Limited {
@@ -78,10 +90,13 @@ export function underSignal(outer: AbortSignal | undefined, timeoutMs: number): 
   let isOver = false
   const onAbort = () => controller.abort(outer?.reason)
   const begin = () =>
-    setTimeout(() => {
-      isOver = true
-      controller.abort()
-    }, timeoutMs)
+    setTimeout(
+      () => {
+        isOver = true
+        controller.abort()
+      },
+      Math.min(timeoutMs, TIMER_MS_MAX),
+    )
   let timer = begin()
   if (outer?.aborted) onAbort()
   outer?.addEventListener('abort', onAbort, { once: true })
@@ -94,11 +109,33 @@ export function underSignal(outer: AbortSignal | undefined, timeoutMs: number): 
       clearTimeout(timer)
       timer = begin()
     },
-    end(isFollowed) {
+    stopTimer: () => clearTimeout(timer),
+    end() {
       clearTimeout(timer)
-      if (!isFollowed) outer?.removeEventListener('abort', onAbort)
+      outer?.removeEventListener('abort', onAbort)
     },
+    race: promise =>
+      new Promise((resolve, reject) => {
+        const onEnd = () => reject(controller.signal.reason)
+        if (controller.signal.aborted) onEnd()
+        controller.signal.addEventListener('abort', onEnd, { once: true })
+        promise.then(resolve, reject)
+      }),
   }
+}
+
+/** A signal that aborts with either of two. The second one must abort in the end, which unties both. */
+export function tied(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  if (one === undefined) return other
+  const controller = new AbortController()
+  const onAbort = () => {
+    one.removeEventListener('abort', onAbort)
+    other.removeEventListener('abort', onAbort)
+    controller.abort(one.aborted ? one.reason : other.reason)
+  }
+  if (one.aborted || other.aborted) onAbort()
+  else for (const each of [one, other]) each.addEventListener('abort', onAbort)
+  return controller.signal
 }
 
 /** A key of 128 random bits. Pages over plain http have `getRandomValues`, but no `randomUUID`. */

@@ -42,7 +42,8 @@ export async function verifyWebhook(
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const given = headerOf(headers, 'webhook-signature').split(' ').slice(0, SIGNATURES_MAX)
   if (!/^[0-9]{1,12}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is no time')
-  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > toleranceSeconds)
+  // Not `>`, which a tolerance that is no number would pass.
+  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= toleranceSeconds))
     throw new WebhookVerificationError('webhook-timestamp is too far from now')
   const signed = signedBytes(id, timestamp, bytes)
   // A signature has one spelling: `atob` alone would read others.

@@ -81,6 +81,17 @@ describe('stream', () => {
     expect(await next).toEqual({ done: true, value: undefined })
   })
 
+  test('asks for another key after a 401, and skips an event that cannot be read by beginning anew', async () => {
+    await using odd = await openOddService(
+      stream([block(1)]),
+      refusal('unauthenticated', 401),
+      stream(['id: 2\ndata: {"id":\n\n']),
+      stream([block(2), block(3)]),
+    )
+    const waxwing = new Waxwing({ baseUrl: odd.address, key: async () => 'wat_x' })
+    expect(await take(waxwing.changes.stream({ cursor: 'c' }), 3)).toEqual(['1', '2', '3'])
+  })
+
   test('hands on that the database was restored', async () => {
     await using odd = await openOddService(refusal('invalid_cursor', 400))
     const events = client(odd.address).changes.stream({ cursor: 'old' })

@@ -78,7 +78,14 @@ test('a download that is cut short fails', async () => {
   expect(whole).toMatchObject({ contentType: 'message/rfc822', size: 5 })
   expect(new TextDecoder().decode(await whole.bytes())).toBe('12345')
   const cut = await client(odd.address).messages.raw(raw)
-  await expect(cut.bytes()).rejects.toThrow()
+  await expect(cut.bytes()).rejects.toMatchObject({ code: 'incomplete' })
+
+  const leaving = new AbortController()
+  const left = await client(odd.address).messages.raw(raw, { signal: leaving.signal })
+  leaving.abort(new Error('enough'))
+  await expect(left.bytes()).rejects.toThrow('enough')
+  await using empty = await openOddService(response => response.writeHead(204).end())
+  expect(await (await client(empty.address).messages.raw(raw)).bytes()).toHaveLength(0)
 })
 
 test('a file is attached from bytes, a blob and a stream, and is bounded before it is read', async () => {

@@ -102,6 +102,27 @@ describe('a POST', () => {
     expect(odd.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine', 'mine'])
   })
 
+  test('whose first request still runs has an unknown outcome', async () => {
+    const running = refusal('idempotency_key_in_progress', 409)
+    await using odd = await openClient([breakOff, running, refusal('overloaded', 503, soon)], { retries: 1 })
+    const error = await failureOf(odd.waxwing.outbox.create(SEND))
+    expect(error).toMatchObject({ code: 'overloaded', outcome: 'unknown' })
+  })
+
+  test('that a proxy refuses after a lost answer may have been done', async () => {
+    const page: Reply = response => response.writeHead(404).end('<html>no such host, wk_live_secret</html>')
+    await using odd = await openClient([breakOff, page], { retries: 1 })
+    const error = await failureOf(odd.waxwing.outbox.create(SEND))
+    expect(error).toMatchObject({ code: 'unreadable_answer', outcome: 'unknown' })
+    expect(error.message).not.toContain('wk_live_secret')
+  })
+
+  test('has the key of its headers, if the program gives it there', async () => {
+    await using odd = await openClient([json({ id: 'o-1' })])
+    await odd.waxwing.outbox.create(SEND, { headers: { 'Idempotency-Key': 'mine' } })
+    expect(odd.seen[0]?.headers['idempotency-key']).toBe('mine')
+  })
+
   test('whose answers are all lost has an unknown outcome', async () => {
     await using odd = await openClient([breakOff], { retries: 1 })
     const error = await failureOf(odd.waxwing.outbox.create(SEND))
@@ -161,6 +182,20 @@ describe.each(['PATCH', 'DELETE'])('a %s', method => {
     await using odd = await openClient([reply])
     expect(await failureOf(call(odd))).toMatchObject({ outcome })
     expect(odd.seen).toHaveLength(1)
+  })
+
+  test('is not repeated after the 503 of a proxy', async () => {
+    await using odd = await openClient([response => response.writeHead(503, soon).end('<html>')])
+    expect(await failureOf(call(odd))).toMatchObject({ outcome: 'unknown' })
+    expect(odd.seen).toHaveLength(1)
+  })
+
+  test('that its provider refuses half way has an unknown outcome, and is repeated', async () => {
+    await using odd = await openClient(
+      [refusal('provider_throttled', 429, soon), refusal('provider_conflict', 409)],
+      { retries: 1 },
+    )
+    expect(await failureOf(call(odd))).toMatchObject({ status: 409, outcome: 'unknown' })
   })
 
   test.each([429, 503])('is repeated after %d', async status => {
@@ -230,7 +265,7 @@ describe('an odd answer', () => {
     const error = await failureOf(odd.waxwing.calendars.list({ accountId: ACCOUNT }))
     expect(error).toMatchObject({
       isDefined: false,
-      message: expect.stringContaining('GET /v1/accounts/a-1/calendars'),
+      message: expect.stringContaining('GET /v1/accounts/{accountId}/calendars'),
     })
   })
 
@@ -287,7 +322,31 @@ describe('a signal', () => {
   })
 })
 
+test('a thread that is refused half way may be changed in part', async () => {
+  await using odd = await openClient([refusal('provider_conflict', 409)])
+  const change = { accountId: ACCOUNT, threadId: 't-1', isRead: true }
+  expect(await failureOf(odd.waxwing.threads.update(change))).toMatchObject({ outcome: 'unknown' })
+})
+
 describe('a key', () => {
+  test('that cannot be had, or does not come, ends the call', async () => {
+    await using odd = await openClient([json({})], { key: () => Promise.reject(new Error('no store')) })
+    expect(await failureOf(odd.waxwing.settings.get())).toMatchObject({
+      code: 'no_key',
+      outcome: 'not_applied',
+    })
+    const waxwing = new Waxwing({ baseUrl: odd.address, key: () => new Promise(() => {}), timeoutMs: 20 })
+    expect(await failureOf(waxwing.settings.get())).toMatchObject({ code: 'no_key' })
+    const leaving = new AbortController()
+    const hanging = new Waxwing({ baseUrl: odd.address, key: () => new Promise(() => {}) }).settings.get(
+      {},
+      { signal: leaving.signal },
+    )
+    leaving.abort(new Error('enough'))
+    await expect(hanging).rejects.toThrow('enough')
+    expect(odd.seen).toEqual([])
+  })
+
   test('from a function is asked for once more after a 401', async () => {
     const keys = ['wat_old', 'wat_new', 'wat_newer']
     await using odd = await openClient([refusal('unauthenticated', 401), json({ id: 'a' })], {

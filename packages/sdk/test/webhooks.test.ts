@@ -41,11 +41,18 @@ describe('a webhook', () => {
     expect(event).toMatchObject({ type: 'moon.risen', data: { phase: 'full' } })
   })
 
+  test('of an account that was purged has no data to read', async () => {
+    const body = '{"id":"1","type":"message.created","data":{}}'
+    const event = await verifyWebhook(body, await signWebhook({ id: '1', body }, SECRET), SECRET)
+    expect(isEvent(event, 'message.created')).toBe(false)
+  })
+
   test.each([-301, 301])('that was signed %d seconds from now is refused', async seconds => {
     const timestamp = new Date(Date.now() + seconds * 1000)
     const headers = await signWebhook({ id: '1', body: BODY, timestamp }, SECRET)
     await expect(verifyWebhook(BODY, headers, SECRET)).rejects.toThrow('too far from now')
     await verifyWebhook(BODY, headers, SECRET, { toleranceSeconds: 400 })
+    await expect(verifyWebhook(BODY, headers, SECRET, { toleranceSeconds: Number.NaN })).rejects.toThrow()
   })
 
   test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(

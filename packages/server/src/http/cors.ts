@@ -2,6 +2,8 @@ import type { AnswerHeaders } from './answer.ts'
 
 const EXPOSED = [
   'ETag',
+  // Without it, nothing in a page shows whether Content-Length counts compressed bytes.
+  'Content-Encoding',
   'X-Request-Id',
   'Idempotent-Replayed',
   'Retry-After',
