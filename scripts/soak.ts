@@ -32,6 +32,8 @@ const NUMBERS = {
   WAXWING_TEST_RULES: '10000',
   /** Days between the offsets of a zone that other readers of its definition are compared in. */
   WAXWING_TEST_ZONE_DAYS: '1',
+  /** Mails that invite one person, who is flooded by them. */
+  WAXWING_TEST_INVITATIONS: '10000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -60,6 +62,7 @@ const FILES = [
   'card-writes',
   'rules-at-random',
   'print-definition',
+  'flood-of-invitations',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */
