@@ -43,6 +43,8 @@ const NUMBERS = {
   WAXWING_TEST_ZONE_DAYS: '1',
   /** Accounts of Google that granted their calendars to an earlier release. */
   WAXWING_TEST_UPGRADED: '5000',
+  /** Mails that invite one person, who is flooded by them. */
+  WAXWING_TEST_INVITATIONS: '10000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -75,6 +77,7 @@ const FILES = [
   'event-writes',
   'rules-at-random',
   'print-definition',
+  'flood-of-invitations',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */
