@@ -33,10 +33,12 @@ const INTENTS_MAX = 20
  */
 export async function finishIntents(session: Session, window: CalendarWindow): Promise<void> {
   const { db, owned, signal } = session
-  for (let nth = 0; nth < INTENTS_MAX; nth++) {
+  const tried: string[] = []
+  while (tried.length < INTENTS_MAX) {
     signal.throwIfAborted()
-    const left = await claimLeftIntent(db, owned.id)
+    const left = await claimLeftIntent(db, owned.id, tried)
     if (!left) return
+    tried.push(left.id)
     await whileLeased(db, left.id, () => finishOrLeave(session, left, window))
     session.progressed()
   }
@@ -44,8 +46,9 @@ export async function finishIntents(session: Session, window: CalendarWindow): P
 
 /** One write that cannot be finished keeps neither the others nor the calendars from being followed. */
 async function finishOrLeave(session: Session, left: LeftIntent, window: CalendarWindow): Promise<void> {
-  const { owned, signal, log, mails, onGivenUp } = session
+  const { owned, signal, log } = session
   const about = { accountId: owned.id }
+  if (left.isFatal) return giveUp(session, left, new Error('Each try has ended its process'))
   try {
     return await finishOne(session, left, window)
   } catch (error) {
@@ -56,14 +59,20 @@ async function finishOrLeave(session: Session, left: LeftIntent, window: Calenda
         log.error({ ...about, error }, 'A write of an event could not be finished, and is tried again')
       return
     }
-    // Another try would not help, and the sync records what there is.
-    await underFence(session, unit => endIntent(unit, owned.id, left.id))
-    const { item, mailed } = summaryOf(left)
-    const eventId = item?.id ?? null
-    log.warn({ ...about, eventId, error }, 'A write of an event was given up before it was finished')
-    onGivenUp?.()
-    if (mailed) mails?.drop({ tenantId: owned.tenantId, accountId: owned.id, eventId, error })
+    await giveUp(session, left, error)
   }
+}
+
+/** Ends a write that another try would not help. The sync records what there is. */
+async function giveUp(session: Session, left: LeftIntent, error: unknown): Promise<void> {
+  const { owned, log, mails, onGivenUp } = session
+  const { id: accountId, tenantId } = owned
+  await underFence(session, unit => endIntent(unit, accountId, left.id))
+  const { item, mailed } = summaryOf(left)
+  const eventId = item?.id ?? null
+  log.warn({ accountId, eventId, error }, 'A write of an event was given up before it was finished')
+  onGivenUp?.()
+  if (mailed) mails?.drop({ tenantId, accountId, eventId, error })
 }
 
 /** The parts of a noted write that reports name, whatever form it has. */
@@ -92,31 +101,38 @@ async function finishOne(session: Session, left: LeftIntent, window: CalendarWin
   const recording = { window, movedId: isMoved && item ? item.id : null }
   await planner.run(owned.id, items =>
     underFence(session, async (unit, account, own) => {
-      if (written)
-        await recordLatest(
+      const isRecorded =
+        written === null ||
+        (await recordLatest(
           unit,
           { account, own },
           { written, seen, recording: { ...recording, planner: items } },
-        )
-      await queue(unit)
-      await endIntent(unit, owned.id, id)
+        ))
+      // Its mails fit the state that was recorded. Its request may have recorded it and queued them meanwhile.
+      if (isRecorded && (await endIntent(unit, owned.id, id))) await queue(unit)
     }),
   )
 }
 
-/** Records a finished write. A state that the interface has recorded meanwhile stays, and the provider is asked about it. */
+/**
+ * Records a finished write.
+ * @returns false if the interface has recorded another state meanwhile, which stays: the provider is asked about it, and the write
+ * is left to a later pass
+ */
 async function recordLatest(
   unit: UnitOfWork,
   locked: LockedCalendars,
   { written, seen, recording }: { written: WrittenEvents; seen: SeenState; recording: RecordingWritten },
-): Promise<void> {
+): Promise<boolean> {
   try {
     await requireSeen(unit, locked.account.id, written, seen)
   } catch (error) {
     if (!(error instanceof Overtaken)) throw error
-    return markWritten(unit, locked.account.id, written)
+    await markWritten(unit, locked.account.id, written)
+    return false
   }
   await recordWritten(unit, locked, written, recording)
+  return true
 }
 
 /** @returns null if it had not begun */

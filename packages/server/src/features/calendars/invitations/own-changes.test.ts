@@ -66,7 +66,7 @@ const member = (day: number) => ({ type: 'member', member: at(day, 10).wall, mem
 /** `method of member to people` of each message about a write after which others may have changed the series. */
 function told(asked: AskedWrite, after: Partial<Meeting> | null, before: Partial<Meeting> = {}): string[] {
   const now = after && { ...SERIES, ...after }
-  const former = beforeOwnChanges({ ...SERIES, ...before }, now, asked)
+  const former = doAtOnce(beforeOwnChanges({ ...SERIES, ...before }, now, asked))
   const messages = doAtOnce(
     messageSteps(former, now, {
       own: new Set(['ada@example.com']),

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { comparedAddress } from '../../../kit/compared-address.ts'
+import type { Steps } from '../../../kit/sliced-work.ts'
 import type { EventChange, TimesOf } from '../../../providers/changing-calendars.ts'
 import { newTimes } from '../../../providers/new-times.ts'
 import type { AskedChange, AskedRemoval, AskedWrite } from '../writing/ask-events.ts'
+import { STEP_MEMBERS } from '../events/item.ts'
 import { memberEvent } from './changes.ts'
 import type { Meeting, MeetingEvent } from './meeting.ts'
 
@@ -18,22 +20,22 @@ import type { Meeting, MeetingEvent } from './meeting.ts'
  * @param after as it is now; null: it is gone
  * @returns null if nobody is to be told of the meeting as it was
  */
-export function beforeOwnChanges(
+export function* beforeOwnChanges(
   before: Meeting | null,
   after: Meeting | null,
   asked: AskedWrite,
-): Meeting | null {
+): Steps<Meeting | null> {
   if (!before || asked.type === 'create' || asked.type === 'respond') return before
   if (asked.type === 'remove') return after ? beforeRemoval(before, after, asked) : before
-  return after && beforeChange(before, after, asked)
+  return after && (yield* beforeChange(before, after, asked))
 }
 
-function beforeChange(before: Meeting, after: Meeting, { part, change }: AskedChange): Meeting {
+function* beforeChange(before: Meeting, after: Meeting, { part, change }: AskedChange): Steps<Meeting> {
   if (part.type === 'following') return beforeEnding(before, after, part.member)
   if (part.type === 'member') {
     const { member } = part
     const now = after.exceptions.find(one => one.member === member)?.event
-    const former = memberOf(before, member)
+    const former = membersOf(before)(member)
     if (!now || !former) return after
     const exceptions = after.exceptions.filter(one => one.member !== member)
     return {
@@ -49,10 +51,13 @@ function beforeChange(before: Meeting, after: Meeting, { part, change }: AskedCh
     const { exceptions, taken } = before
     return { ...after, event, exceptions, taken, recurrence: before.recurrence }
   }
-  const exceptions = after.exceptions.map(({ member, event: now }) => {
-    const former = memberOf(before, member)
-    return { member, event: former ? formerEvent(former, now, fields, null) : now }
-  })
+  const memberOf = membersOf(before)
+  const exceptions: Meeting['exceptions'][number][] = []
+  for (const { member, event: now } of after.exceptions) {
+    const former = memberOf(member)
+    exceptions.push({ member, event: former ? formerEvent(former, now, fields, null) : now })
+    if (exceptions.length % STEP_MEMBERS === 0) yield
+  }
   return { ...after, event, exceptions }
 }
 
@@ -78,10 +83,20 @@ function beforeEnding(before: Meeting, after: Meeting, from: string): Meeting {
   }
 }
 
-function memberOf({ event, exceptions, recurrence, taken }: Meeting, member: string): MeetingEvent | null {
-  const exception = exceptions.find(one => one.member === member)?.event
-  if (exception) return exception
-  return event && recurrence && !taken.includes(member) ? memberEvent(event, member) : null
+/** The members of a series by their names; null: it has none of that name. */
+function membersOf({
+  event,
+  exceptions,
+  recurrence,
+  taken,
+}: Meeting): (member: string) => MeetingEvent | null {
+  const byMember = new Map(exceptions.map(one => [one.member, one.event]))
+  const gone = new Set(taken)
+  return member => {
+    const exception = byMember.get(member)
+    if (exception) return exception
+    return event && recurrence && !gone.has(member) ? memberEvent(event, member) : null
+  }
 }
 
 /** An event as it is now, with the former values of fields that have the values of a change. */

@@ -40,7 +40,7 @@ export function* writtenSteps(
   for (const uid of new Set([...(before ? [before.uid] : []), ...after.keys()])) {
     const now = after.get(uid) ?? null
     const known = before?.uid === uid ? before : null
-    const former = isOvertaken ? beforeOwnChanges(known, now, asked) : known
+    const former = isOvertaken ? yield* beforeOwnChanges(known, now, asked) : known
     messages.push(...(yield* messageSteps(former, now, options)))
   }
   return messages

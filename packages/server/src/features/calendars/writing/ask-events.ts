@@ -133,7 +133,7 @@ export async function askAgain(
   { options, isLatest, signal }: { options: WriteOptions; isLatest: boolean; signal: AbortSignal },
 ): Promise<WrittenEvents | null> {
   const { writer } = provider
-  if (asked.type === 'change') return changeAgain(writer, asked, { options, isLatest, signal })
+  if (asked.type === 'change') return changeAgain(provider, asked, { options, isLatest, signal })
   if (asked.type === 'create') {
     const { calendarKey, creation } = asked
     const { creationId } = creation
@@ -153,10 +153,11 @@ export async function askAgain(
 }
 
 async function changeAgain(
-  writer: CalendarsWriter,
+  provider: Pick<CalendarsProvider, 'writer' | 'read'>,
   asked: AskedChange,
   { options, isLatest, signal }: { options: WriteOptions; isLatest: boolean; signal: AbortSignal },
 ): Promise<WrittenEvents | null> {
+  const { writer } = provider
   const { place, part, change, toCalendarKey, creation } = asked
   if (part.type !== 'following' && toCalendarKey === null) {
     if (isLatest) return writer.changeEvent({ place, part, change }, options)
@@ -164,7 +165,10 @@ async function changeAgain(
   }
   const { creationId } = creation
   const calendarKey = toCalendarKey ?? place.calendarKey
-  if ((await writer.findCreated({ calendarKey, creationId }, signal)) === null) return null
+  const isBegun =
+    (await writer.findCreated({ calendarKey, creationId }, signal)) !== null ||
+    (toCalendarKey !== null && (await isThere(provider, { calendarKey, key: place.key }, options, signal)))
+  if (!isBegun) return null
   if (part.type === 'following')
     return writer.changeEvent({ place, part: { ...part, mayExist: true }, change }, options)
   const moved = await writer.moveEvent(
@@ -180,6 +184,17 @@ async function changeAgain(
     if (error instanceof ProviderFailure && isFinal(error)) return moved
     throw error
   }
+}
+
+/** Whether a moved item is where it was moved to, under the key that it had: not all providers give it another one. */
+async function isThere(
+  provider: Pick<CalendarsProvider, 'read'>,
+  { calendarKey, key }: ItemPlace,
+  { window }: WriteOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { items, unreadable } = await provider.read({ calendarKey, keys: [key], window }, signal)
+  return items.length + unreadable.length > 0
 }
 
 /** Whether another try of a write would fail as well. */

@@ -9,7 +9,7 @@ import { findMeeting } from '../invitations/load-meetings.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
 import { askForWrite, type AskedWrite, readWritten } from './ask-events.ts'
 import { askForLook, type CalendarKeys, changeCalendars } from './ask-provider.ts'
-import { beginIntent, endIntent, isNoted, whileLeased, type WriteIntent } from './intents.ts'
+import { beginIntent, endIntent, isNoted, type NotedWrite, whileLeased, type WriteIntent } from './intents.ts'
 import { sendsNothing } from './mails.ts'
 import type { LockedCalendars, RecordingWritten } from './record-written.ts'
 import { requireTelling } from './require-telling.ts'
@@ -59,23 +59,26 @@ export async function carryOut<T>(
   const itemId = item?.id ?? null
   const { notify, concernsOthers } = to
   const seen = await lookAtIndex(context.db, account.id, itemId)
-  let intent: WriteIntent = { asked: given, item: seen.item, notify, concernsOthers, mailed: null }
+  const intent: WriteIntent = { asked: given, item: seen.item, notify, concernsOthers, mailed: null }
   if (isMailed) {
     intent.mailed = { before: itemId === null ? null : await findMeeting(context.db, account.id, itemId) }
     await mails?.requireSendable(context, account, intent)
   }
   const isIntended = isNoted(given, item?.isSeries ?? false, isMailed)
-  if (isIntended) intent = await context.step(unit => beginIntent(unit, account.id, id, intent))
-  const asked = triedAgain(intent.asked, given)
+  const noted = isIntended
+    ? await context.step(unit => beginIntent(unit, account.id, id, intent))
+    : { id, intent, isNew: true }
+  const asked = triedAgain(noted.intent.asked, given)
   const make = async () => {
     const written = await changeCalendars(context, connections, reached, {
       marked,
-      intentId: isIntended ? id : null,
+      // An earlier try may have done something, whatever becomes of this one.
+      intentId: isIntended && noted.isNew ? noted.id : null,
       work: ({ writer }) => askForWrite(writer, asked, to),
     })
-    return recordLatest(context, options, write, { intent, written, seen, isIntended })
+    return recordLatest(context, options, write, { noted, written, seen, isIntended })
   }
-  return isIntended ? whileLeased(context.db, id, make) : make()
+  return isIntended ? whileLeased(context.db, noted.id, make) : make()
 }
 
 /** A write of an earlier try, as that meant it: the index may have its effect by now. */
@@ -84,7 +87,7 @@ function triedAgain(asked: AskedWrite, given: AskedWrite): AskedWrite {
 }
 
 interface Made {
-  intent: WriteIntent
+  noted: NotedWrite
   written: WrittenEvents
   seen: Parameters<typeof requireSeen>[3]
   isIntended: boolean
@@ -97,8 +100,8 @@ interface Made {
 async function recordLatest<T>(
   context: RequestContext,
   { connections, planner, mails }: Writing & { connections: Connections },
-  { id, account, reached, to, item, isMoved, marked, record }: CarriedWrite<T>,
-  { intent, written: first, seen: before, isIntended }: Made,
+  { account, reached, to, item, isMoved, marked, record }: CarriedWrite<T>,
+  { noted: { id, intent }, written: first, seen: before, isIntended }: Made,
 ): Promise<T> {
   const { window } = to
   let [written, seen] = [first, before]

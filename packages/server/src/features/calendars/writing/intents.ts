@@ -74,30 +74,61 @@ export const LEASE_SECONDS = 60
 const RENEWAL_SECONDS = 15
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`
 
+/** A write as it is noted. */
+export interface NotedWrite {
+  /** The id of its intent, and of its mails. */
+  id: string
+  intent: WriteIntent
+  /** Whether no earlier try of it is noted, so that nothing of it can have been done. */
+  isNew: boolean
+}
+
 /**
  * Notes a write before its first call. Refuses while a split or a move of that place is unfinished.
- * @returns what is noted: an id that was noted already is that of an earlier try of the same request, which may have been
- * made and read by the sync since
+ * @returns the note of an earlier try if there is one, whose effect the sync may have read since: a request with the same id, or
+ * one that asked the same of the same item, as clients send it again after a lost answer. People are told once of both
  */
 export async function beginIntent(
   unit: UnitOfWork,
   accountId: string,
   id: string,
   intent: WriteIntent,
-): Promise<WriteIntent> {
+): Promise<NotedWrite> {
   // It may be large, so it is written before the calendars are locked. A refusal takes it back.
   const isNew = await insertIntent(unit, accountId, id, intent)
   // So that two writes see each other.
   await lockCalendars(unit, accountId)
   await requireFinished(unit, accountId, id, intent)
-  if (isNew) return intent
+  const earlier = isNew ? await findSame(unit, accountId, id, intent) : id
+  if (earlier === null) return { id, intent, isNew: true }
   const { rows } = await sql<{ intent: StoredIntent }>`
-    update calendar_intent set leased_until = ${leaseEnd} where id = ${id} returning intent
+    update calendar_intent set leased_until = ${leaseEnd} where id = ${earlier} returning intent
   `.execute(unit.sql)
-  if (rows[0]) return readIntent(id, rows[0].intent)
+  if (rows[0]) {
+    if (earlier !== id) await endIntent(unit, accountId, id)
+    return { id: earlier, intent: readIntent(earlier, rows[0].intent), isNew: false }
+  }
   // The follower has just ended it.
-  await insertIntent(unit, accountId, id, intent)
-  return intent
+  if (!isNew) await insertIntent(unit, accountId, id, intent)
+  return { id, intent, isNew: true }
+}
+
+/** The id of an earlier write that asked the same of the same item, and is not finished. */
+async function findSame(
+  unit: UnitOfWork,
+  accountId: string,
+  id: string,
+  { asked, item, notify }: WriteIntent,
+): Promise<string | null> {
+  if (item === null) return null
+  const { rows } = await sql<{ id: string }>`
+    select id from calendar_intent
+    where account_id = ${accountId} and id <> ${id} and intent #>> '{item,id}' = ${item.id}
+      and (intent -> 'asked') - 'creation' = ${JSON.stringify(asked)}::jsonb - 'creation'
+      and intent -> 'notify' = ${JSON.stringify(notify)}::jsonb
+    order by created_at limit 1
+  `.execute(unit.sql)
+  return rows[0]?.id ?? null
 }
 
 /** @returns false if it is noted already */
@@ -132,6 +163,8 @@ async function requireFinished(
     select from calendar_intent
     where account_id = ${accountId} and id <> ${id} and case
       when is_listed then made_from
+      -- Releases before 0085 noted splits and moves only, in another form.
+      when intent -> 'asked' is null then intent -> 'place'
       when intent #>> '{asked,toCalendarKey}' is not null or intent #>> '{asked,part,type}' = 'following'
       then intent #> '{asked,place}'
       end = ${JSON.stringify(asked.place)}::jsonb
@@ -156,27 +189,45 @@ export async function whileLeased<T>(db: Db, id: string, work: () => Promise<T>)
   }
 }
 
-/** Ends a write, in the transaction that records it, or because it has certainly not begun. */
-export async function endIntent(unit: UnitOfWork, accountId: string, id: string): Promise<void> {
-  await sql`delete from calendar_intent where account_id = ${accountId} and id = ${id}`.execute(unit.sql)
+/**
+ * Ends a write, in the transaction that records it, or because it has certainly not begun.
+ * @returns false if it was ended before
+ */
+export async function endIntent(unit: UnitOfWork, accountId: string, id: string): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from calendar_intent where account_id = ${accountId} and id = ${id}
+  `.execute(unit.sql)
+  return numAffectedRows > 0n
 }
 
 /** A write that nobody is doing any more. */
 export interface LeftIntent {
   id: string
   stored: StoredIntent
+  /** It is more than a day old: the next failure is its last one. */
   isOld: boolean
+  /** It is more than two days old, although a failure would have ended it: the process ends with it. */
+  isFatal: boolean
 }
 
-/** Leases the oldest write that nobody is doing any more; null if there is none. */
-export async function claimLeftIntent(db: Db, accountId: string): Promise<LeftIntent | null> {
+/**
+ * Leases the write that nobody is doing for the longest time; null if there is none.
+ * @param tried those that this pass has tried, which may be free again by now
+ */
+export async function claimLeftIntent(
+  db: Db,
+  accountId: string,
+  tried: readonly string[],
+): Promise<LeftIntent | null> {
   const { rows } = await sql<LeftIntent>`
     update calendar_intent set leased_until = ${leaseEnd}
     where id = (
-      select id from calendar_intent where account_id = ${accountId} and leased_until < clock_timestamp()
-      order by created_at limit 1 for update skip locked
+      select id from calendar_intent
+      where account_id = ${accountId} and leased_until < clock_timestamp() and id <> all(${tried}::uuid[])
+      order by leased_until limit 1 for update skip locked
     )
-    returning id, intent as stored, created_at < clock_timestamp() - interval '1 day' as "isOld"
+    returning id, intent as stored, created_at < clock_timestamp() - interval '1 day' as "isOld",
+      created_at < clock_timestamp() - interval '2 days' as "isFatal"
   `.execute(db)
   return rows[0] ?? null
 }
