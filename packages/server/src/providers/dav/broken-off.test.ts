@@ -71,6 +71,7 @@ async function open() {
     const keys = listed.map(({ key }) => key)
     const { items } = await calendars.read({ calendarKey, keys, window }, never)
     return items
+      .flatMap(item => (item.type === 'item' ? [item] : []))
       .map(({ event, recurrence: lines, members }) => {
         const shown = members?.exceptions.map(one => [one.member, one.event?.start.wall, one.event?.subject])
         const answers = event?.attendees.map(({ response }) => response)

@@ -242,6 +242,44 @@ test.each(SEEDS.flatMap(seed => Object.keys(WALKS).map(name => [name, seed] as c
   },
 )
 
+describe('a request that is sent again after its answer was lost', () => {
+  test.each(Object.keys(WALKS).filter(name => !/^(?:split|move)/.test(name)))(
+    'mails each person of a %s once',
+    async name => {
+      const { ask, mails } = WALKS[name]!
+      const account = await openAccount()
+      account.memory.lostAnswers = 1
+      expect((await ask(account)).status).toBe(502)
+      // An occurrence that is gone cannot be deleted again.
+      expect([200, 404]).toContain((await ask(account)).status)
+      await endLeases(account.id)
+      await account.pass()
+      expect(await readQueued(account.id)).toEqual(mails)
+      await expectNoIntent(account.id)
+    },
+  )
+
+  test.each(['creation', 'reply', 'change of the people'])(
+    'does not forget the mails of a %s if it does not get through itself',
+    async name => {
+      const { ask, mails } = WALKS[name]!
+      const account = await openAccount()
+      account.memory.lostAnswers = 1
+      expect((await ask(account)).status).toBe(502)
+      account.memory.onAwait = () => {
+        throw new ProviderFailure('unavailable', 'The server is away.', { isBeforeAcceptance: true })
+      }
+      expect((await ask(account)).status).toBe(502)
+      account.memory.onAwait = () => undefined
+      await account.pass()
+      await endLeases(account.id)
+      await account.pass()
+      expect(await readQueued(account.id)).toEqual(mails)
+      await expectNoIntent(account.id)
+    },
+  )
+})
+
 describe('if an interrupted write is finished after others have changed its event', () => {
   /** Another client changes the series while the answer to a write of ours is on its way, and is lost. */
   async function finishAfter(
