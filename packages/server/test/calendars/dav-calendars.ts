@@ -16,8 +16,8 @@ import { isUntouchable, type OtherCalendars } from './other-calendars.ts'
 const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"'
 const FILES = `<?xml version="1.0" encoding="utf-8"?><C:calendar-query ${NAMESPACES}><D:prop><D:getetag/><C:calendar-data/></D:prop><C:filter><C:comp-filter name="VCALENDAR"/></C:filter></C:calendar-query>`
 const KINDS = `<?xml version="1.0" encoding="utf-8"?><D:propfind ${NAMESPACES}><D:prop><D:resourcetype/></D:prop></D:propfind>`
-/** Gone, changed meanwhile, or held by a server that keeps a UID in one calendar only. */
-const OVERTAKEN = new Set([403, 404, 409, 410, 412])
+/** Gone, changed meanwhile, held by a server that keeps a UID in one calendar only, or not done by a server at all. */
+const OVERTAKEN = new Set([403, 404, 405, 409, 410, 412])
 
 export interface DavFile {
   path: string
@@ -54,8 +54,12 @@ async function multistatus(
   return xml.split(/<(?:\w+:)?response(?:\s[^>]*)?>/).slice(1)
 }
 
-const elementOf = (part: string, name: string) =>
-  new RegExp(`<(?:\\w+:)?${name}\\b[^>]*>([^<]*)</`).exec(part)?.[1] ?? ''
+/** The text of an element, as it is escaped. Some servers put it into CDATA. */
+function elementOf(part: string, name: string): string {
+  const [, literal, escaped] =
+    new RegExp(`<(?:\\w+:)?${name}\\b[^>]*>(?:<!\\[CDATA\\[([^]*?)\\]\\]>|([^<]*))</`).exec(part) ?? []
+  return literal?.replaceAll('&', '&amp;') ?? escaped ?? ''
+}
 const hrefOf = (part: string) => new URL(elementOf(part, 'href'), 'http://dav.test/').pathname
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -7,12 +7,14 @@ import { openWorld } from '../servers/world.ts'
 import { furnish } from '../sync/disturbance.ts'
 import { waitForFirstSync } from '../sync/followed-account.ts'
 import type { OtherClient } from '../sync/other-client.ts'
+import { waitForCalendars } from '../calendars/caldav-account.ts'
 import { type AddressBook, KINDS_WITH_BOOKS } from './address-books.ts'
 import type { Bed } from './bed.ts'
 import type { ComparedAccount, RunAccount } from './clients/client-run.ts'
 import { openGraphAccounts } from './graph-accounts.ts'
 import { inBatchesOf } from './in-batches.ts'
 import { letterTo } from './letters.ts'
+import { KINDS_WITH_CALENDARS, type RunCalendars } from './run-calendars.ts'
 
 /** The accounts of a run, by what happens to them. Each list but `locked` and `granted` has accounts of both providers. */
 export interface RunAccounts extends AsyncDisposable {
@@ -24,6 +26,8 @@ export interface RunAccounts extends AsyncDisposable {
   sending: RunAccount[]
   /** Accounts with contacts, at a CardDAV server or of Graph, which both the API and another program change. */
   withBooks: Array<{ account: RunAccount; book: AddressBook }>
+  /** Accounts with calendars, at a CalDAV server or of Graph, which both the API and another program change. */
+  withCalendars: Array<{ account: RunAccount; calendars: RunCalendars }>
   /** Accounts of IMAP whose passwords change. */
   locked: RunAccount[]
   /** Accounts of Graph whose grants end. */
@@ -65,6 +69,12 @@ export async function openAccounts(bed: Bed, count: number, random: Random): Pro
   await inBatchesOf(AT_ONCE, withBooks, ({ account }) =>
     waitForContacts(callerOf(bed.addresses()[0] ?? '', bed.key), account.id),
   )
+  const withCalendars = accounts.flatMap(({ account }) =>
+    account.calendars ? { account, calendars: account.calendars } : [],
+  )
+  await inBatchesOf(AT_ONCE, withCalendars, ({ account }) =>
+    waitForCalendars(callerOf(bed.addresses()[0] ?? '', bed.key), account.id),
+  )
   const owned = opened.move()
   const of = (wanted: AccountKind) =>
     accounts.flatMap(({ account, kind }) => (kind === wanted ? account : []))
@@ -73,6 +83,7 @@ export async function openAccounts(bed: Bed, count: number, random: Random): Pro
     changed: of('changed'),
     sending: of('sending'),
     withBooks,
+    withCalendars,
     locked: of('locked'),
     granted: of('granted'),
     all: accounts.map(({ account }) => account),
@@ -96,7 +107,8 @@ async function openImapAccounts(
     const client = kind === 'foreign' ? await furnish(bed.mail, user, world, random.fork(user.user)) : null
     if (!client) await world.deliver(Array.from({ length: LETTERS }, (_, nth) => letterTo(user.email, nth)))
     const hasBook = number % KINDS.length < KINDS_WITH_BOOKS && kind !== 'locked'
-    const book = hasBook ? await bed.books.open(random.fork(`book of ${user.user}`)) : null
+    const hasCalendars = number % KINDS.length < KINDS_WITH_CALENDARS
+    const book = hasBook ? await bed.books.open(random.fork(`book of ${user.user}`), { hasCalendars }) : null
     return { user, kind, client, book }
   })
   return inBatchesOf(AT_ONCE, made, async ({ user, kind, client, book }) => {
@@ -117,6 +129,8 @@ async function openImapAccounts(
       // The password may have changed by then.
       readTruth: () => readChangingTruth(bed.mail, account.user),
       book,
+      calendars: book?.calendars ?? null,
+      isInviting: true,
     }
     return { account, kind, client }
   })

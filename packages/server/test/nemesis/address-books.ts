@@ -3,6 +3,7 @@ import { type DavTestClient, davTestClient } from '../servers/dav-client.ts'
 import { type FaultProxy, startFaultProxy } from '../servers/fault-proxy.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { describeCard, fieldOf, unfold } from './cards.ts'
+import { openDavCalendars, type RunCalendars } from './run-calendars.ts'
 
 /** The number of kinds of accounts that have contacts: the first ones in the list of each provider. */
 export const KINDS_WITH_BOOKS = 2
@@ -19,17 +20,19 @@ export interface AddressBook {
   act(): Promise<unknown>
 }
 
-/** The address book of one account at the CardDAV server. */
+/** The address book of one account at the DAV server, and its calendars. */
 export interface DavBook extends AddressBook {
-  /** The part of the body that connects an account with it, by the proxy. */
+  /** Null if the account has none. */
+  calendars: RunCalendars | null
+  /** The part of the body that connects an account with them, by the proxy. */
   dav: Record<string, unknown>
 }
 
-/** The CardDAV server of a run, behind a proxy. */
+/** The server of address books and calendars of a run, behind a proxy. */
 export interface AddressBooks extends AsyncDisposable {
   proxy: FaultProxy
-  /** Adds a user with one address book and some cards. */
-  open(random: Random): Promise<DavBook>
+  /** Adds a user with one address book and some cards, and with calendars if asked for. */
+  open(random: Random, given: { hasCalendars: boolean }): Promise<DavBook>
 }
 
 export async function openAddressBooks(): Promise<AddressBooks> {
@@ -40,17 +43,19 @@ export async function openAddressBooks(): Promise<AddressBooks> {
   const owned = opened.move()
   return {
     proxy,
-    async open(random) {
+    async open(random, { hasCalendars }) {
       const user = await server.addUser()
       const client = davTestClient(server, user)
       const path = await client.makeBook('people', 'People')
       let made = 0
       const add = () => addCard(client, path, ++made, random)
       for (let count = 0; count < CARDS; count++) await add()
+      const calendars = hasCalendars ? await openDavCalendars(server, user, random.fork('calendars')) : null
       return {
+        calendars,
         dav: {
           contactsUrl: `http://${proxy.host}:${proxy.port}/`,
-          calendarUrl: null,
+          calendarUrl: hasCalendars ? `http://${proxy.host}:${proxy.port}/` : null,
           user: user.user,
           password: user.password,
         },

@@ -97,7 +97,7 @@ export async function readStaleWrites(db: Db) {
 
 export async function readTransitions(db: Db, tenantId: string): Promise<Transition[]> {
   const { rows } = await sql<Transition>`
-    select kind, id, was as "from", becomes as "to", reason from nemesis.transition
+    select case when id in (select id from outbox where origin = 'invitation') then 'invitation' else kind end as kind, id, was as "from", becomes as "to", reason from nemesis.transition
     where tenant_id = ${tenantId} order by number
   `.execute(db)
   return rows

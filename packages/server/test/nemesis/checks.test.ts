@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { judge } from './judge.ts'
 import { addRequest, PLANTED, removeWebhook } from './planted-faults.ts'
 import { PLANTED_AT_BOOKS } from './planted-contact-faults.ts'
+import { PLANTED_IN_CALENDARS } from './planted-calendar-faults.ts'
 import { PLANTED_AT_GRAPH } from './planted-graph-faults.ts'
 import {
   sampleEvent,
@@ -16,7 +17,7 @@ describe('the judge of a run', () => {
     expect(judge(sampleEvidence())).toEqual([])
   })
 
-  test.each([...PLANTED, ...PLANTED_AT_GRAPH, ...PLANTED_AT_BOOKS])(
+  test.each([...PLANTED, ...PLANTED_AT_GRAPH, ...PLANTED_AT_BOOKS, ...PLANTED_IN_CALENDARS])(
     'reports a violation of %s: %s',
     (invariant, _, plant, message) => {
       const evidence = sampleEvidence()

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { blobKey } from '../../src/kit/blobs/blob-key.ts'
 import { callerOf } from '../caller.ts'
+import { calendarFeedOf } from '../calendars/calendar-feed.ts'
+import { readAllEvents } from '../calendars/folded-feed.ts'
 import { tablesWith } from '../database-text.ts'
 import { runWaxwing } from '../service-process.ts'
 import { readStates } from '../sending/written-states.ts'
@@ -13,10 +15,12 @@ import type { RunEndpoint } from './clients/edit-endpoints.ts'
 import type {
   AcceptedMessage,
   Bounds,
+  CalendarState,
   ContactState,
   DeletedAccount,
   EndState,
   EndpointState,
+  InvitationState,
   MailboxState,
   OutboxState,
   Resources,
@@ -25,7 +29,7 @@ import type {
 import { entriesOf, type History } from './history.ts'
 import type { Leaver } from './leavers.ts'
 import type { Snapshot } from './snapshot.ts'
-import { claims, compareAccount, compareContacts } from './settle.ts'
+import { claims, compareAccount, compareCalendars, compareContacts } from './settle.ts'
 import { listTimesAhead } from './times-ahead.ts'
 
 const IN_FLIGHT_MAX = 16
@@ -85,6 +89,8 @@ export async function collectEnd(
       return { accountId: account.id, index, truth, before: was, after: state, afterEventId: before.eventId }
     }),
     contacts,
+    calendars: await collectCalendars(bed, accounts, before),
+    invitations: await readInvitations(bed),
     flags: compared.flatMap(({ account, mailboxes }) =>
       mailboxes.flatMap(({ messages }) =>
         messages.map(({ subject, flags }) => ({
@@ -124,6 +130,38 @@ async function collectContacts(
     states.push({ accountId: account.id, index, truth, before: was, after, afterEventId: before.eventId })
   }
   return states
+}
+
+async function collectCalendars(
+  bed: Bed,
+  accounts: readonly ComparedAccount[],
+  { calendars, cursor }: Snapshot,
+): Promise<CalendarState[]> {
+  const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
+  const states: CalendarState[] = []
+  for (const account of accounts) {
+    const { id: accountId } = account
+    const compared = await compareCalendars(bed, account)
+    const before = calendars.get(accountId)
+    if (!compared || !before) continue
+    const after = await readAllEvents(caller, accountId)
+    states.push({
+      accountId,
+      ...compared,
+      before,
+      after,
+      feed: await calendarFeedOf(caller, accountId, cursor),
+    })
+  }
+  return states
+}
+
+async function readInvitations({ database: { db }, tenantId }: Bed): Promise<InvitationState[]> {
+  const { rows } = await sql<InvitationState>`
+    select account_id as "accountId", coalesce(subject, '') as subject
+    from outbox where tenant_id = ${tenantId} and origin = 'invitation'
+  `.execute(db)
+  return rows
 }
 
 /** Reads the messages that were accepted, but for those of accounts that were deleted. */

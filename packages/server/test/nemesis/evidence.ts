@@ -1,5 +1,7 @@
+import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import type { State } from '../../src/features/sending/outbox/transitions.ts'
+import type { Announced } from '../calendars/calendar-feed.ts'
 import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
 import type { HistoryEntry } from './history.ts'
@@ -23,6 +25,9 @@ export interface EndState {
   accepted: AcceptedMessage[]
   mailboxes: MailboxState[]
   contacts: ContactState[]
+  calendars: CalendarState[]
+  /** Mails about events that accounts queued. */
+  invitations: InvitationState[]
   /** Flags at the provider, by account and subject. */
   flags: Array<{ accountId: string; subject: string; isRead: boolean; isFlagged: boolean }>
   owners: OwnerChange[]
@@ -139,6 +144,26 @@ export interface ContactState {
   afterEventId: string
 }
 
+/** The calendars of an account at the same two times. */
+export interface CalendarState {
+  accountId: string
+  /** Start and subject of what takes place, in the index and at the provider. */
+  index: string[]
+  truth: string[]
+  /** Singles, series and exceptions by their ids. */
+  before: Map<string, CalendarEvent>
+  after: Map<string, CalendarEvent>
+  /** The feed of the calendars since `before` was read. */
+  feed: Announced[]
+}
+
+/** A mail about a meeting, which has one guest. */
+export interface InvitationState {
+  accountId: string
+  /** The subject of the mail, which has that of the meeting. */
+  subject: string
+}
+
 export interface OwnerChange {
   accountId: string
   /** Milliseconds since the epoch. */
@@ -154,7 +179,7 @@ export interface OwnerChange {
 }
 
 export interface Transition {
-  kind: 'outbox' | 'account'
+  kind: 'outbox' | 'account' | 'invitation'
   id: string
   from: string
   to: string

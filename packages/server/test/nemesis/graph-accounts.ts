@@ -12,6 +12,7 @@ import { openGraphBook } from './graph-book.ts'
 import { inBatchesOf } from './in-batches.ts'
 import { letterTo } from './letters.ts'
 import type { Office } from './office.ts'
+import { KINDS_WITH_CALENDARS, openGraphCalendars } from './run-calendars.ts'
 
 const AT_ONCE = 6
 const LETTERS = 15
@@ -38,9 +39,14 @@ async function openGraphAccount(bed: Bed, number: number, random: Random): Promi
   const book = hasBook
     ? await openGraphBook(() => office.openClient(email), random.fork(`contacts of ${email}`))
     : null
+  const hasCalendars = number % KINDS.length < KINDS_WITH_CALENDARS
+  const calendars = hasCalendars
+    ? await openGraphCalendars(office, email, random.fork(`calendars of ${email}`))
+    : null
   const { id } = await connectUser(caller, office.sandbox, email, {
-    scopes: hasBook ? CONTACT_SCOPES : OWN_SCOPES,
+    scopes: [...(hasBook ? CONTACT_SCOPES : OWN_SCOPES), ...(hasCalendars ? ['Calendars.ReadWrite'] : [])],
     settings: {
+      calendarEnabled: hasCalendars,
       contactsEnabled: hasBook,
       sharedMailboxesEnabled: false,
       bodyStorage: kind === 'changed' ? 'full' : 'none',
@@ -51,6 +57,7 @@ async function openGraphAccount(bed: Bed, number: number, random: Random): Promi
     user: { user: email, email, password: '' },
     readTruth: async () => readTrueMailboxes(await office.openClient(email)),
     book,
+    calendars,
   }
   return { account, kind, client }
 }

@@ -28,6 +28,7 @@ export interface RequestEntry extends Timed {
   window: WindowCount | null
   mark: Mark | null
   contact: ContactMark | null
+  event: EventMark | null
 }
 
 /** Headers of an answer about its window of requests. */
@@ -49,6 +50,12 @@ export interface Mark {
 export interface ContactMark {
   accountId: string
   name: string
+}
+
+/** An event of a calendar that a request makes or deletes. Only this actor does. */
+export interface EventMark {
+  accountId: string
+  subject: string
 }
 
 /** Events that a reader of the feed was given, from the beginning of the feed on. */

@@ -1,11 +1,13 @@
 import { checkAudit } from './checks/audit.ts'
 import { checkBodies } from './checks/bodies.ts'
+import { checkCalendars } from './checks/calendars.ts'
 import { checkContacts } from './checks/contacts.ts'
 import { checkDeletions } from './checks/deletions.ts'
 import { checkDeliveries } from './checks/deliveries.ts'
 import { checkEvents } from './checks/events.ts'
 import { checkFeed } from './checks/feed.ts'
 import { checkIdempotency } from './checks/idempotency.ts'
+import { checkInvitations } from './checks/invitations.ts'
 import { checkLimits } from './checks/limits.ts'
 import { checkMailboxes } from './checks/mailboxes.ts'
 import { checkOwners } from './checks/owners.ts'
@@ -27,6 +29,8 @@ const CHECKS: readonly Check[] = [
   checkTimesAhead,
   checkMailboxes,
   checkContacts,
+  checkCalendars,
+  checkInvitations,
   checkBodies,
   checkEvents,
   checkOwners,

@@ -1,9 +1,18 @@
+import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import type { Announced } from '../calendars/calendar-feed.ts'
 import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
-import type { ContactState, DeletedAccount, EndState, Evidence, MailboxState } from './evidence.ts'
+import type {
+  CalendarState,
+  ContactState,
+  DeletedAccount,
+  EndState,
+  Evidence,
+  MailboxState,
+} from './evidence.ts'
 import type {
   BodyEntry,
   FaultEntry,
@@ -83,6 +92,8 @@ export function sampleEvidence(): SampleEvidence {
       ],
       mailboxes: [sampleMailbox(), sampleGraphMailbox()],
       contacts: [sampleContacts()],
+      calendars: [sampleCalendars()],
+      invitations: [{ accountId: ACCOUNT, subject: 'Invitation: Meeting 1' }],
       flags: [{ accountId: ACCOUNT, subject: 'one', isRead: true, isFlagged: false }],
       owners: [
         owner({ instanceId: 'i1', owner: 'one', epoch: 1, writer: 'one' }),
@@ -140,6 +151,7 @@ export function sampleRequest(given: Partial<RequestEntry> = {}): RequestEntry {
     window: null,
     mark: null,
     contact: null,
+    event: null,
     ...given,
   }
 }
@@ -195,6 +207,26 @@ function sampleContacts(): ContactState {
     after: state(),
     afterEventId: '1',
   }
+}
+
+/** A single, of which checks look at no other fields than these. */
+export function sampleCalendarEvent(
+  id: string,
+  subject: string,
+  given: Partial<CalendarEvent> = {},
+): CalendarEvent {
+  return { id, subject, kind: 'single', seriesId: null, location: null, ...given } as CalendarEvent
+}
+
+export function sampleAnnounced(type: string, event: CalendarEvent, changes?: string[]): Announced {
+  return { type: `calendar_event.${type}`, event, ...(changes && { changes }) }
+}
+
+function sampleCalendars(): CalendarState {
+  const events = [sampleCalendarEvent('v1', 'Added 1'), sampleCalendarEvent('v2', 'Kept 1')]
+  const state = () => new Map(events.map(event => [event.id, event]))
+  const lines = ['20261201T090000Z Added 1', '20261202T090000Z Kept 1']
+  return { accountId: ACCOUNT, index: lines, truth: [...lines], before: state(), after: state(), feed: [] }
 }
 
 export function sampleMessage(id: string, given: Partial<MessageSummary> = {}): MessageSummary {

@@ -3,6 +3,8 @@ import type { Db } from '../../src/database/pool.ts'
 import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import { callerOf } from '../caller.ts'
 import { readContacts } from '../contacts/carddav-account.ts'
+import { readTakingPlace } from '../calendars/caldav-account.ts'
+import { lineOf } from '../calendars/folded-feed.ts'
 import { makeTaskDue } from '../make-task-due.ts'
 import { passTime } from '../notifications/open-webhooks.ts'
 import { hurry } from '../sending/killable-sending.ts'
@@ -60,6 +62,9 @@ async function hurryAll(
     update account set purge_after = clock_timestamp()
     where purge_after > clock_timestamp() and purge_failures > 0
   `.execute(db)
+  await sql`
+    update calendar_intent set leased_until = clock_timestamp() where leased_until > clock_timestamp()
+  `.execute(db)
   await makeTaskDue(pool, 'purge_accounts').catch(() => {})
   for (const { id } of endpoints) await passTime(db, id, DELIVERY_SECONDS).catch(() => {})
   await inBatchesOf(AT_ONCE, accounts, async ({ id }) => {
@@ -82,6 +87,7 @@ const WAITING: Readonly<Record<string, string>> = {
   'accounts that are not active': `select count(*) from account where status <> 'active' and deleted_at is null`,
   'accounts that wait for their purge': `select count(*) from account
     where deleted_at is not null and purged_at is null`,
+  'writes of calendars that are not finished': 'select count(*) from calendar_intent',
   'claims of dead processes': `select count(*) from (${claims()}) as claim (place, instance_id)
     where not exists (select from instance where id = instance_id and heartbeat_until > clock_timestamp())`,
 }
@@ -117,11 +123,15 @@ async function findDiffering(bed: Bed, accounts: readonly ComparedAccount[]): Pr
   const differing = await inBatchesOf(AT_ONCE, accounts, async account => {
     const { index, truth } = await compareAccount(bed, account)
     const contacts = await compareContacts(bed, account)
+    const calendars = await compareCalendars(bed, account)
     return [
       ...(index.join('\n') === truth.join('\n') ? [] : [`${account.user.user} differs from its provider`]),
       ...(!contacts || contacts.index.join('\n') === contacts.truth.join('\n')
         ? []
         : [`the contacts of ${account.user.user} differ from their server`]),
+      ...(!calendars || calendars.index.join('\n') === calendars.truth.join('\n')
+        ? []
+        : [`the calendars of ${account.user.user} differ from their server`]),
     ]
   })
   return differing.flat()
@@ -140,6 +150,14 @@ export async function compareContacts(bed: Bed, { id, book }: ComparedAccount) {
   const truth = await book.readCards()
   const contacts = await readContactsOf(bed, id)
   return { truth, index: [...contacts.values()].map(describeContact).toSorted(), contacts }
+}
+
+/** Events of an account that take place, in the index and at the provider. Null if it has none. */
+export async function compareCalendars({ addresses, key }: Bed, { id, calendars }: ComparedAccount) {
+  if (!calendars) return null
+  const truth = await calendars.list()
+  const events = await readTakingPlace(callerOf(addresses()[0] ?? '', key), id)
+  return { truth, index: events.map(lineOf).toSorted() }
 }
 
 export async function readContactsOf(

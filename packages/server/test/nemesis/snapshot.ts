@@ -1,5 +1,7 @@
+import type { CalendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
 import type { Contact } from '@waxwing/contract/contacts/contacts.ts'
 import { callerOf } from '../caller.ts'
+import { readAllEvents } from '../calendars/folded-feed.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -15,8 +17,12 @@ export interface Snapshot {
   states: Map<string, IndexState>
   /** The contacts of accounts that have an address book. */
   contacts: Map<string, Map<string, Contact>>
+  /** The events of accounts that have calendars. */
+  calendars: Map<string, Map<string, CalendarEvent>>
   /** The last event of the feed at that moment. */
   eventId: string
+  /** The feed after that event. */
+  cursor: string
 }
 
 export function takeSnapshot(bed: Bed, accounts: readonly ComparedAccount[]): Promise<Snapshot> {
@@ -34,7 +40,18 @@ export function takeSnapshot(bed: Bed, accounts: readonly ComparedAccount[]): Pr
       withBooks,
       async ({ id }) => [id, await readContactsOf(bed, id)] as const,
     )
+    const calendars = await inBatchesOf(
+      AT_ONCE,
+      accounts.filter(account => account.calendars !== null),
+      async ({ id }) => [id, await readAllEvents(caller, id)] as const,
+    )
     if ((await readFeed(caller, cursor)).events.length > 0) return null
-    return { states: new Map(states), contacts: new Map(contacts), eventId: events.at(-1)?.id ?? '0' }
+    return {
+      states: new Map(states),
+      contacts: new Map(contacts),
+      calendars: new Map(calendars),
+      eventId: events.at(-1)?.id ?? '0',
+      cursor,
+    }
   })
 }

@@ -16,6 +16,7 @@ export type Invariant =
   | 'I14'
   | 'I15'
   | 'I16'
+  | 'I17'
 
 export interface Violation {
   invariant: Invariant

@@ -2,13 +2,17 @@ import { unlistedOf } from '../../sending/written-states.ts'
 import type { EndState, Transition } from '../evidence.ts'
 import type { Check, Violation } from '../violation.ts'
 
-/** Every change of a status that there may be. `failed` becomes `sent` if its copy turns up. */
+/** Every change of the status of a send. `failed` becomes `sent` if its copy turns up. */
+const SENDS = {
+  queued: ['sending', 'cancelled', 'failed'],
+  sending: ['queued', 'sent', 'failed', 'cancelled'],
+  failed: ['sent'],
+}
+/** Every change of a status that there may be. */
 const ALLOWED: Record<Transition['kind'], Record<string, readonly string[]>> = {
-  outbox: {
-    queued: ['sending', 'cancelled', 'failed'],
-    sending: ['queued', 'sent', 'failed', 'cancelled'],
-    failed: ['sent'],
-  },
+  outbox: SENDS,
+  // Nothing is announced of these.
+  invitation: SENDS,
   account: {
     active: ['paused', 'reauth_required', 'disabled'],
     paused: ['active', 'reauth_required', 'disabled'],
@@ -36,7 +40,7 @@ export const checkStatuses: Check = ({ end }) => [
 ]
 
 function isForbidden({ kind, from, to, reason }: Transition): boolean {
-  if (kind === 'outbox' && from === 'failed') return to !== 'sent' || reason !== 'outcome_unknown'
+  if (kind !== 'account' && from === 'failed') return to !== 'sent' || reason !== 'outcome_unknown'
   return ALLOWED[kind][from]?.includes(to) !== true
 }
 

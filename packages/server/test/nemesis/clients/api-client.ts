@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../../src/kit/ids.ts'
 import type { Random } from '../../seeded.ts'
-import type { ContactMark, History, Mark, Outcome, RequestEntry, WindowCount } from '../history.ts'
+import type { ContactMark, EventMark, History, Mark, Outcome, RequestEntry, WindowCount } from '../history.ts'
 
 /** An answer to one sending of a request; the status is null if there was none. */
 export interface Reply {
@@ -17,6 +17,7 @@ export interface ApiRequest {
   key?: string
   mark?: Mark
   contact?: ContactMark
+  event?: EventMark
 }
 
 /** A client of the API that notes each request and its outcome. It asks any of the processes, as by a balancer. */
@@ -106,7 +107,10 @@ async function ask(address: string, key: string, requestId: string, request: Api
 
 type Described = Omit<RequestEntry, 'type' | 'from' | 'at' | 'actor' | 'requestId'>
 
-function describe({ method, path, key, mark, contact }: ApiRequest, answered: Answered | null): Described {
+function describe(
+  { method, path, key, mark, contact, event }: ApiRequest,
+  answered: Answered | null,
+): Described {
   const { status = null, body = {}, headers } = answered ?? {}
   const { id, code } = body
   return {
@@ -121,6 +125,7 @@ function describe({ method, path, key, mark, contact }: ApiRequest, answered: An
     window: headers ? windowOf(headers) : null,
     mark: mark ?? null,
     contact: contact ?? null,
+    event: event ?? null,
   }
 }
 

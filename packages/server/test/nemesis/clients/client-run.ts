@@ -5,12 +5,15 @@ import type { TrueMailbox, TrueMessage } from '../../servers/reference.ts'
 import type { AddressBook } from '../address-books.ts'
 import type { Bed } from '../bed.ts'
 import type { History } from '../history.ts'
+import type { RunCalendars } from '../run-calendars.ts'
 import type { ApiClient } from './api-client.ts'
 
 /** An account of a run. */
 export interface RunAccount {
   id: string
   user: TestUser
+  /** Whether the account itself mails invitations, since its calendar server does not. */
+  isInviting?: boolean
 }
 
 /** An account that is compared with its provider in the end. */
@@ -19,6 +22,8 @@ export interface ComparedAccount extends RunAccount {
   readTruth(): Promise<TrueMailboxes>
   /** The address book of the account; null if it has none. */
   book: AddressBook | null
+  /** The calendars of the account; null if it has none that are followed. */
+  calendars: RunCalendars | null
 }
 
 /** Mailboxes as their provider has them, with the flags of messages in the words of IMAP. */

@@ -5,6 +5,7 @@ import type { History } from '../history.ts'
 import type { Leaver } from '../leavers.ts'
 import { openApiClient } from './api-client.ts'
 import { breakOff } from './break-off.ts'
+import { changeCalendars } from './change-calendars.ts'
 import { changeContacts } from './change-contacts.ts'
 import { changeMail } from './change-mail.ts'
 import { changePasswords } from './change-passwords.ts'
@@ -72,6 +73,12 @@ export function startClients(options: Options): Clients {
         accounts.withBooks.map(({ account }) => account),
       ),
     ),
+    changeCalendars(
+      open(
+        'keeper of calendars',
+        accounts.withCalendars.map(({ account }) => account),
+      ),
+    ),
     ...accounts.locked.map((account, nth) => changePasswords(open(`locksmith ${nth + 1}`, [account]))),
     renewGrants(open('grantor', accounts.granted)),
     readBodies(open('reader of bodies', accounts.changed)),
@@ -86,6 +93,10 @@ export function startClients(options: Options): Clients {
     useOtherProgram(
       open('other program of contacts', []),
       accounts.withBooks.map(({ book }) => book),
+    ),
+    useOtherProgram(
+      open('other program of calendars', []),
+      accounts.withCalendars.map(({ calendars }) => calendars),
     ),
   ])
   const readers = Object.entries(FEED_READERS).map(([name, readOnce]) => {

@@ -2,7 +2,7 @@ import { type ClientRun, keepDoing } from './client-run.ts'
 
 const PAUSE_MILLISECONDS = [100, 900] as const
 
-/** Changes mailboxes or address books past the service, as the mail programs of their owners do. */
+/** Changes mailboxes, address books or calendars past the service, as the mail programs of their owners do. */
 export async function useOtherProgram(
   run: ClientRun,
   clients: ReadonlyArray<{ act(): Promise<unknown> }>,
