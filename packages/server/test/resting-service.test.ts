@@ -12,10 +12,10 @@ import { sampleTenant } from './sample-rows.ts'
 import { waitUntil } from './wait-until.ts'
 import { numberFor } from './soak.ts'
 
-const ACCOUNTS = numberFor({ ci: 50_000, soak: 200_000 })
+const ACCOUNTS = numberFor({ ci: 120_000, soak: 200_000 })
 const TENANTS = ACCOUNTS / 100
-/** Pages of 8 KB that a statement may read. 50,000 accounts have 4,200, and the smallest of their indexes 200. */
-const PAGES_MAX = numberFor({ ci: 180, soak: 400 })
+/** Pages of 8 KB that a statement may read. 120,000 accounts have 10,000, and the smallest of their indexes 480. */
+const PAGES_MAX = 400
 /** Tasks that recur this often read no more than the statements of the loops. */
 const OFTEN_MINUTES = 10
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Connection } from 'pg'
+import { inject } from 'vitest'
 import type { Opened } from './ledger.ts'
 
 /** Locks that end with their session only; those of a transaction end with it. */
@@ -19,6 +20,15 @@ interface Session {
 
 /** The sessions of this process that have ever asked for an advisory lock. */
 const sessions = new Set<Session>()
+
+/** Connects without being noted: this module is loaded before `watchAll` replaces the function. */
+const { connect: connectUnnoted } = Client.prototype as unknown as { connect(this: Client): Promise<void> }
+
+/**
+ * The session by which locks on the server of the test run are looked for. It stays, since a new one for each look took a
+ * fifth of the time of all tests.
+ */
+let looking: Promise<Client> | undefined
 
 /** Notes the sessions that take advisory locks. */
 export function watchLocks(): void {
@@ -51,7 +61,10 @@ export function watchLocks(): void {
 /** The advisory locks that sessions of this process hold, as far as their servers answer. */
 export async function findLocks(): Promise<Set<string>> {
   for (const session of sessions) if (session.connection.stream.destroyed) sessions.delete(session)
-  const found = await Promise.all([...sessions].map(findLocksOf))
+  const { socketFolder } = inject('postgres') ?? {}
+  const onShared = [...sessions].filter(({ host }) => host === socketFolder)
+  const onOthers = [...sessions].filter(({ host }) => host !== socketFolder)
+  const found = await Promise.all([findSharedLocks(onShared), ...onOthers.map(findLocksOf)])
   return new Set(found.flat())
 }
 
@@ -66,20 +79,47 @@ export async function findNewLocks(before: ReadonlySet<string>, secondsMax: numb
   }
 }
 
-async function findLocksOf({ processID, host, port, user, password, database }: Session): Promise<string[]> {
+/** The locks of sessions on the server of the test run. */
+async function findSharedLocks(of: readonly Session[]): Promise<string[]> {
+  const [any] = of
+  if (!any) return []
+  try {
+    return await readLocks(await (looking ??= openLooking(any)), of)
+  } catch {
+    // A test may have ended every session of the server.
+    looking = openLooking(any)
+    return readLocks(await looking, of)
+  }
+}
+
+async function openLooking({ host, port, user, password }: Session): Promise<Client> {
+  // Not the database of a test, which is dropped.
+  const client = new Client({ host, port, user, password, database: 'postgres' })
+  client.on('error', () => (looking = undefined))
+  await connectUnnoted.call(client)
+  ;(client as unknown as { unref(): void }).unref()
+  return client
+}
+
+async function findLocksOf(session: Session): Promise<string[]> {
+  const { host, port, user, password, database } = session
   const client = new Client({ host, port, user, password, database })
   try {
     await client.connect()
-    const { rows } = await client.query<{ name: string }>(
-      `select concat_ws(' ', classid, objid, 'of session', pid) as name
-       from pg_locks where locktype = 'advisory' and granted and pid = $1`,
-      [processID],
-    )
-    return rows.map(({ name }) => name)
+    return await readLocks(client, [session])
   } catch {
     // A server that a test has stopped holds no locks.
     return []
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+async function readLocks(client: Client, of: readonly Session[]): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select concat_ws(' ', classid, objid, 'of session', pid) as name
+     from pg_locks where locktype = 'advisory' and granted and pid = any($1)`,
+    [of.map(({ processID }) => processID)],
+  )
+  return rows.map(({ name }) => name)
 }

@@ -1,5 +1,9 @@
 import { defineConfig } from 'vitest/config'
 
+const { searchParams } = new URL(process.env['PLANTED_DATABASE'] ?? '')
+/** Of the server on which the tests take locks, as if it were that of the run. */
+const socketFolder = searchParams.get('host') ?? ''
+
 /** Tests that leave something open on purpose. Only leaks.test.ts runs them. */
 export default defineConfig({
   test: {
@@ -7,6 +11,7 @@ export default defineConfig({
     root: import.meta.dirname,
     setupFiles: ['../setup.ts'],
     provide: {
+      postgres: { version: '18', socketFolder, password: '', template: '' },
       plantedLeaks: {
         closingSecondsMax: 1,
         listed: {
