@@ -11,7 +11,7 @@ import { invitationMail } from './invitation-mail.ts'
 import { connectPerson, untilQuiet } from './people.ts'
 
 /** Mails that invite one person, and the events that they are about. */
-const MAILS = Number(process.env['WAXWING_TEST_INVITATIONS'] ?? 100)
+const MAILS = Number(process.env['WAXWING_TEST_INVITATIONS'] ?? 60)
 const EVENTS = Math.min(500, Math.ceil(MAILS / 2))
 const MEMORY_MB_MAX = 400
 

@@ -6,6 +6,7 @@ import { startPostfix } from '../servers/postfix.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { openTcpDoor } from '../servers/tcp-door.ts'
+import { SOAK } from '../soak.ts'
 import { expectEqualCalendars } from '../sync/compare-now.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import { countQueued } from './arrived-invitations.ts'
@@ -61,7 +62,7 @@ test('a person whose invitations are mailed invites one whose server takes them 
   for (const { accountId } of [alice, bob]) await expectEqualCalendars(opened(), accountId)
 })
 
-test('a person whose server mails invitations invites one whose mail is read', async () => {
+test('a person whose server mails invitations invites one whose mail is read', SOAK, async () => {
   const [alice, bob] = await connectBoth()
   await inviteAndAnswer(bob, alice)
   await untilQuiet(opened())

@@ -12,6 +12,7 @@ import { startDovecot } from '../servers/dovecot.ts'
 import { startRadicale } from '../servers/radicale.ts'
 import { useServer } from '../servers/shared-server.ts'
 import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
+import { SOAK } from '../soak.ts'
 import { seedsFor } from '../sync/disturbance.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -31,7 +32,7 @@ const radicale = useServer(startRadicale)
 
 test(
   'accounts with calendars are taken over from a killed process, and each change is announced once',
-  { timeout: 120_000 * KILLS.length },
+  { ...SOAK, timeout: 120_000 * KILLS.length },
   async () => {
     await using opened = new AsyncDisposableStack()
     const external = opened.use(await makeExternalDatabase({ migrated: true }))
