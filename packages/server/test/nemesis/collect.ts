@@ -158,8 +158,7 @@ async function collectCalendars(
 
 async function readInvitations({ database: { db }, tenantId }: Bed): Promise<InvitationState[]> {
   const { rows } = await sql<InvitationState>`
-    select account_id as "accountId", coalesce(subject, '') as subject
-    from outbox where tenant_id = ${tenantId} and origin = 'invitation'
+    select event_id as "eventId" from outbox where tenant_id = ${tenantId} and origin = 'invitation'
   `.execute(db)
   return rows
 }

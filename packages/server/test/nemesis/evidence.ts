@@ -159,9 +159,7 @@ export interface CalendarState {
 
 /** A mail about a meeting, which has one guest. */
 export interface InvitationState {
-  accountId: string
-  /** The subject of the mail, which has that of the meeting. */
-  subject: string
+  eventId: string
 }
 
 export interface OwnerChange {

@@ -56,20 +56,34 @@ export const PLANTED_IN_CALENDARS: PlantedFault[] = [
   [
     'I17',
     'an invitation that was queued twice',
-    ({ end }) => void end.invitations.push({ accountId: ACCOUNT, subject: 'Invitation: Meeting 1' }),
-    /2 mails were queued: account-1 Invitation: Meeting 1/,
+    ({ history, end }) => {
+      history.push(sampleMeeting('POST'))
+      end.invitations.push({ eventId: 'meeting-1' })
+    },
+    /2 mails were queued, not 1, about “Meeting 1” of account account-1/,
+  ],
+  [
+    'I17',
+    'a guest who was not invited',
+    ({ history, end }) => {
+      history.push(sampleMeeting('POST'))
+      end.invitations = []
+    },
+    /0 mails were queued, not 1, about “Meeting 1” of account account-1/,
   ],
   [
     'I17',
     'a guest who was not told that a meeting is cancelled',
-    ({ history }) =>
-      void history.push(
-        sampleRequest({
-          requestId: 'r1',
-          method: 'DELETE',
-          event: { accountId: ACCOUNT, subject: 'Meeting 1' },
-        }),
-      ),
-    /nobody was sent “Cancelled: Meeting 1” of account account-1/,
+    ({ history }) => void history.push(sampleMeeting('POST'), sampleMeeting('DELETE')),
+    /1 mails were queued, not 2, about “Meeting 1” of account account-1/,
   ],
 ]
+
+const sampleMeeting = (method: 'POST' | 'DELETE') =>
+  sampleRequest({
+    requestId: 'r1',
+    method,
+    key: null,
+    madeId: method === 'POST' ? 'meeting-1' : null,
+    event: { accountId: ACCOUNT, subject: 'Meeting 1' },
+  })

@@ -93,7 +93,7 @@ export function sampleEvidence(): SampleEvidence {
       mailboxes: [sampleMailbox(), sampleGraphMailbox()],
       contacts: [sampleContacts()],
       calendars: [sampleCalendars()],
-      invitations: [{ accountId: ACCOUNT, subject: 'Invitation: Meeting 1' }],
+      invitations: [{ eventId: 'meeting-1' }],
       flags: [{ accountId: ACCOUNT, subject: 'one', isRead: true, isFlagged: false }],
       owners: [
         owner({ instanceId: 'i1', owner: 'one', epoch: 1, writer: 'one' }),

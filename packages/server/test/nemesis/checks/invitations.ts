@@ -1,5 +1,6 @@
 import { MEETING } from '../event-names.ts'
-import type { Check, Violation } from '../violation.ts'
+import type { EventMark } from '../history.ts'
+import type { Check } from '../violation.ts'
 import { markedRequests } from './calendars.ts'
 
 /**
@@ -7,21 +8,23 @@ import { markedRequests } from './calendars.ts'
  * That each of these mails leaves at most once is I3, and that it leaves, I4.
  */
 export const checkInvitations: Check = ({ history, end }) => {
-  const queued = Map.groupBy(end.invitations, ({ accountId, subject }) => `${accountId} ${subject}`)
-  const doubled = [...queued].flatMap(([name, { length }]) =>
-    length === 1 ? [] : [broken(`${length} mails were queued: ${name}`)],
+  const queued = Map.groupBy(end.invitations, ({ eventId }) => eventId)
+  const marked = markedRequests(history).filter(({ event }) => event.subject.startsWith(MEETING))
+  const deletions = marked.filter(({ method }) => method === 'DELETE')
+  const asked = new Set(deletions.map(({ event }) => nameOf(event)))
+  const deleted = new Set(
+    deletions.filter(({ outcome }) => outcome === 'ok').map(({ event }) => nameOf(event)),
   )
-  const meetings = markedRequests(history).filter(({ event }) => event.subject.startsWith(MEETING))
-  const missing = meetings.flatMap(({ method, outcome, event: { accountId, subject } }) => {
-    if (outcome !== 'ok') return []
-    const label = method === 'POST' ? 'Invitation' : 'Cancelled'
-    return queued.has(`${accountId} ${label}: ${subject}`)
-      ? []
-      : [broken(`nobody was sent “${label}: ${subject}” of account ${accountId}`)]
+  const made = marked.filter(({ method, outcome }) => method === 'POST' && outcome === 'ok')
+  return [...new Map(made.map(({ madeId, event }) => [madeId ?? '', event]))].flatMap(([id, event]) => {
+    const name = nameOf(event)
+    const count = queued.get(id)?.length ?? 0
+    const least = deleted.has(name) ? 2 : 1
+    // A deletion without an answer may have been made.
+    const most = asked.has(name) ? 2 : 1
+    if (count >= least && count <= most) return []
+    return [{ invariant: 'I17', message: `${count} mails were queued, not ${least}, about ${name}` }]
   })
-  return [...doubled, ...missing]
 }
 
-function broken(message: string): Violation {
-  return { invariant: 'I17', message }
-}
+const nameOf = ({ accountId, subject }: EventMark) => `“${subject}” of account ${accountId}`
