@@ -1,5 +1,3 @@
-import { WaxwingError } from './errors.ts'
-
 /** A body with what came beside it. */
 export interface Answered<T> {
   body: T
@@ -82,7 +80,8 @@ export class List<P extends Page> extends Call<P> implements AsyncIterable<ItemO
         yield* page.items as ItemOf<P>[]
         if (next === null || cursor === null) return
         page = await next.catch((error: unknown) => {
-          if (error instanceof WaxwingError) error.cursor = cursor
+          // A WaxwingError, whose class this module cannot import: the types of errors name those of answers.
+          if (error instanceof Error && 'outcome' in error) Object.assign(error, { cursor })
           throw error
         })
       }

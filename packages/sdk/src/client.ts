@@ -14,7 +14,7 @@ const RETRIES = 3
  * A client of one Waxwing service. Its methods are the operations of the interface, by section:
  *
  * ```ts
- * const waxwing = new Waxwing({ baseUrl: 'https://mail.example.com', key: process.env.WAXWING_KEY })
+ * const waxwing = new Waxwing({ baseUrl: 'https://mail.example.com', key: 'wk_…' })
  * for await (const account of waxwing.accounts.list()) console.log(account.email)
  * ```
  */
