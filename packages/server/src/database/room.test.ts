@@ -7,7 +7,8 @@ afterEach(() => vi.restoreAllMocks())
 
 /** Holds the clock by which a refused write counts for five seconds. */
 function holdClock() {
-  let now = performance.now()
+  // Whole, so that five seconds later is not a little less than that.
+  let now = Math.ceil(performance.now())
   vi.spyOn(performance, 'now').mockImplementation(() => now)
   return { pass: (seconds: number) => void (now += seconds * 1000) }
 }
