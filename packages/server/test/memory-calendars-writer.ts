@@ -118,14 +118,16 @@ export function memoryWriter(
     async moveEvent({ place, toCalendarKey, creationId, mayExist }) {
       await wait('moveEvent')
       memory.requireCalendar(toCalendarKey)
-      const made = mayExist ? memory.findCreated(toCalendarKey, creationId) : null
       if (memory.kind === 'members') {
-        const moved = made ?? memory.move(memory.requireItem(place).key, toCalendarKey)
-        memory.creations.set(creationId, moved.key)
+        // It keeps its key, and nothing shows which request has moved it.
+        const there = mayExist ? memory.items.get(place.key) : undefined
+        const isMoved = there?.calendarKey === toCalendarKey
+        const moved = isMoved ? there : memory.move(memory.requireItem(place).key, toCalendarKey)
         await wait('moveEvent done')
         const { items } = written(memory, moved, [], moved)
         return memory.answer({ items, gone: [place], place: placeOf(moved) })
       }
+      const made = mayExist ? memory.findCreated(toCalendarKey, creationId) : null
       const copy = made ?? memory.copyCreated(memory.requireItem(place), toCalendarKey, creationId)
       await wait('moveEvent copied')
       if (memory.items.has(place.key)) memory.remove(place.key)

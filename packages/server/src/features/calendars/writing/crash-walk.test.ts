@@ -179,6 +179,26 @@ test.each(CASES)(
   },
 )
 
+test.each(['files', 'members'] as const)(
+  'a change whose process is killed after its move is finished as a whole (%s)',
+  async kind => {
+    const account = await openAccount(kind)
+    const { memory, events, list, calendars, initial } = account
+    memory.onAwait = call => {
+      if (call === 'moveEvent done') throw new Killed()
+    }
+    const change = { calendarId: calendars[1], subject: 'Moved' }
+    expect((await door.patch(`${events}/${(await list())[0]!.seriesId}`, change)).status).toBe(500)
+    memory.onAwait = () => undefined
+    await sql`update calendar_intent set leased_until = leased_until - interval '2 minutes'`.execute(door.db)
+    await account.pass()
+    const items = await list()
+    expect(items.map(({ subject }) => subject)).toEqual(['Moved', 'Moved', 'Moved', 'Odd', 'Moved'])
+    expect(new Set(items.map(({ calendarId }) => calendarId))).toEqual(new Set([calendars[1]]))
+    await expectEqualIndex(door.db, account, initial)
+  },
+)
+
 test('a write whose answer is lost is finished a minute later by the owner of the account', async () => {
   const account = await openAccount('files')
   account.memory.lostAnswers = 1

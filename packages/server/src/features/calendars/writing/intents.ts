@@ -29,7 +29,7 @@ interface FormerIntent extends Pick<WriteIntent, 'notify' | 'concernsOthers'> {
 
 type StoredIntent = WriteIntent | FormerIntent
 
-/** Reads a write as any release has noted it. */
+/** Reads a write, whichever release has noted it. */
 export function readIntent(id: string, stored: StoredIntent): WriteIntent {
   if ('asked' in stored) return stored
   const { itemId, notify, concernsOthers, ...change } = stored
