@@ -6,7 +6,7 @@ export type AttachmentSource = Uint8Array | ArrayBuffer | Blob | ReadableStream<
 
 export interface AttachmentOptions {
   filename: string
-  /** Default: that of a `Blob`, else `application/octet-stream`. */
+  /** The media type. By default, a `Blob` has its own, and anything else is `application/octet-stream`. */
   contentType?: string
   /** The name that `cid:` links in the HTML use. The file is then shown within the HTML. */
   contentId?: string

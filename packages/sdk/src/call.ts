@@ -26,7 +26,7 @@ export class Call<T> implements PromiseLike<T> {
     return (this.#answer ??= this.#begin())
   }
 
-  // oxlint-disable-next-line unicorn/no-thenable -- it is awaited
+  // oxlint-disable-next-line unicorn/no-thenable -- a call is awaited like a promise, which `then` is for
   then<A = T, B = never>(
     onFulfilled?: ((body: T) => A | PromiseLike<A>) | null,
     onRejected?: ((error: unknown) => B | PromiseLike<B>) | null,

@@ -18,7 +18,7 @@ const RETRIES = 3
  * for await (const account of waxwing.accounts.list()) console.log(account.email)
  * ```
  */
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging, typescript/no-extraneous-class -- the constructor makes the methods from a table
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging, typescript/no-extraneous-class -- the constructor makes the methods that the interface below declares
 export class Waxwing {
   /** @throws TypeError if an option cannot be used */
   constructor(options: WaxwingOptions) {
@@ -39,7 +39,7 @@ export class Waxwing {
   }
 }
 
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the types of the methods are made from the document
 export interface Waxwing extends Omit<Operations, 'changes'> {
   changes: Operations['changes'] & Feed
 }

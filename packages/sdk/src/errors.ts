@@ -41,7 +41,7 @@ export class WaxwingError extends Error {
   /** Seconds after which the call may be sent again, if the answer has them. */
   readonly retryAfterSeconds: number | undefined
   readonly outcome: Outcome
-  /** Of a list that is iterated: where the last page that could be read ended. */
+  /** If a list was iterated: the `nextCursor` of the last page that could be read. */
   cursor?: string
 
   constructor(facts: ErrorFacts) {

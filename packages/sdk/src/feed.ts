@@ -1,4 +1,5 @@
 import type { Call, Download } from './call.ts'
+import { failureOf } from './connection-failure.ts'
 import { errorOf, WaxwingError } from './errors.ts'
 import type { AnyEvent } from './events.ts'
 import type { CallOptions } from './options.ts'
@@ -6,7 +7,7 @@ import { readAnswer } from './read-answer.ts'
 import { headersOf, type Sender } from './send.ts'
 import { type SseBlock, readBlocks } from './sse.ts'
 import type { ChangeEventPage, ChangesListInput, EventData } from './types.ts'
-import { failureOf, pause, tied, underSignal } from './waits.ts'
+import { pause, tied, underSignal } from './waits.ts'
 
 /** Longer than the service is silent: a comment comes every 15 seconds. */
 const SILENCE_MS = 30_000
@@ -19,13 +20,13 @@ const SILENT_STREAMS_MAX = 2
 
 /** The part of the feed that is wanted. */
 export interface StreamInput {
-  /** Where a page ended. Without it, from now on. */
+  /** The `nextCursor` of a page, after which the stream begins. Without it, the stream begins with the events to come. */
   cursor?: string
   /** Only events of these types. */
   types?: (keyof EventData)[]
 }
 
-/** Where a program keeps its position. */
+/** The place in which a program keeps its position in the feed. */
 export interface Position {
   /** The cursor that was saved last; null or undefined begins with the events to come. */
   load(): Promise<string | null | undefined> | string | null | undefined
@@ -214,7 +215,7 @@ function questionAt(cursor: string | null | undefined, types: StreamInput['types
   return { ...filter, cursor, limit: 200, waitSeconds: WAIT_SECONDS }
 }
 
-/** @throws WaxwingError if it is none, so that the stream begins anew after the event before it */
+/** @throws WaxwingError if the text is no JSON: the stream then connects again, and goes on after the last good event */
 function parseEvent(data: string): AnyEvent {
   try {
     return JSON.parse(data) as AnyEvent

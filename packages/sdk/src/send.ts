@@ -1,10 +1,11 @@
 import type { Answered } from './call.ts'
+import { failureOf } from './connection-failure.ts'
 import { errorOf, isReason, type Outcome, WaxwingError } from './errors.ts'
 import type { AnyOptions } from './options.ts'
 import { outcomeOf } from './outcome.ts'
 import { readAnswer } from './read-answer.ts'
 import type { Request } from './request.ts'
-import { failureOf, type Limited, pause, randomKey, underSignal } from './waits.ts'
+import { type Limited, pause, underSignal } from './waits.ts'
 
 /** Beyond it, the program decides whether it waits. */
 const RETRY_AFTER_SECONDS_MAX = 60
@@ -130,4 +131,10 @@ export async function headersOf(
   })
   if (bearer !== undefined) sent.set('authorization', `Bearer ${bearer}`)
   return sent
+}
+
+/** A key of 128 random bits. Pages over plain http have `getRandomValues`, but no `randomUUID`. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }

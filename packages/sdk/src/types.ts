@@ -498,7 +498,7 @@ export interface Operations {
     /**
      * Download an attachment.
      *
-     * The content is decoded and sent in chunks, without Content-Length; the attachment’s `size` says how many bytes will come. The Content-Type is the sender’s if browsers do not run that type, otherwise `application/octet-stream`.
+     * The content is decoded and sent in chunks, without Content-Length; the attachment’s `size` is the number of its bytes. The Content-Type is the sender’s if browsers do not run that type, otherwise `application/octet-stream`.
      *
      * Scope: `read`. Reasons: `account_disabled`, `account_misconfigured`, `account_not_found`, `account_paused`, `account_reauth_required`, `message_not_found`, `provider_forbidden`, `provider_not_found`, `provider_throttled`, `provider_unavailable`.
      */
@@ -3462,7 +3462,7 @@ export interface AttachmentInput {
    * From 1 to 255 characters.
    */
   filename?: string | null
-  /** Default: the type of the referenced attachment, else `application/octet-stream`. */
+  /** The media type. By default, a referenced attachment keeps its own, and anything else is `application/octet-stream`. */
   contentType?: string | null
   /**
    * The name that `cid:` links in the HTML use, without angle brackets.
@@ -3672,7 +3672,7 @@ export interface CalendarEvent {
   /** Content lines of a series (RFC 5545). */
   recurrence: string[] | null
   recurrenceTimeZone: string | null
-  /** Of a series. */
+  /** The starts of occurrences that were deleted from a series; null for anything else. */
   cancelledStarts: string[] | null
   categories: string[]
   hasAttachments: boolean
@@ -3722,7 +3722,7 @@ export interface CalendarEventWithBody {
   /** Content lines of a series (RFC 5545). */
   recurrence: string[] | null
   recurrenceTimeZone: string | null
-  /** Of a series. */
+  /** The starts of occurrences that were deleted from a series; null for anything else. */
   cancelledStarts: string[] | null
   categories: string[]
   hasAttachments: boolean
@@ -4006,7 +4006,7 @@ export interface Export {
   accountEmail: string | null
   status: "queued" | "running" | "completed" | "failed" | "expired" | (string & {})
   bytes: number
-  /** Of the file, once it is complete. */
+  /** The SHA-256 of the file, in hexadecimal digits; null until the file is complete. */
   sha256: string | null
   /** How many items of each kind it holds. */
   contents: Record<string, number>
@@ -4324,7 +4324,7 @@ export interface Message {
     html: string | null
   }
   attachments: Attachment[]
-  /** Of a reply to a send through this API, or of a report about one. Null while it is undecided. */
+  /** The kind of message, if it answers a send through this API or reports about one. Null while it is undecided. */
   classification: Classification | null
 }
 

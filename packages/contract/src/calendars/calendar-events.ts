@@ -58,7 +58,10 @@ export const calendarEvent = z
     iCalUid: z.string().nullable(),
     recurrence: z.array(z.string()).nullable().describe('Content lines of a series (RFC 5545).'),
     recurrenceTimeZone: z.string().nullable(),
-    cancelledStarts: z.array(timestamp).nullable().describe('Of a series.'),
+    cancelledStarts: z
+      .array(timestamp)
+      .nullable()
+      .describe('The starts of occurrences that were deleted from a series; null for anything else.'),
     categories: z.array(z.string()),
     hasAttachments: z.boolean(),
     reminderMinutes: z.int().nullable(),

@@ -8,7 +8,10 @@ export const dataExport = z
     accountEmail: z.string().nullable(),
     status: z.enum(['queued', 'running', 'completed', 'failed', 'expired']),
     bytes: z.int(),
-    sha256: z.string().nullable().describe('Of the file, once it is complete.'),
+    sha256: z
+      .string()
+      .nullable()
+      .describe('The SHA-256 of the file, in hexadecimal digits; null until the file is complete.'),
     contents: z.record(z.string(), z.int()).describe('How many items of each kind it holds.'),
     error: z.string().nullable(),
     createdAt: timestamp,

@@ -113,7 +113,7 @@ export const message = messageSummary
     classification: classification
       .nullable()
       .describe(
-        'Of a reply to a send through this API, or of a report about one. Null while it is undecided.',
+        'The kind of message, if it answers a send through this API or reports about one. Null while it is undecided.',
       ),
   })
   .meta({ id: 'Message' })
@@ -211,8 +211,8 @@ export const messages = {
     accountToken: true,
     summary: 'Download an attachment.',
     description:
-      'The content is decoded and sent in chunks, without Content-Length; the attachment’s `size` says ' +
-      'how many bytes will come. The Content-Type is the sender’s if browsers do not run that type, ' +
+      'The content is decoded and sent in chunks, without Content-Length; the attachment’s `size` is ' +
+      'the number of its bytes. The Content-Type is the sender’s if browsers do not run that type, ' +
       'otherwise `application/octet-stream`.',
     refuses: READING_REASONS,
     params: messagePath.extend({

@@ -45,7 +45,9 @@ export const attachmentInput = z
       .regex(MEDIA_TYPE, 'must have the form type/subtype, without parameters')
       .refine(value => !STRUCTURED_TYPE.test(value), 'must be the type of a single part')
       .nullish()
-      .describe('Default: the type of the referenced attachment, else `application/octet-stream`.'),
+      .describe(
+        'The media type. By default, a referenced attachment keeps its own, and anything else is `application/octet-stream`.',
+      ),
     contentId: z
       .string()
       .max(255)
