@@ -7,7 +7,16 @@ export const CONTENTS: readonly { section: string; pages: readonly string[] }[] 
   { section: 'Jobs', pages: [] },
   {
     section: 'Concepts',
-    pages: ['change-feed', 'pagination', 'idempotency', 'errors', 'limits', 'integrity'],
+    pages: [
+      'concepts',
+      'glossary',
+      'change-feed',
+      'pagination',
+      'idempotency',
+      'errors',
+      'limits',
+      'integrity',
+    ],
   },
   {
     section: 'Guides',
@@ -37,6 +46,8 @@ export const CONTENTS: readonly { section: string; pages: readonly string[] }[] 
   {
     section: 'Operating',
     pages: [
+      'troubleshooting',
+      'security-review',
       'deploying',
       'configuration',
       'operations',
