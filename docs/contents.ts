@@ -64,5 +64,5 @@ export const CONTENTS: readonly { section: string; pages: readonly string[] }[] 
   },
   /** The pages of operations, schemas, reasons, events, settings and commands are made from the sources and follow these. */
   { section: 'Reference', pages: [] },
-  { section: 'Coming from', pages: [] },
+  { section: 'Coming from', pages: ['coming-from-nylas', 'coming-from-emailengine'] },
 ]
