@@ -90,9 +90,9 @@ describe.each(PLAYS)('the job $job', play => {
   })
 })
 
-test('every folder of examples is played', async () => {
-  const folders = await readdir(path.join(DOCS, 'examples'))
-  expect(new Set(folders)).toEqual(new Set(PLAYS.map(({ job }) => job)))
+test('every job is played', async () => {
+  const pages = await readdir(path.join(DOCS, 'jobs'))
+  expect(new Set(pages)).toEqual(new Set(PLAYS.map(({ job }) => `${job}.md`)))
 })
 
 test('an expected line has gaps, and fits nothing else', () => {
