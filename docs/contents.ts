@@ -3,8 +3,25 @@
  * `jobs/` are served below `/docs/jobs/`, all others below `/docs/guides/`. Files that are not listed are not shown.
  */
 export const CONTENTS: readonly { section: string; pages: readonly string[] }[] = [
-  { section: 'Start', pages: ['sdk', 'sandbox', 'authentication'] },
-  { section: 'Jobs', pages: [] },
+  { section: 'Start', pages: ['jobs/first-mailbox', 'sdk', 'sandbox', 'authentication'] },
+  {
+    section: 'Jobs',
+    pages: [
+      'jobs/receive-by-webhook',
+      'jobs/follow-changes',
+      'jobs/send-once',
+      'jobs/reply-in-thread',
+      'jobs/mail-merge',
+      'jobs/connect-users',
+      'jobs/search',
+      'jobs/ci',
+      'jobs/go-to-production',
+      'jobs/connect-microsoft',
+      'jobs/address-book',
+      'jobs/events',
+      'jobs/find-a-time',
+    ],
+  },
   {
     section: 'Concepts',
     pages: [

@@ -4,8 +4,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guardFolder } from '../guard/guard.ts'
+import { findFreePorts } from '../servers/daemon.ts'
 import { type DevWorld, type Mailbox, startDevWorld } from './dev-world.ts'
-import { languageOf, languagesOf, nameOf, type Play, PLAYS, type Step } from './plays.ts'
+import { languageOf, languagesOf, namesOf, type Play, PLAYS, type Step } from './plays.ts'
 import {
   type Environment,
   fitsLine,
@@ -17,7 +18,10 @@ import {
 
 const DOCS = fileURLToPath(new URL('../../../../docs', import.meta.url))
 /** The last one that is connected is the newest account. */
-const MAILBOXES: readonly Mailbox[] = [{ email: 'ada@gmail.test', provider: 'google' }]
+const MAILBOXES: readonly Mailbox[] = [
+  { email: 'ben@gmail.test', provider: 'google' },
+  { email: 'ada@gmail.test', provider: 'google' },
+]
 
 const opened = new AsyncDisposableStack()
 let world: DevWorld
@@ -41,35 +45,41 @@ async function makeFolder(): Promise<AsyncDisposable & { path: string }> {
   }
 }
 
-async function playScene({ job, mailbox }: Play, scene: readonly Step[], language: Language) {
+async function playScene({ job }: Play, scene: readonly Step[], language: Language) {
   await using running = new AsyncDisposableStack()
-  const finishes: (() => Promise<void>)[] = []
+  const [port = 0] = await findFreePorts(1)
   let environment: Environment = {
     ...world.environment,
-    ACCOUNT: accounts.get(mailbox) ?? '',
+    ACCOUNT: accounts.get('ada@gmail.test') ?? '',
+    BEN: accounts.get('ben@gmail.test') ?? '',
+    PORT: String(port),
     FOLDER: running.use(await makeFolder()).path,
   }
-  for (const step of scene) {
-    const spoken = languageOf(job, step, language)
-    if (typeof step === 'string')
-      environment = { ...environment, ...(await runExample(job, step, spoken, environment)) }
-    else {
-      const started = running.use(await startExample(job, step.during, spoken, environment))
-      finishes.push(() => started.finish())
-    }
+  const run = async (name: string) => {
+    const exported = await runExample(job, name, languageOf(job, name, language), environment)
+    environment = { ...environment, ...exported }
   }
-  for (const finish of finishes) await finish()
+  for (const step of scene) {
+    if (typeof step === 'string') {
+      await run(step)
+      continue
+    }
+    const { start, then } = step
+    const started = running.use(await startExample(job, start, languageOf(job, start, language), environment))
+    for (const name of then) await run(name)
+    await started.finish()
+  }
 }
 
 describe.each(PLAYS)('the job $job', play => {
   const { job, scenes } = play
   const cases = scenes.flatMap(scene =>
-    languagesOf(job, scene).map(language => ({ scene, language, names: scene.map(nameOf).join(', ') })),
+    languagesOf(job, scene).map(language => ({ scene, language, names: namesOf(scene).join(', ') })),
   )
   test.each(cases)('plays $names in $language', ({ scene, language }) => playScene(play, scene, language))
 
   test('plays each of its examples, and shows them on its page', async () => {
-    const names = new Set(scenes.flat().map(nameOf))
+    const names = new Set(scenes.flatMap(namesOf))
     const files = (await readdir(path.join(DOCS, 'examples', job))).map(file => path.parse(file))
     expect(new Set(files.map(({ name }) => name))).toEqual(names)
     const page = await readFile(path.join(DOCS, 'jobs', `${job}.md`), 'utf8')
@@ -80,9 +90,9 @@ describe.each(PLAYS)('the job $job', play => {
   })
 })
 
-test('every folder of examples is played', async () => {
-  const folders = await readdir(path.join(DOCS, 'examples'))
-  expect(new Set(folders)).toEqual(new Set(PLAYS.map(({ job }) => job)))
+test('every job is played', async () => {
+  const pages = await readdir(path.join(DOCS, 'jobs'))
+  expect(new Set(pages)).toEqual(new Set(PLAYS.map(({ job }) => `${job}.md`)))
 })
 
 test('an expected line has gaps, and fits nothing else', () => {

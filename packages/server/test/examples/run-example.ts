@@ -11,7 +11,7 @@ import { until } from '../service-process.ts'
 const EXAMPLES = fileURLToPath(new URL('../../../../docs/examples', import.meta.url))
 /** Lets `@waxwing/sdk` be the sources of the clone. */
 const SDK = pathToFileURL(path.join(import.meta.dirname, 'find-sdk.ts')).href
-const EXAMPLE_SECONDS_MAX = 60
+const EXAMPLE_SECONDS_MAX = 120
 
 export const LANGUAGES = ['sh', 'ts', 'py'] as const
 export type Language = (typeof LANGUAGES)[number]
@@ -77,17 +77,17 @@ export async function startExample(
     environment,
   )
   const what = `${job}/${name}.${language}`
+  let hasEnded = false
+  void ended.then(() => (hasEnded = true))
   const end = async () => {
     // Its own children go with it.
     if (isRunning(child) && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     await ended
   }
   const hasPrinted = async (lines: number) => {
-    await until(
-      () => linesOf(printed()).length >= lines || !isRunning(child),
-      `${what} has printed ${lines} lines, of which there are:\n${printed()}${complained()}`,
-    )
-    if (!isRunning(child)) throw new Error(`${what} ended:\n${printed()}${complained()}`)
+    const isThere = () => linesOf(printed()).length >= lines
+    await until(() => isThere() || hasEnded, `${what} has printed ${lines} lines`)
+    if (!isThere()) throw new Error(`${what} ended:\n${printed()}${complained()}`)
   }
   const running: RunningExample = {
     hasPrinted,
