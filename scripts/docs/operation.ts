@@ -4,7 +4,7 @@ import { COMMON_REASONS, IDEMPOTENCY_REASONS, isReason, reasons } from '@waxwing
 import { html } from 'hono/html'
 import type { MediaType, OpenapiDocument, Operation } from './document.ts'
 import { exampleOf } from './example.ts'
-import { type Markup, code, joined, jsonBlock, prose } from './markup.ts'
+import { type Markup, code, jsonBlock, prose } from './markup.ts'
 import { requestForm } from './request-form.ts'
 import { describe } from './schema.ts'
 
@@ -19,7 +19,7 @@ export function operationSection(document: OpenapiDocument, route: Route): Marku
     <summary>
       <span class="method ${method.toLowerCase()}">${method}</span>
       <code class="path">${breakable(path)}</code>
-      <span class="summary">${prose(operation.summary)}</span>
+      <h2 class="summary">${prose(operation.summary)}</h2>
     </summary>
     <div class="columns" id="${operation.operationId}">
       <div class="description">
@@ -46,45 +46,39 @@ function responseOf(document: OpenapiDocument, operation: Operation): Markup {
   const [[mediaType, media] = ['', {}]] = Object.entries<MediaType>(response.content ?? {})
   const { schema } = media
   if (!schema)
-    return html`<h4>Response ${status}</h4>
+    return html`<h3>Response ${status}</h3>
       <p>${mediaType === EVENT_STREAM ? 'A stream' : 'A download'} of the type ${code(mediaType)}.</p>`
   if (schema.type === 'null')
-    return html`<h4>Response ${status}</h4>
+    return html`<h3>Response ${status}</h3>
       <p>${code(null)}</p>`
   const example = media.example ?? exampleOf(document, schema)
-  return html`<h4>Response ${status}</h4>
+  return html`<h3>Response ${status}</h3>
     ${jsonBlock(`Example of response ${status}`, example)} ${describe(document, schema, 'response')}`
 }
 
 function errorsOf(operation: Operation): Markup {
   const own = operation['x-error-reasons'].filter(reason => !UNIVERSAL.has(reason))
-  return html`<h4>Errors</h4>
+  return html`<h3>Errors</h3>
     ${own.length === 0 ? '' : reasonTable(own)}
     <p>
-      <a href="#errors">Errors of every operation</a>, and
+      <a href="/docs/reference/reasons#errors">Errors of every operation</a>, and
       <a href="/docs/guides/errors#what-to-do">what to do</a>
     </p>`
 }
 
-/** Reasons by status, with their messages. Each reason is a unit of its own, so that the search finds it. */
-export function reasonTable(names: readonly string[], rowClass = ''): Markup {
+/** Reasons by status, with their messages. Each leads to what is written about it. */
+function reasonTable(names: readonly string[]): Markup {
   const known = names.filter(isReason).toSorted((one, other) => reasons[one].status - reasons[other].status)
   return html`<dl class="reasons">
     ${known.map(
       name =>
-        html`<div class="${rowClass}">
-          <dt><span class="status">${reasons[name].status}</span> ${code(name)}</dt>
+        html`<div>
+          <dt>
+            <span class="status">${reasons[name].status}</span>
+            <a href="/docs/reference/reasons#${name}">${code(name)}</a>
+          </dt>
           <dd>${reasons[name].message}</dd>
         </div>`,
     )}
   </dl>`
-}
-
-/** A link of the navigation, with the summary of the operation and its route. */
-export function routeLink({ method, path, operation }: Route): Markup {
-  const title = joined([method, path], ' ')
-  return html`<a href="#${operation.operationId}" title="${title}" data-link="${operation.operationId}"
-    ><span class="method ${method.toLowerCase()}">${method}</span>
-    ${prose(operation.summary.replace(/\.$/, ''))}</a
-  >`
 }

@@ -15,7 +15,7 @@ export function typeOf(schema: Schema): Markup {
 }
 
 function schemaLink(name: string): Markup {
-  return html`<a href="#schema-${name}">${name}</a>`
+  return html`<a href="/docs/reference/schemas#schema-${name}">${name}</a>`
 }
 
 /** Limits and default in words: `1 to 200`, `at most 512 characters`, `default 50`. */

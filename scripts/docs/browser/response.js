@@ -34,12 +34,12 @@ export async function showResponse(form, response, milliseconds) {
   const isText = disposition === null && /^application\/json|^text\//.test(type)
   const shown = isText ? [bodyOf(await blob.text(), type)] : []
   const save = saveLink(blob, disposition === null ? 'response.json' : fileNameIn(disposition))
-  const place = clearResponse(form, [element('h5', 'Response'), ...shown, save, headersOf(response)])
+  const place = clearResponse(form, [element('h4', 'Response'), ...shown, save, headersOf(response)])
   offered.set(place, save.href)
   const status = `${response.status} ${response.statusText}`.trim()
   const line = showStatus(form, status, response.ok ? 'good' : 'bad')
   line.append(element('span', ` in ${Math.round(milliseconds)} ms, ${sizeOf(blob.size)}`, 'limits'))
-  place.querySelector('h5')?.scrollIntoView({ block: 'nearest' })
+  place.querySelector('h4')?.scrollIntoView({ block: 'nearest' })
 }
 
 /**

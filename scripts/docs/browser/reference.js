@@ -2,22 +2,21 @@ import { confirmRequest, isDestructive, listenForConfirmation } from './confirm.
 import { currentCredential, listenForCredential } from './credential.js'
 import { require } from './elements.js'
 import { colourAll } from './json.js'
+import { chooseLanguage, chosenLanguage } from './language.js'
 import { followLocation } from './location.js'
 import { fieldsOf, readRequest, sendRequest } from './request.js'
 import { clearResponse, showResponse, showStatus } from './response.js'
-import { clearSearch, listenForSearch } from './search.js'
+import { listenForSearch } from './search.js'
 import { SNIPPETS } from './snippets.js'
 
-const STORED_LANGUAGE = 'waxwing-reference-language'
 const COPIED_MS = 1500
 
 /** Requests in progress, by form. @type {WeakMap<HTMLFormElement, AbortController>} */
 const underWay = new WeakMap()
-let language = localStorage.getItem(STORED_LANGUAGE) ?? 'curl'
-if (!Object.hasOwn(SNIPPETS, language)) language = 'curl'
 
 /** @param {HTMLFormElement} form */
 function showSnippet(form) {
+  const language = chosenLanguage()
   require('.snippet', HTMLElement, form).textContent =
     SNIPPETS[language]?.(readRequest(form), location.origin) ?? ''
   for (const button of form.querySelectorAll('.language')) {
@@ -92,7 +91,6 @@ function freshKey() {
 function openTarget() {
   const target = location.hash === '' ? null : document.getElementById(location.hash.slice(1))
   if (!target) return
-  if (target.closest('[hidden]') !== null) clearSearch()
   const details = target.closest('details')
   if (details) details.open = true
   const place = details ?? target
@@ -109,8 +107,7 @@ function forForm(event) {
 function press(form, button) {
   if (button.matches('.copy')) void copy(button, require('.snippet', HTMLElement, form))
   if (button.matches('.language')) {
-    language = button.dataset['snippet'] ?? 'curl'
-    localStorage.setItem(STORED_LANGUAGE, language)
+    chooseLanguage(button.dataset['snippet'] ?? 'curl')
     showOpenSnippets()
   }
   if (button.matches('.fresh')) {
@@ -152,7 +149,6 @@ function onToggle({ target }) {
 
 // Shows the elements that need this script.
 document.documentElement.classList.add('scripted')
-colourAll(require('#errors', HTMLElement))
 listenForCredential()
 listenForSearch()
 listenForConfirmation()

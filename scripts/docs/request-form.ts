@@ -32,7 +32,7 @@ export function requestForm(document: OpenapiDocument, { method, path, operation
     aria-label="${method} ${path}"
     autocomplete="off"
   >
-    <h4>Request</h4>
+    <h3>Request</h3>
     ${groupIn('path', 'Path')} ${groupIn('query', 'Query')} ${body ? bodyOf(document, operation, body) : ''}
     ${groupIn('header', 'Headers')} ${parameters.length === 0 && !body ? html`<p>No parameters.</p>` : ''}
     <div class="send-bar needs-script">
@@ -63,7 +63,10 @@ function groupOf(operationId: string, title: string, parameters: Parameter[]): M
   </fieldset>`
 }
 
-function resolveParameter(document: OpenapiDocument, parameter: Parameter | { $ref: string }): Parameter {
+export function resolveParameter(
+  document: OpenapiDocument,
+  parameter: Parameter | { $ref: string },
+): Parameter {
   if (!('$ref' in parameter)) return parameter
   const target = document.components.parameters[nameOf(parameter.$ref)]
   if (!target) throw new Error(`The document lacks ${parameter.$ref}`)
