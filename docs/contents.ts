@@ -68,6 +68,7 @@ export const CONTENTS: readonly { section: string; pages: readonly string[] }[] 
       'deploying',
       'configuration',
       'operations',
+      'commands',
       'backup',
       'scaling',
       'google-app',

@@ -40,6 +40,7 @@ export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
     { name: 'wording', command: node('scripts/check-wording.ts') },
     { name: 'OpenAPI document', command: node('scripts/openapi.ts', '--check') },
     { name: 'SDK', command: node('scripts/sdk.ts', '--check') },
+    { name: 'commands', command: node('scripts/commands.ts', '--check') },
     { name: 'table types', command: node('scripts/tables.ts', '--check') },
     tests('tests', env, [
       ...(env['WAXWING_TEST_DURATIONS'] ? [DURATION_REPORTER] : []),

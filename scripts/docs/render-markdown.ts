@@ -107,7 +107,8 @@ function plain(markdown: string): string {
 
 /** The places that the search finds: each section of the page by its heading, and each named row of its tables. */
 function entriesOf(markdown: string, rows: ReadonlySet<string>, kind: SearchEntry['kind']): SearchEntry[] {
-  const prose = markdown.replaceAll(/^```[^]*?^```$/gm, '')
+  // Commands have all of their words in blocks.
+  const prose = kind === 'command' ? markdown : markdown.replaceAll(/^```[^]*?^```$/gm, '')
   const entries = prose.split(/^(?=#{1,4} )/m).map((text, index): SearchEntry => {
     const [, heading = ''] = /^#+ (.*)/.exec(text) ?? []
     const isTop = index === 0
@@ -120,7 +121,15 @@ function entriesOf(markdown: string, rows: ReadonlySet<string>, kind: SearchEntr
   })
   const named = [...prose.matchAll(/^\| `([^`]+)`[^|]*\|(.*)$/gm)].flatMap(([, id = '', text = '']) =>
     rows.has(id)
-      ? [{ anchor: id, title: id, names: id, text: plain(text), kind: kindOfName(id) } satisfies SearchEntry]
+      ? [
+          {
+            anchor: id,
+            title: id,
+            names: id,
+            text: plain(text),
+            kind: id.startsWith('WAXWING_') ? 'setting' : 'page',
+          } satisfies SearchEntry,
+        ]
       : [],
   )
   return [...entries, ...named]
@@ -129,8 +138,4 @@ function entriesOf(markdown: string, rows: ReadonlySet<string>, kind: SearchEntr
 /** Text without links and the marks of code. The id of a heading is made from it. */
 function headingOf(markdown: string): string {
   return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
-}
-
-function kindOfName(name: string): SearchEntry['kind'] {
-  return name.startsWith('WAXWING_') ? 'setting' : name.includes('.') ? 'event' : 'page'
 }

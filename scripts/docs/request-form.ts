@@ -9,7 +9,7 @@ import { describe, limitsOf, typeOf } from './schema.ts'
 /** The languages in which a request is shown; `browser/snippets.js` writes them. */
 const LANGUAGES = [
   { name: 'curl', label: 'curl' },
-  { name: 'node', label: 'Node' },
+  { name: 'node', label: 'TypeScript' },
   { name: 'python', label: 'Python' },
 ]
 
@@ -27,6 +27,7 @@ export function requestForm(document: OpenapiDocument, { method, path, operation
     class="request"
     data-method="${method}"
     data-path="${path}"
+    data-operation="${operation.operationId}"
     data-kind="${kindOf(operation)}"
     data-scope="${operation['x-scope']}"
     aria-label="${method} ${path}"
@@ -100,7 +101,14 @@ function inputOf(id: string, { name, place, required, schema }: Input): Markup {
   const choices = schema.type === 'boolean' ? [true, false] : schema.enum
   const isRequired = required ? html`required` : ''
   if (choices) {
-    return html`<select id="${id}" class="needs-script" data-in="${place}" data-name="${name}" ${isRequired}>
+    return html`<select
+      id="${id}"
+      class="needs-script"
+      data-in="${place}"
+      data-name="${name}"
+      data-type="${valueTypeOf(schema)}"
+      ${isRequired}
+    >
       <option value=""></option>
       ${choices.map(choice => html`<option>${String(choice)}</option>`)}
     </select>`
@@ -113,10 +121,18 @@ function inputOf(id: string, { name, place, required, schema }: Input): Markup {
     data-in="${place}"
     data-name="${name}"
     data-kind="${kind}"
+    data-type="${valueTypeOf(schema)}"
     placeholder="${placeholder}"
     spellcheck="false"
     ${isRequired}
   />`
+}
+
+/** The type that the client gives to a value of the form. */
+function valueTypeOf({ type, anyOf = [] }: Schema): 'number' | 'boolean' | 'text' {
+  const types = new Set([type, ...anyOf.map(each => each.type)].flat())
+  if (types.has('boolean')) return 'boolean'
+  return types.has('integer') || types.has('number') ? 'number' : 'text'
 }
 
 function bodyOf(document: OpenapiDocument, operation: Operation, schema: Schema): Markup {

@@ -64,6 +64,7 @@ async function makePages(document: OpenapiDocument): Promise<(NavigationGroup & 
       section,
       names,
       folder: DOCS,
+      ...(name === 'commands' ? { kind: 'command' as const } : {}),
     })
   const groups = CONTENTS.map(({ section, pages }) => ({
     section,

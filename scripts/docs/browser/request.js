@@ -10,6 +10,8 @@
  * @property {boolean} isStream Whether it is answered with events, as long as it is open.
  * @property {boolean} isPublic Whether it takes no credential.
  * @property {string[]} missing Names of path parameters that are still empty.
+ * @property {string} operationId
+ * @property {Record<string, unknown>} fields Parameters of the path and the query, with the types of their values.
  */
 
 /**
@@ -17,7 +19,9 @@
  * @returns {ApiRequest}
  */
 export function readRequest(form) {
-  const { method = 'GET', path = '' } = form.dataset
+  const { method = 'GET', path = '', operation = '' } = form.dataset
+  /** @type {Record<string, unknown>} */
+  const fields = {}
   const query = new URLSearchParams()
   /** @type {Record<string, string>} */
   const headers = {}
@@ -27,8 +31,9 @@ export function readRequest(form) {
   /** @type {string | null} */
   let body = null
   for (const field of fieldsOf(form)) {
-    const { in: place, name = '', kind } = field.dataset
+    const { in: place, name = '', kind, type } = field.dataset
     const value = place === 'body' ? field.value : field.value.trim()
+    if ((place === 'path' || place === 'query') && value !== '') fields[name] = valueOf(value, kind, type)
     if (place === 'path') {
       if (value === '') missing.push(name)
       else filled = filled.replace(`{${name}}`, encodeURIComponent(value))
@@ -49,7 +54,16 @@ export function readRequest(form) {
     isStream: form.dataset['kind'] === 'stream',
     isPublic: form.dataset['scope'] === 'none',
     missing,
+    operationId: operation,
+    fields,
   }
+}
+
+/** A typed value of a field. @param {string} text @param {string} [kind] @param {string} [type] */
+function valueOf(text, kind, type) {
+  if (kind === 'list') return text.split(',').map(each => each.trim())
+  if (type === 'boolean') return text === 'true'
+  return type === 'number' && text !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 /**

@@ -1,4 +1,5 @@
 import { tokensOf } from './json.js'
+import { sdkCallOf } from './sdk-call.js'
 
 /** @typedef {import('./request.js').ApiRequest} ApiRequest */
 
@@ -28,27 +29,28 @@ function shellWord(text) {
 }
 
 /** @param {ApiRequest} request @param {string} origin */
-function nodeOf({ method, path, headers, body, isDownload, isStream, isPublic }, origin) {
-  const fields = [
-    ...(isPublic ? [] : ['Authorization: `Bearer ${process.env.WAXWING_KEY}`']),
-    ...Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`),
-  ]
-  const options = [
-    ...(method === 'GET' ? [] : [`method: ${quoted(method)}`]),
-    ...(fields.length === 0 ? [] : [`headers: {\n    ${fields.join(',\n    ')},\n  }`]),
-    ...(body === null ? [] : [`body: ${nodeBody(body)}`]),
-  ]
-  const rest = options.length === 0 ? '' : `, {\n  ${options.join(',\n  ')},\n}`
-  const request = `const response = await fetch(${quoted(origin + path)}${rest})`
-  if (isStream)
-    return `${request}\nfor await (const text of response.body.pipeThrough(new TextDecoderStream())) console.log(text)`
-  if (!isDownload) return `${request}\nconsole.log(response.status, await response.json())`
-  return `import { writeFile } from 'node:fs/promises'\n\n${request}\nawait writeFile('download', Buffer.from(await response.arrayBuffer()))`
+function nodeOf({ operationId, fields, headers, body, isDownload, isStream, isPublic }, origin) {
+  const given = body === null ? {} : objectIn(body)
+  if (given === null) return '// The body is no JSON object.'
+  return sdkCallOf({
+    operationId,
+    origin,
+    isPublic,
+    kind: isStream ? 'stream' : isDownload ? 'download' : 'json',
+    input: { ...fields, ...given },
+    idempotencyKey: headers['Idempotency-Key'],
+    ifMatch: headers['If-Match'],
+  })
 }
 
-/** JSON is valid JavaScript, except that a key `__proto__` sets no field. @param {string} body */
-function nodeBody(body) {
-  return isJson(body) && !body.includes('__proto__') ? `JSON.stringify(${indented(body)})` : quoted(body)
+/** @param {string} text @returns {Record<string, unknown> | null} */
+function objectIn(text) {
+  try {
+    const value = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
+  } catch {
+    return null
+  }
 }
 
 /** @param {ApiRequest} request @param {string} origin */

@@ -30,6 +30,18 @@ const COMMANDS: Record<string, () => Promise<CommandModule>> = {
 /** Runs the command line. The exit code is 1 if the command refused or failed, or if its output was lost. */
 export async function run(argv: string[]): Promise<void> {
   outliveOutput()
+  const [, , name = ''] = argv
+  const program = await makeProgram(name)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    console.error(explain(error))
+    process.exitCode = 1
+  }
+}
+
+/** The program with one command, or with all of them if there is none of that name. */
+export async function makeProgram(name: string): Promise<Command> {
   const program = new Command('waxwing')
     .description('Self-hosted mail, calendar and contacts API')
     .version(product.version)
@@ -44,17 +56,11 @@ Examples:
   $ npx waxwing tenant create acme
   $ npx waxwing key create --tenant acme --name backend --scopes read,write`,
     )
-  const [, , name = ''] = argv
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   // The help lists all of them, and a name that is not known is compared with theirs.
   const modules = load ? [await load()] : await Promise.all(Object.values(COMMANDS).map(each => each()))
   for (const { register } of modules) register(program, connect)
-  try {
-    await program.parseAsync(argv)
-  } catch (error) {
-    console.error(explain(error))
-    process.exitCode = 1
-  }
+  return program
 }
 
 /**
