@@ -7,7 +7,7 @@ import { copyFile, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises
 import { stripTypeScriptTypes } from 'node:module'
 import path from 'node:path'
 import { init, parse } from 'es-module-lexer'
-import { GUIDES } from '../packages/server/src/http/reference/guides.ts'
+import { writeSite } from './docs/write-site.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 /** Tests, files that only tools read, and a module that has nothing but types. */
@@ -30,15 +30,7 @@ async function buildPackage(folder: string) {
     else await copyFile(from, to)
   }
   await copyFile(path.join(ROOT, 'LICENSE'), path.join(folder, 'LICENSE'))
-  if (folder === path.join(ROOT, 'packages/server'))
-    await copyGuides(path.join(target, 'http/reference/guides'))
-}
-
-/** The pages of `docs/` that the service shows. */
-async function copyGuides(target: string) {
-  await mkdir(target, { recursive: true })
-  for (const name of GUIDES)
-    await copyFile(path.join(ROOT, 'docs', `${name}.md`), path.join(target, `${name}.md`))
+  if (folder === path.join(ROOT, 'packages/server')) await writeSite(path.join(target, 'docs'))
 }
 
 function toJavaScript(source: string): string {

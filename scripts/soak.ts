@@ -47,6 +47,8 @@ const NUMBERS = {
   WAXWING_TEST_UPGRADED: '5000',
   /** Mails that invite one person, who is flooded by them. */
   WAXWING_TEST_INVITATIONS: '10000',
+  /** Webhooks that were changed, and are verified as another program verifies them. */
+  WAXWING_TEST_MUTATIONS: '10000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -80,6 +82,7 @@ const FILES = [
   'rules-at-random',
   'print-definition',
   'flood-of-invitations',
+  'sdk/test/webhooks',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */

@@ -33,7 +33,7 @@ export function planSteps({ hasServers, given, env }: TestOptions): Step[] {
     { name: 'types', command: [bin('tsc'), '-p', '.'] },
     {
       name: 'types in the browser',
-      command: [bin('tsc'), '-p', 'packages/server/src/http/reference/browser'],
+      command: [bin('tsc'), '-p', 'scripts/docs/browser'],
     },
     { name: 'lint', command: [bin('oxlint'), '--deny-warnings'] },
     { name: 'format', command: [bin('oxfmt'), '--check', '.'] },

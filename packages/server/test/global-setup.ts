@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
+import { isOutdated, SITE } from '../../../scripts/docs/freshness.ts'
+import { writeSite } from '../../../scripts/docs/write-site.ts'
 import { postgresOf } from '../../../scripts/durations.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { clientSettings } from '../src/database/pool.ts'
@@ -24,6 +26,7 @@ const TEMPLATE = 'template_waxwing'
 /** Starts the PostgreSQL of a test project, with a migrated database from which each test's own is copied. */
 export default async function setup(project: TestProject) {
   await makeBundle()
+  if (isOutdated()) await writeSite(SITE)
   fillCompileCache()
   await using opened = new AsyncDisposableStack()
   opened.use(startGuard())

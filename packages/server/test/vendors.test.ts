@@ -41,7 +41,6 @@ const NAMED: Readonly<Record<string, readonly [words: RegExp, reason: string]>> 
   'features/sending/bounces/report.ts': [/^microsoftexchange$/, FOREIGN],
   'features/sending/classification/own-words.ts': [/^Outlook$/, FOREIGN],
   'features/sending/tracking/machines.ts': [/./, FOREIGN],
-  'http/reference/guides.ts': [/^(?:google|gmail|microsoft)$/, 'names of guides'],
   'pages/public-page.ts': [/^apple$/, 'a font of the system'],
 }
 

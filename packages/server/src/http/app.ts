@@ -27,7 +27,7 @@ import { type ServeOperation, serveOperation } from './operation-route.ts'
 import { answerNothing, createPublicRoutes, partsOf } from './public-routes.ts'
 import { PushBodies, servePush } from './pushes.ts'
 import { readParams } from './read-params.ts'
-import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
+import { REFERENCE_PATHS, openReference } from './reference/files.ts'
 import { answerFile, staticFile } from './reference/static-file.ts'
 import { requestIdOf } from './request-id.ts'
 import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
@@ -196,11 +196,19 @@ function addPushes(
   }
 }
 
+const NO_PAGES =
+  'This service has no documentation pages: they were not made when it was installed.\nIn its clone, npm run docs makes them.\n'
+
 /** Requests of one client in a minute for the document and the pages of the reference, each with a dozen files. */
 const FILES_MAX = 1000
 
 /** The paths of the interface that need no credential. */
-function openPaths({ isReady, trustProxy, publicWindows }: AppOptions): [path: string, methods: Methods][] {
+function openPaths({
+  isReady,
+  trustProxy,
+  publicWindows,
+  log,
+}: AppOptions): [path: string, methods: Methods][] {
   const clientOf = readClients(trustProxy)
   const bounded =
     (serve: Serve): Serve =>
@@ -211,17 +219,21 @@ function openPaths({ isReady, trustProxy, publicWindows }: AppOptions): [path: s
       return answerReason({ ...headers, 'retry-after': String(resetSeconds) }, 'rate_limited')
     }
 
-  // The document never changes while the service runs, so it is serialized once. The page is rendered when first
-  // requested.
+  // The document never changes while the service runs, so it is serialized once.
   const openapi = staticFile(JSON.stringify(openapiDocument), { 'content-type': 'application/json' })
   const serveOpenapi: Serve = (context, headers) => answerFile(context.req.raw, headers, openapi)
-  let reference: ReturnType<typeof makeReference> | undefined
-  const serveReference =
-    (path: string): Serve =>
-    async (context, headers) => {
-      const file = (await (reference ??= makeReference())).get(path)
-      return file ? answerFile(context.req.raw, headers, file) : answerProtocolError(headers, 'not_found')
-    }
+  const reference = openReference()
+  if (reference === null)
+    log.warn({}, 'There are no documentation pages, since they were not made: see npm run docs')
+  const serveReference: Serve = async ({ req }, headers) => {
+    if (reference === null)
+      return new Response(NO_PAGES, {
+        status: 404,
+        headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
+      })
+    const file = await reference.find(new URL(req.url).pathname)
+    return file ? answerFile(req.raw, headers, file) : answerProtocolError(headers, 'not_found')
+  }
   const goToReference: Serve = (_, headers) =>
     new Response(null, { status: 302, headers: { ...headers, location: '/docs' } })
   const serveReadiness: Serve = async (_, headers) =>
@@ -231,7 +243,7 @@ function openPaths({ isReady, trustProxy, publicWindows }: AppOptions): [path: s
   return [
     ['/v1/openapi.json', { GET: read(bounded(serveOpenapi)) }],
     ['/', { GET: read(goToReference) }],
-    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: read(bounded(serveReference(path))) }]),
+    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: read(bounded(serveReference)) }]),
     ['/health/live', { GET: read((_, headers) => answerJson(headers, 200, { status: 'ok' })) }],
     ['/health/ready', { GET: read(serveReadiness) }],
   ]

@@ -1,27 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { COVERAGE, type OperationName, type Walk } from '../../../sdk/coverage.ts'
-import { walkAccount } from './walks/account.ts'
-import { walkCalendars, walkContacts } from './walks/books.ts'
-import { walkConnecting } from './walks/connecting.ts'
-import { walkMail } from './walks/mail.ts'
-import { walkSending } from './walks/sending.ts'
-import { walkSuppressions } from './walks/suppressions.ts'
-import { walkTenant } from './walks/tenant.ts'
-import { walkWebhooks } from './walks/webhooks.ts'
+import { WALKS } from './walks/walks.ts'
 import { openSdkWorld, type SdkWorld } from './walks/world.ts'
-
-const WALKS: Record<Walk, (world: SdkWorld) => Promise<void>> = {
-  connecting: walkConnecting,
-  account: walkAccount,
-  mail: walkMail,
-  sending: walkSending,
-  suppressions: walkSuppressions,
-  calendars: walkCalendars,
-  contacts: walkContacts,
-  webhooks: walkWebhooks,
-  tenant: walkTenant,
-}
 
 let world: SdkWorld
 beforeAll(async () => {

@@ -1,27 +1,12 @@
 import { readFileSync } from 'node:fs'
-import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
-import type { OpenapiDocument } from './document.ts'
-import { GUIDES, readGuides, renderGuide } from './guides.ts'
-import { renderReference } from './page.ts'
+import { readFile } from 'node:fs/promises'
+import { MODULE_SUFFIX } from '../../kit/module-suffix.ts'
 import { type StaticFile, staticFile } from './static-file.ts'
 
-const BROWSER_FILES = {
-  'confirm.js': 'text/javascript; charset=utf-8',
-  'credential.js': 'text/javascript; charset=utf-8',
-  'elements.js': 'text/javascript; charset=utf-8',
-  'guide.js': 'text/javascript; charset=utf-8',
-  'json.js': 'text/javascript; charset=utf-8',
-  'location.js': 'text/javascript; charset=utf-8',
-  'reference.js': 'text/javascript; charset=utf-8',
-  'request.js': 'text/javascript; charset=utf-8',
-  'response.js': 'text/javascript; charset=utf-8',
-  'search.js': 'text/javascript; charset=utf-8',
-  'snippets.js': 'text/javascript; charset=utf-8',
-  'page.css': 'text/css; charset=utf-8',
-  'reference.css': 'text/css; charset=utf-8',
-  'dialogs.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-}
+/** A package brings the pages along; in a clone, `npm start` makes them. */
+const SITE = new URL(MODULE_SUFFIX === '.ts' ? '../../../../../dist/docs/' : '../../docs/', import.meta.url)
+/** Each address with its file, as `scripts/docs/write-site.ts` writes it. */
+type Manifest = Record<string, { file: string; type: string }>
 
 /** A page may load its own files and connect to its own origin only; no text ever becomes markup. */
 const PAGE_POLICY = [
@@ -38,33 +23,48 @@ const PAGE_POLICY = [
 ].join('; ')
 
 const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
   'content-security-policy': PAGE_POLICY,
   'cross-origin-opener-policy': 'same-origin',
 }
 
-const guidePath = (name: string) => `/docs/guides/${name}`
+/** Paths of the documentation, of which `*` is any rest. */
+export const REFERENCE_PATHS = ['/docs', '/docs/*', '/llms.txt', '/llms-full.txt']
 
-/** The paths of the reference, the guides and the files that they load. */
-export const REFERENCE_PATHS = [
-  '/docs',
-  ...GUIDES.map(guidePath),
-  ...Object.keys(BROWSER_FILES).map(name => `/docs/${name}`),
-]
+/** The documentation: its pages, and the files that they load. */
+export interface Reference {
+  /** The file at a path; null if there is none. */
+  find(path: string): Promise<StaticFile | null>
+}
 
-/** Renders the pages and reads their files. Keys are paths. */
-export async function makeReference(): Promise<Map<string, StaticFile>> {
-  // The document is generated from the contract. This type covers the parts that the page reads.
-  const document = openapiDocument as unknown as OpenapiDocument
-  const guides = readGuides()
-  const files = new Map<string, StaticFile>()
-  files.set('/docs', staticFile(await renderReference(document, guides), PAGE_HEADERS))
-  for (const guide of guides) {
-    files.set(guidePath(guide.name), staticFile(await renderGuide(guide, guides), PAGE_HEADERS))
+/** Opens the pages that were made before; null if there are none. A file is read and compressed when it is first asked for. */
+export function openReference(site: URL = SITE): Reference | null {
+  const manifest = readManifest(site)
+  if (manifest === null) return null
+  const files = new Map<string, Promise<StaticFile>>()
+  return {
+    async find(path) {
+      if (!Object.hasOwn(manifest, path)) return null
+      const file = files.get(path) ?? read(manifest[path]!)
+      files.set(path, file)
+      return file.catch(error => {
+        files.delete(path)
+        throw error
+      })
+    },
   }
-  for (const [name, type] of Object.entries(BROWSER_FILES)) {
-    const content = readFileSync(new URL(`browser/${name}`, import.meta.url), 'utf8')
-    files.set(`/docs/${name}`, staticFile(content, { 'content-type': type }))
+
+  async function read({ file, type }: Manifest[string]): Promise<StaticFile> {
+    const content = await readFile(new URL(file, site), 'utf8')
+    const isPage = type.startsWith('text/html')
+    return staticFile(content, { 'content-type': type, ...(isPage ? PAGE_HEADERS : {}) })
   }
-  return files
+}
+
+function readManifest(site: URL): Manifest | null {
+  try {
+    return JSON.parse(readFileSync(new URL('site.json', site), 'utf8')) as Manifest
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
 }

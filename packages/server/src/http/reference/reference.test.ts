@@ -1,4 +1,3 @@
-import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -9,46 +8,37 @@ import {
   overflowOf,
 } from '../../../test/reference-page.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
-import type { OpenapiDocument } from './document.ts'
-import { readGuides } from './guides.ts'
-import { renderReference } from './page.ts'
-import { staticFile } from './static-file.ts'
 import { SOAK } from '../../../test/soak.ts'
 
 let pages: ReferencePages
 beforeAll(async () => void (pages = await openReferencePages()))
 afterAll(() => pages?.[Symbol.asyncDispose]())
 
-const operationIds = Object.values(openapiDocument.paths).flatMap(methods =>
-  Object.values(methods).map(({ operationId }) => operationId),
-)
+const currentLink = (page: Page) => page.locator('nav [aria-current=location]')
 
-const currentLink = (page: Page) => page.locator('nav [aria-current]')
-
-describe('GET /docs', () => {
-  test('shows every operation, loads nothing from other origins and obeys its content policy', async () => {
+describe('the pages of the reference', () => {
+  test('load nothing from other origins and obey their content policy', async () => {
     await using opened = await pages.open('/docs')
     const { page, requested, violations } = opened
-    const shown = await page
-      .locator('.operation')
-      .evaluateAll(all => all.map(one => one.dataset['operation']))
-
-    expect(shown.toSorted()).toEqual(operationIds.toSorted())
+    const section = page.locator('nav a[href="/docs/reference/accounts"]')
+    await section.click()
     await page.locator('.operation').first().locator('summary').first().click()
+    await page.locator('.snippet').first().waitFor()
     expect(requested.length).toBeGreaterThan(3)
-    expect(requested.filter(request => !request.startsWith(`GET ${pages.app.address}/docs`))).toEqual([])
+    const isOurs = (request: string) => request.startsWith(`GET ${pages.app.address}/docs`)
+    expect(requested.filter(request => !isOurs(request))).toEqual([])
     expect(violations).toEqual([])
     expect(await page.context().cookies()).toEqual([])
   })
 
-  test('shows examples of responses at once, under the usual headings, and their JSON in colour at any width', async () => {
-    await using opened = await pages.open('/docs#accounts.list')
+  test('show examples of responses at once, under the usual headings, and their JSON in colour at any width', async () => {
+    await using opened = await pages.open('/docs/reference/accounts#accounts.list')
     const operation = opened.page.locator('[data-operation="accounts.list"]')
     const example = operation.getByRole('region', { name: 'Example of response 200' })
     await example.waitFor()
 
     expect(JSON.parse((await example.textContent()) ?? '')).toMatchObject({ nextCursor: null })
-    expect(await operation.locator('h4').allTextContents()).toEqual(['Request', 'Response 200', 'Errors'])
+    expect(await operation.locator('h3').allTextContents()).toEqual(['Request', 'Response 200', 'Errors'])
     expect(await opened.page.locator('main').textContent()).not.toMatch(/Refusals|Answer \d/)
 
     const { page, violations } = opened
@@ -72,8 +62,9 @@ describe('GET /docs', () => {
     expect(violations).toEqual([])
   })
 
-  test('keeps Send visible from the beginning of a long form to its end', SOAK, async () => {
-    await using opened = await pages.open('/docs#messages.list', { viewport: { width: 1400, height: 600 } })
+  test('keep Send visible from the beginning of a long form to its end', SOAK, async () => {
+    const viewport = { width: 1400, height: 600 }
+    await using opened = await pages.open('/docs/reference/messages#messages.list', { viewport })
     const form = formOf(opened.page, 'messages.list')
     const button = form.getByRole('button', { name: 'Send' })
     await button.waitFor()
@@ -87,94 +78,52 @@ describe('GET /docs', () => {
     expect(await isInWindow(opened.page, button)).toBe(true)
   })
 
-  test('marks the current section in the navigation, on a phone and in a wide window', SOAK, async () => {
-    await using opened = await pages.open('/docs#threads.get', { viewport: { width: 390, height: 700 } })
+  test('mark the current operation in the navigation, on a phone and in a wide window', SOAK, async () => {
+    const viewport = { width: 390, height: 700 }
+    await using opened = await pages.open('/docs/reference/threads#threads.get', { viewport })
     const { page } = opened
     const here = page.locator('.here')
     for (const width of [390, 1400]) {
       await page.setViewportSize({ width, height: 700 })
-      await page.goto(`${pages.app.address}/docs#threads.get`)
+      await page.goto(`${pages.app.address}/docs/reference/threads#threads.get`)
       await waitUntil(
         'the place',
         async () => (await here.textContent()) === ' · Read a thread with its messages, oldest first',
       )
       expect(await currentLink(page).getAttribute('href')).toBe('#threads.get')
       if (width === 1400) expect(await isInWindow(page, currentLink(page))).toBe(true)
-
-      await page.locator('#errors').evaluate(element => element.scrollIntoView())
-      await waitUntil(
-        'the current entry',
-        async () => (await currentLink(page).getAttribute('href')) === '#errors',
-      )
       await page.evaluate('scrollTo(0, 0)')
-      await waitUntil('no current entry', async () => (await currentLink(page).count()) === 0)
     }
   })
 
-  test('finds operations by their words, and hides headings without a match', async () => {
-    await using opened = await pages.open('/docs#messages.list')
-    const { page } = opened
-    await formOf(page, 'messages.list').getByLabel('hasAttachments').waitFor()
-    await page.keyboard.press('/')
-    await page.keyboard.type('servers address')
-
-    await page.getByText('Found: ').waitFor()
-    const left = page.locator('.operation:visible')
-    const names = await left.evaluateAll(all => all.map(one => one.dataset['operation']))
-    expect(names).toContain('autoconfig.find')
-    expect(names.length).toBeLessThan(operationIds.length / 2)
-
-    const sections = await page
-      .locator('main h2:visible, main h3:visible')
-      .evaluateAll(all =>
-        all.map(
-          heading => heading.closest('.group, .subgroup')?.querySelector('.unit:not([hidden])') != null,
-        ),
-      )
-    expect(sections.length).toBeGreaterThan(0)
-    expect(sections).not.toContain(false)
-    const shownIn = (selector: string) =>
-      page.locator(`${selector}:visible`).evaluateAll(all => all.map(one => one.textContent.trim()))
-    expect(await shownIn('nav h2')).toEqual(await shownIn('main h2'))
-
-    await page.keyboard.press('Enter')
-    await page.locator('.operation[open]:visible').first().waitFor()
-  })
-
   test('can be read without a script', async () => {
-    await using opened = await pages.open('/docs#messages.list', { javaScriptEnabled: false })
+    await using opened = await pages.open('/docs/reference/messages#messages.list', {
+      javaScriptEnabled: false,
+    })
     const { page } = opened
     await page.getByText('Part of the sender’s address').first().waitFor()
     expect(await page.getByText('Send', { exact: true }).first().isVisible()).toBe(false)
-    expect(await page.getByText('Everything can be read without JavaScript').isVisible()).toBe(true)
+    expect(await page.getByRole('searchbox').isVisible()).toBe(false)
   })
 
-  test('stays small and quick to search with 150 operations', SOAK, async () => {
-    const document = documentOf(150)
-    const last = `copy${Math.ceil(150 / operationIds.length) - 1}`
-    const html = await renderReference(document, readGuides())
-    expect(staticFile(html, {}).gzipped.length).toBeLessThan(200_000)
+  test('are where the links to the one page lead that they were once', async () => {
+    await using withoutScript = await pages.open('/docs#messages.list', { javaScriptEnabled: false })
+    await withoutScript.page.locator(':target a').click()
+    expect(withoutScript.page.url()).toBe(`${pages.app.address}/docs/reference/messages#messages.list`)
+    await withoutScript.page.getByText('Part of the sender’s address').first().waitFor()
 
-    await using opened = await pages.open('/docs/guides/errors')
-    const { page, violations } = opened
-    await page.route('**/docs', async route => route.fulfill({ response: await route.fetch(), body: html }))
-    await page.goto(`${pages.app.address}/docs#${last}.accounts.list`)
-    await formOf(page, `${last}.accounts.list`).getByRole('button', { name: 'Send' }).waitFor()
-    expect(await page.locator('.operation').count()).toBeGreaterThanOrEqual(150)
-    await waitUntil(
-      'the current entry',
-      async () => (await currentLink(page).getAttribute('href')) === `#${last}.accounts.list`,
-    )
-    expect(await isInWindow(page, currentLink(page))).toBe(true)
-    await page.getByRole('searchbox').fill('copy1')
-    await waitUntil(
-      'what is found',
-      async () => (await page.locator('.operation:visible').count()) === operationIds.length,
-    )
-    expect(violations).toEqual([])
+    for (const [old, now] of [
+      ['messages.list', 'messages#messages.list'],
+      ['schema-Account', 'schemas#schema-Account'],
+      ['schema-ChangeEvent.message.created', 'events#messagecreated'],
+      ['errors', 'reasons'],
+    ]) {
+      await using opened = await pages.open(`/docs#${old}`)
+      await opened.page.waitForURL(`${pages.app.address}/docs/reference/${now}`)
+    }
   })
 
-  test('is where the root path redirects browsers', async () => {
+  test('are where the root path redirects browsers', async () => {
     const answer = await fetch(pages.app.address, { redirect: 'manual' })
     expect({ status: answer.status, to: answer.headers.get('location') }).toEqual({
       status: 302,
@@ -184,7 +133,14 @@ describe('GET /docs', () => {
 })
 
 describe('the files of the reference', () => {
-  const paths = ['/docs', '/docs/guides/errors', '/docs/reference.js', '/v1/openapi.json']
+  const paths = [
+    '/docs',
+    '/docs/guides/errors',
+    '/docs/guides/errors.md',
+    '/docs/reference.js',
+    '/llms.txt',
+    '/v1/openapi.json',
+  ]
 
   test.each(paths)('sends %s compressed, and again only if it has changed', async path => {
     const ask = (headers: Record<string, string>) => fetch(`${pages.app.address}${path}`, { headers })
@@ -212,26 +168,3 @@ describe('the files of the reference', () => {
     }
   })
 })
-
-/** Repeats the document's operations under other names until there are this many. */
-function documentOf(count: number): OpenapiDocument {
-  const document = structuredClone(openapiDocument) as unknown as OpenapiDocument
-  const { tags, paths } = structuredClone(document)
-  for (let copy = 1; operationIds.length * copy < count; copy++) {
-    const name = `copy${copy}`
-    document.tags.push(...tags.map(tag => ({ ...tag, name: `${name}-${tag.name}` })))
-    for (const [path, methods] of Object.entries(paths)) {
-      document.paths[path.replace('/v1', `/v1/${name}`)] = Object.fromEntries(
-        Object.entries(methods).map(([method, operation]) => [
-          method,
-          {
-            ...operation,
-            operationId: `${name}.${operation.operationId}`,
-            tags: operation.tags.map(tag => `${name}-${tag}`),
-          },
-        ]),
-      )
-    }
-  }
-  return document
-}

@@ -56,7 +56,7 @@ async function snippetOf(form: Locator, language: string) {
 
 describe('a request that is sent from the page', () => {
   test('has a key that no URL contains, and its response is shown as text', async () => {
-    await using opened = await pages.open('/docs#accounts.list')
+    await using opened = await pages.open('/docs/reference/accounts#accounts.list')
     const { page, requested, violations } = opened
     await presentKey(page, pages.app.key)
     const form = formOf(page, 'accounts.list')
@@ -81,7 +81,7 @@ describe('a request that is sent from the page', () => {
   })
 
   test('shows an error with its reason', async () => {
-    await using opened = await pages.open('/docs#accounts.get')
+    await using opened = await pages.open('/docs/reference/accounts#accounts.get')
     const form = formOf(opened.page, 'accounts.get')
     await form.getByLabel('accountId').fill('0')
     await form.getByRole('button', { name: 'Send' }).click()
@@ -90,7 +90,7 @@ describe('a request that is sent from the page', () => {
   })
 
   test('forgets the key with the page, unless it is kept in the tab', SOAK, async () => {
-    await using opened = await pages.open('/docs')
+    await using opened = await pages.open('/docs/reference/accounts')
     const { page } = opened
     const state = page.locator('#key-state')
     await presentKey(page, 'wk_mine')
@@ -107,7 +107,7 @@ describe('a request that is sent from the page', () => {
     await page.reload()
     expect(await state.textContent()).toBe('set')
     const other = await page.context().newPage()
-    await other.goto(`${pages.app.address}/docs`)
+    await other.goto(`${pages.app.address}/docs/reference/accounts`)
     expect(await other.locator('#key-state').textContent()).toBe('not set')
     await page.getByRole('button', { name: 'API key' }).click()
     await page.getByRole('button', { name: 'Forget' }).click()
@@ -128,7 +128,7 @@ describe('a request that deletes', () => {
   test('asks for confirmation, names what will be deleted, and is sent only after it, by keyboard alone', async () => {
     const { db, tenantId } = pages.app
     const { id } = await sampleAccount(db, tenantId, { email: 'gone@example.com' })
-    await using opened = await pages.open('/docs#accounts.delete')
+    await using opened = await pages.open('/docs/reference/accounts#accounts.delete')
     const { page, requested, violations } = opened
     const { form, button, dialog } = await openDelete(page, accountId)
     await button.focus()
@@ -175,7 +175,7 @@ describe('a request as code', () => {
   }
 
   test('is a shell command and a program for Node.js and Python that send the same, whatever the body', async () => {
-    await using opened = await pages.open('/docs#accounts.createToken')
+    await using opened = await pages.open('/docs/reference/accounts#accounts.createToken')
     const { form, idempotencyKey, url } = await openTokens(opened.page)
     const line = await snippetOf(form, 'curl')
     const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }; ${line}`
@@ -218,19 +218,19 @@ describe('a request as code', () => {
   })
 
   test('never contains the key, saves what is a file, and stays in the chosen language', SOAK, async () => {
-    await using opened = await pages.open('/docs#accounts.list')
+    await using opened = await pages.open('/docs/reference/accounts#accounts.list')
     const { page } = opened
     await presentKey(page, pages.app.key)
     const form = formOf(page, 'accounts.list')
-    await page.goto(`${pages.app.address}/docs#messages.raw`)
+    await page.goto(`${pages.app.address}/docs/reference/messages#messages.raw`)
     expect(await formOf(page, 'messages.raw').locator('.snippet').textContent()).toMatch(/^curl -OJ '/)
-    await page.goto(`${pages.app.address}/docs#accounts.list`)
+    await page.goto(`${pages.app.address}/docs/reference/accounts#accounts.list`)
     for (const language of ['curl', 'Node', 'Python']) {
       const text = await snippetOf(form, language)
       expect(text).toContain('WAXWING_KEY')
       expect(text).not.toContain(pages.app.key)
     }
-    await page.goto(`${pages.app.address}/docs#accounts.get`)
+    await page.goto(`${pages.app.address}/docs/reference/accounts#accounts.get`)
     await formOf(page, 'accounts.get').getByRole('button', { name: 'Python', pressed: true }).waitFor()
   })
 })

@@ -37,6 +37,8 @@ export interface SdkWorld extends AsyncDisposable {
   hosted: Waxwing
   /** The operations that were called. */
   called: Set<OperationName>
+  /** The answers of each, but files. */
+  answers: Map<OperationName, unknown[]>
   /**
    * Calls an operation, which must succeed with one request: the one that a bare `fetch` would send.
    * @param bare the method, and what follows `/v1`
@@ -85,6 +87,7 @@ export async function openSdkWorld(config: TestAppOptions['config'] = {}): Promi
   const options = { baseUrl: app.address, fetch: recording, retries: 0 }
   const waxwing = new Waxwing({ ...options, key: app.key })
   const called = new Set<OperationName>()
+  const answers = new Map<OperationName, unknown[]>()
 
   async function check<T>(name: OperationName, bare: Bare, call: () => Call<T>, body?: object): Promise<T> {
     called.add(name)
@@ -101,6 +104,7 @@ export async function openSdkWorld(config: TestAppOptions['config'] = {}): Promi
     const before = sent.length
     const answered = await comparable(await call())
     expect({ name, sent: sent.slice(before) }).toEqual({ name, sent: [await sentBy(given.clone())] })
+    if (!answered.isFile) answers.set(name, [...(answers.get(name) ?? []), answered.body])
     if (method !== 'GET') return answered.body
     // Between the two reads, a pass may change the account.
     let own = answered
@@ -139,6 +143,7 @@ export async function openSdkWorld(config: TestAppOptions['config'] = {}): Promi
     waxwing,
     hosted: new Waxwing(options),
     called,
+    answers,
     check,
     serversOf: servers,
     account,
