@@ -16,7 +16,7 @@ const ATTACHED_BYTES = 2_100_000
 const IN_SESSION_BYTES = 3_000_001
 
 /** A draft for each moment at which the service is killed, and the content that it has then. */
-const WALK: Readonly<Record<string, { moment: Moment; bytes?: number; kept: 'first' | 'second' }>> = {
+const ALL: Readonly<Record<string, { moment: Moment; bytes?: number; kept: 'first' | 'second' }>> = {
   made: { moment: requestOf('POST', '*/messages', true), kept: 'first' },
   'file held back': { moment: requestOf('POST', '*/attachments', false), kept: 'first' },
   'file attached': { moment: requestOf('POST', '*/attachments', true), kept: 'first' },
@@ -29,6 +29,9 @@ const WALK: Readonly<Record<string, { moment: Moment; bytes?: number; kept: 'fir
   ended: { moment: requestOf('PATCH', '*/messages/*', true), kept: 'second' },
   draft_appended: { moment: 'draft_appended', kept: 'second' },
 }
+
+const IN_CI = new Set(['file attached', 'range put', 'ended'])
+const WALK = Object.fromEntries(casesFor(Object.entries(ALL), ([name]) => IN_CI.has(name)))
 
 function requestOf(method: string, path: string, isCarriedOut: boolean): Moment {
   return { method, path, isCarriedOut }

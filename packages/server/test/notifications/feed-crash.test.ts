@@ -8,8 +8,9 @@ import { seeded } from '../seeded.ts'
 import { makeDataFolder, startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { createEndpoint, happen } from './open-webhooks.ts'
+import { numberFor } from '../soak.ts'
 
-const KILLS = 3
+const KILLS = numberFor({ ci: 2, soak: 3 })
 const RETRY_MILLISECONDS = 20
 
 /** Where the service answers at the moment, and the key. */

@@ -11,10 +11,11 @@ import { makeDataFolder, startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectMailbox, readFeed, readMessages, waitForFirstSync } from './followed-account.ts'
 import { messageEvents, shortMessages } from './proxied-account.ts'
+import { numberFor } from '../soak.ts'
 
 const PROGRAM = fileURLToPath(new URL('quick-service.ts', import.meta.url))
-const MESSAGES = 300
-const KILLS = 2
+const MESSAGES = numberFor({ ci: 150, soak: 300 })
+const KILLS = numberFor({ ci: 1, soak: 2 })
 
 test('a service that is killed while it compares and repairs ends verified, and announces each repair once', async () => {
   await using external = await makeExternalDatabase({ migrated: true })
