@@ -43,6 +43,8 @@ import { type Benchmark, formatResults, type Row } from './row.ts'
 import { redirects } from './redirects.ts'
 import { rollWindowsBenchmark } from './roll-windows.ts'
 import { s3Reads } from './s3-reads.ts'
+import { sdk } from './sdk.ts'
+import { sdkSizes } from './sdk-sizes.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
 import { storedBodies } from './stored-bodies.ts'
@@ -93,6 +95,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   webhooks,
   webhookFairness,
   costs,
+  sdkSizes,
+  sdk,
 ]
 
 const USAGE = `npm run bench -- [name …] [--json FILE]

@@ -3,11 +3,37 @@
  * `jobs/` are served below `/docs/jobs/`, all others below `/docs/guides/`. Files that are not listed are not shown.
  */
 export const CONTENTS: readonly { section: string; pages: readonly string[] }[] = [
-  { section: 'Start', pages: ['sdk', 'sandbox', 'authentication'] },
-  { section: 'Jobs', pages: [] },
+  { section: 'Start', pages: ['jobs/first-mailbox', 'sdk', 'sandbox', 'authentication'] },
+  {
+    section: 'Jobs',
+    pages: [
+      'jobs/receive-by-webhook',
+      'jobs/follow-changes',
+      'jobs/send-once',
+      'jobs/reply-in-thread',
+      'jobs/mail-merge',
+      'jobs/connect-users',
+      'jobs/search',
+      'jobs/ci',
+      'jobs/go-to-production',
+      'jobs/connect-microsoft',
+      'jobs/address-book',
+      'jobs/events',
+      'jobs/find-a-time',
+    ],
+  },
   {
     section: 'Concepts',
-    pages: ['change-feed', 'pagination', 'idempotency', 'errors', 'limits', 'integrity'],
+    pages: [
+      'concepts',
+      'glossary',
+      'change-feed',
+      'pagination',
+      'idempotency',
+      'errors',
+      'limits',
+      'integrity',
+    ],
   },
   {
     section: 'Guides',
@@ -37,6 +63,8 @@ export const CONTENTS: readonly { section: string; pages: readonly string[] }[] 
   {
     section: 'Operating',
     pages: [
+      'troubleshooting',
+      'security-review',
       'deploying',
       'configuration',
       'operations',
@@ -54,5 +82,5 @@ export const CONTENTS: readonly { section: string; pages: readonly string[] }[] 
   },
   /** The pages of operations, schemas, reasons, events, settings and commands are made from the sources and follow these. */
   { section: 'Reference', pages: [] },
-  { section: 'Coming from', pages: [] },
+  { section: 'Coming from', pages: ['coming-from-nylas', 'coming-from-emailengine'] },
 ]

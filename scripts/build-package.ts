@@ -13,7 +13,7 @@ const ROOT = path.resolve(import.meta.dirname, '..')
 /** Tests, files that only tools read, and a module that has nothing but types. */
 const LEFT_OUT = /\.test\.ts$|\/conformance\/|tsconfig\.json$|schema\.sql$|^types\.ts$/
 /** Modules of ours, which are renamed. Modules of other packages keep their names. */
-const OURS = /^(?:\.{1,2}|@waxwing\/contract)\/.*\.ts$/
+const OURS = /^(?:\.{1,2}|@waxwing\/(?:contract|sdk))\/.*\.ts$/
 
 async function buildPackage(folder: string) {
   await init

@@ -68,6 +68,9 @@ function settings({ controlUrl, world }: Sandbox, folder: string): Record<string
     WAXWING_DATA_DIR: folder,
     WAXWING_LOG_FORMAT: 'pretty',
     WAXWING_SANDBOX_URL: controlUrl,
+    // Receivers that are being written run on this machine.
+    WAXWING_WEBHOOK_ALLOW: '127.0.0.1/32',
+    WAXWING_WEBHOOK_ALLOW_HTTP: 'true',
     WAXWING_GOOGLE_CLIENT_ID: client?.clientId ?? '',
     WAXWING_GOOGLE_CLIENT_SECRET: client?.clientSecret ?? '',
     WAXWING_GOOGLE_PUSH_TOPIC: PUSHES.topic,
@@ -142,13 +145,15 @@ Connect a mailbox (choose ${users.join(', ')}; there are no passwords):
 
 Use the API:
 
+  export WAXWING_URL=${baseUrl}
   export WAXWING_KEY=${key}
-  curl -H "Authorization: Bearer $WAXWING_KEY" ${baseUrl}/v1/accounts
+  export SANDBOX_URL=${controlUrl}
+  curl -H "Authorization: Bearer $WAXWING_KEY" $WAXWING_URL/v1/accounts
 
 Let a message arrive:
 
   printf 'From: Zoe <zoe@example.com>\\r\\nSubject: Hello\\r\\n\\r\\nHow are you?\\r\\n' |
-    curl --data-binary @- ${controlUrl}/users/${first}/messages
+    curl --data-binary @- $SANDBOX_URL/users/${first}/messages
 
 Every operation: ${baseUrl}/docs   The sandbox: ${controlUrl}, SMTP ${smtp.host}:${smtp.port}, docs/sandbox.md
 Ctrl-C ends both.

@@ -1,9 +1,11 @@
 /**
  * `npm run soak [-- name …]` runs the tests that go on at random, or with large numbers, for longer than CI does, and every
- * file of which CI leaves out tests or cases; with names, only those whose files have such a name. Variables of the
- * environment win.
+ * file of which CI leaves out tests or cases, and then on PostgreSQL 16 what CI leaves out there; with names, only those
+ * whose files have such a name. Variables of the environment win.
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { findTestFiles } from '../packages/server/test/projects/test-files.ts'
 import { findTestsUsing, readSources } from './import-graph.ts'
 
 /** The module that test files import for what CI leaves out. */
@@ -45,6 +47,8 @@ const NUMBERS = {
   WAXWING_TEST_UPGRADED: '5000',
   /** Mails that invite one person, who is flooded by them. */
   WAXWING_TEST_INVITATIONS: '10000',
+  /** Webhooks that were changed, and are verified as another program verifies them. */
+  WAXWING_TEST_MUTATIONS: '10000',
   /** Seconds of a download that goes on while its process is told to stop. */
   WAXWING_TEST_DOWNLOAD_SECONDS: '65',
 }
@@ -78,17 +82,31 @@ const FILES = [
   'rules-at-random',
   'print-definition',
   'flood-of-invitations',
+  'sdk/test/webhooks',
 ]
 
 /** With these numbers, once on the newest PostgreSQL is enough. */
-const ONCE = '--project=!*postgres-16*'
+const ON_NEWEST = '--project=!*postgres-16*'
+const ON_OLDEST = '--project=*postgres-16*'
 /** Such numbers take longer than what CI waits for. */
 const PATIENCE = ['--testTimeout=3600000', '--hookTimeout=3600000']
 
 const named = process.argv.slice(2)
-const files = [...FILES, ...findTestsUsing(LEFT_OUT, readSources())]
-const vitest = spawn('vitest', ['run', ONCE, ...PATIENCE, ...(named.length > 0 ? named : files)], {
-  stdio: 'inherit',
-  env: { ...NUMBERS, ...process.env },
-})
-vitest.on('exit', code => process.exit(code ?? 1))
+const sources = readSources()
+
+/** @returns the code with which the tests ended */
+async function run(project: string, files: readonly string[], env: Record<string, string>): Promise<number> {
+  const vitest = spawn('vitest', ['run', project, ...PATIENCE, ...(named.length > 0 ? named : files)], {
+    stdio: 'inherit',
+    env: { ...env, ...process.env },
+  })
+  const [code] = (await once(vitest, 'exit')) as [number | null]
+  return code ?? 1
+}
+
+const onNewest = await run(ON_NEWEST, [...FILES, ...findTestsUsing(LEFT_OUT, sources)], NUMBERS)
+const inSoak = findTestFiles(sources).taggedInSoak.filter(
+  file => named.length === 0 || named.some(name => file.includes(name)),
+)
+const onOldest = inSoak.length > 0 ? await run(ON_OLDEST, inSoak, { WAXWING_TEST_SOAK: '1' }) : 0
+process.exit(onNewest || onOldest)

@@ -10,6 +10,8 @@ export interface Answered<T> {
   /** Requests per minute, those left and the seconds until the next minute, if the plan sets a rate. */
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined
   headers: Headers
+  /** The body as the service wrote it, as `itemTexts` reads it; undefined for a file. */
+  text: string | undefined
 }
 
 /** A call under way. Awaited, it is the body of the answer. */

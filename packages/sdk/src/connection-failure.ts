@@ -19,7 +19,8 @@ export function failureOf(error: unknown, isTimeout: boolean): WaxwingError {
   const why = reason instanceof Error && reason.message !== '' ? reason.message : codeOf(reason)
   return errorOf({
     code: 'no_connection',
-    message: `The service cannot be reached: ${why || 'the connection failed'}.`,
+    // Some runtimes end their sentence.
+    message: `The service cannot be reached: ${why.replace(/\.$/, '') || 'the connection failed'}.`,
     outcome: causes(error).some(isNeverConnected) ? 'not_applied' : 'unknown',
     cause: error,
   })

@@ -56,7 +56,7 @@ export class WaxwingError extends Error {
   }
 }
 
-/** Status 400: the call needs to be changed. `data.issues` of `invalid_input` says where. */
+/** Status 400, 413 or 422: the call needs to be changed. `data.issues` of `invalid_input` says where. */
 export class BadRequestError extends WaxwingError {
   override name = 'BadRequestError'
 }
@@ -71,7 +71,7 @@ export class ForbiddenError extends WaxwingError {
   override name = 'ForbiddenError'
 }
 
-/** Status 404. */
+/** Status 404 or 410: it is not there, or not any more. */
 export class NotFoundError extends WaxwingError {
   override name = 'NotFoundError'
 }
@@ -102,8 +102,11 @@ const CLASSES: Record<number, typeof WaxwingError> = {
   402: ForbiddenError,
   403: ForbiddenError,
   404: NotFoundError,
+  410: NotFoundError,
   409: ConflictError,
   412: ConflictError,
+  413: BadRequestError,
+  422: BadRequestError,
   429: RateLimitedError,
 }
 
@@ -111,7 +114,7 @@ const CLASSES: Record<number, typeof WaxwingError> = {
 export function errorOf(facts: ErrorFacts): WaxwingError {
   const { status } = facts
   const Class =
-    status === undefined
+    status === undefined || status < 400
       ? ConnectionError
       : (CLASSES[status] ?? (status >= 500 ? ServiceError : WaxwingError))
   return new Class(facts)

@@ -22,5 +22,6 @@ export {
   type AttachmentOptions,
   type AttachmentSource,
 } from './attachments.ts'
+export { itemTexts } from './item-texts.ts'
 export type { CallOptions, ConditionalOptions, PostOptions, WaxwingOptions } from './options.ts'
 export type * from './types.ts'

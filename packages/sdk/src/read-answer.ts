@@ -29,10 +29,10 @@ export async function readAnswer(
       outcome: 'not_applied',
     })
   }
-  if (response.ok && request.isDownload) return answered(response, toDownload(response, caller))
+  if (response.ok && request.isDownload) return answered(response, toDownload(response, caller), undefined)
   const text = await response.text()
   const body = parse(text)
-  if (response.ok && body !== undefined) return answered(response, body.value)
+  if (response.ok && body !== undefined) return answered(response, body.value, text)
   const requestId = headers.get('x-request-id') ?? undefined
   const retryAfterSeconds = secondsOf(headers.get('retry-after'))
   const refusal = body?.value
@@ -63,7 +63,7 @@ function olderService({ name }: Request): string {
   return `The service has no ${name}. It may be older than this client, or baseUrl may lack a path.`
 }
 
-function answered<T>({ status, headers }: Response, body: T): Answered<T> {
+function answered<T>({ status, headers }: Response, body: T, text: string | undefined): Answered<T> {
   const number = (name: string) => Number(headers.get(name))
   return {
     body,
@@ -79,6 +79,7 @@ function answered<T>({ status, headers }: Response, body: T): Answered<T> {
         }
       : undefined,
     headers,
+    text,
   }
 }
 

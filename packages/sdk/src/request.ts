@@ -75,6 +75,9 @@ function queryValues([name, value]: [string, unknown]): [string, string][] {
   return values.map(each => {
     if (each === null || typeof each === 'object')
       throw new TypeError(`${name} must be a text, a number or a boolean`)
-    return [name, String(each)]
+    const text = String(each)
+    // Half a character would become another one on the way.
+    if (!text.isWellFormed()) throw new TypeError(`${name} has half a character`)
+    return [name, text]
   })
 }

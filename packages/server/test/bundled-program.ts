@@ -12,6 +12,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   crashing: here('sending/crashing-service.ts'),
   distrustful: here('nemesis/distrustful-service.ts'),
   member: here('sync/member-service.ts'),
+  'next-release': here('upgrade/next-release.ts'),
   patient: here('limits/patient-service.ts'),
   quick: here('sync/quick-service.ts'),
   'quick-graph': here('graph/quick-graph-service.ts'),

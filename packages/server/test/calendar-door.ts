@@ -26,7 +26,7 @@ import type { RemoteObject } from '../src/providers/calendars.ts'
 import { DAY_MS } from '../src/kit/wall-clock.ts'
 import type { Expander } from '../src/kit/recurrence/expander.ts'
 import { newId } from '../src/kit/ids.ts'
-import { silentLog } from '../src/kit/log.ts'
+import { type Logger, silentLog } from '../src/kit/log.ts'
 import { Doubts } from '../src/sync/doubts.ts'
 import { callerOf } from './caller.ts'
 import { addHalf, matchHalves } from './halves.ts'
@@ -40,7 +40,12 @@ const DAV = { calendarUrl: 'https://dav.example.com/', contactsUrl: null, user: 
 /** The operations of calendars behind a front door, over providers in memory. */
 export async function openCalendarDoor(
   database: Database,
-  { expander, mails }: { expander?: Expander; mails?: WriteMails } = {},
+  {
+    expander,
+    mails,
+    log = silentLog,
+    onGivenUp,
+  }: { expander?: Expander; mails?: WriteMails; log?: Logger; onGivenUp?: () => void } = {},
 ) {
   await using opened = new AsyncDisposableStack()
   const { db } = database
@@ -87,7 +92,8 @@ export async function openCalendarDoor(
           days: DAYS,
           planner,
           ...(mails && { mails }),
-          log: silentLog,
+          ...(onGivenUp && { onGivenUp }),
+          log,
           isInitialized,
           isAsked: true,
           signal: new AbortController().signal,

@@ -5,7 +5,7 @@ import { saveKeys } from '../src/kit/key-ring-file.ts'
 import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
-import { SOAK } from './soak.ts'
+import { casesFor, SOAK } from './soak.ts'
 
 const KEY = randomBytes(32).toString('base64')
 
@@ -43,7 +43,7 @@ describe('commands', () => {
     expect((await service.ended).code).toBe(0)
   })
 
-  test.each([
+  const commands = [
     '',
     'serve',
     'migrate',
@@ -61,11 +61,16 @@ describe('commands', () => {
     'database restored',
     'backup',
     'restore',
-  ])('explain themselves: waxwing %s --help', async words => {
-    const { code, stdout } = await runWaxwing([...words.split(' ').filter(Boolean), '--help'])
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^Usage: waxwing/)
-  })
+  ]
+  const inCi = new Set(['', 'serve', 'key create'])
+  test.each(casesFor(commands, words => inCi.has(words)))(
+    'explain themselves: waxwing %s --help',
+    async words => {
+      const { code, stdout } = await runWaxwing([...words.split(' ').filter(Boolean), '--help'])
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^Usage: waxwing/)
+    },
+  )
 })
 
 describe('DATABASE_URL', () => {

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { makeTaskDue } from '../../test/make-task-due.ts'

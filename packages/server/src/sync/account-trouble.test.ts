@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'

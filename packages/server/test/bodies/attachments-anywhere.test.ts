@@ -6,6 +6,7 @@ import { openWorld } from '../servers/world.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { openBlobFolder } from './blob-folder.ts'
 import { contentOf, formatAttachment, parse } from './facts.ts'
+import { casesFor } from '../soak.ts'
 
 const FILE = 'Content-Type: application/pdf\nContent-Disposition: attachment; filename=a.pdf\n\n%PDF'
 const INNER = 'From: b@b.test\nSubject: within\n\nThe message within.'
@@ -29,7 +30,9 @@ const ODD = {
   'an empty file': multi('mixed', ['\nOne.', 'Content-Type: application/pdf; name=a.pdf\n\n']),
 }
 
-describe.each(SERVER_KINDS)('attachments of odd messages of $name', ({ start }) => {
+const SERVERS = casesFor(SERVER_KINDS, ({ name }) => name !== 'a poor Dovecot')
+
+describe.each(SERVERS)('attachments of odd messages of $name', ({ start }) => {
   const useIt = useServer(start)
 
   test('are listed and served alike, stored or not', async () => {

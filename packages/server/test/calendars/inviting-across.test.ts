@@ -51,16 +51,20 @@ async function connectBoth(): Promise<[alice: Person, bob: Person]> {
   return [alice, bob]
 }
 
-test('a person whose invitations are mailed invites one whose server takes them from mail', async () => {
-  const [alice, bob] = await connectBoth()
-  await inviteAndAnswer(alice, bob)
-  await untilQuiet(opened())
-  expect(await alice.mails()).toEqual(['REPLY', 'REPLY', 'REPLY', 'REPLY'])
-  expect(await bob.mails()).toEqual(['CANCEL', 'CANCEL', 'REQUEST', 'REQUEST', 'REQUEST', 'REQUEST'])
-  expect(await countQueued(opened().db, alice.accountId)).toBe(6)
-  expect(await countQueued(opened().db, bob.accountId)).toBe(0)
-  for (const { accountId } of [alice, bob]) await expectEqualCalendars(opened(), accountId)
-})
+test(
+  'a person whose invitations are mailed invites one whose server takes them from mail',
+  SOAK,
+  async () => {
+    const [alice, bob] = await connectBoth()
+    await inviteAndAnswer(alice, bob)
+    await untilQuiet(opened())
+    expect(await alice.mails()).toEqual(['REPLY', 'REPLY', 'REPLY', 'REPLY'])
+    expect(await bob.mails()).toEqual(['CANCEL', 'CANCEL', 'REQUEST', 'REQUEST', 'REQUEST', 'REQUEST'])
+    expect(await countQueued(opened().db, alice.accountId)).toBe(6)
+    expect(await countQueued(opened().db, bob.accountId)).toBe(0)
+    for (const { accountId } of [alice, bob]) await expectEqualCalendars(opened(), accountId)
+  },
+)
 
 test('a person whose server mails invitations invites one whose mail is read', SOAK, async () => {
   const [alice, bob] = await connectBoth()

@@ -73,7 +73,7 @@ describe('a sign-in', () => {
     expect(await connect.returned(ada.page)).toMatchObject({ status: 'success' })
   })
 
-  test('is finished once', async () => {
+  test('is finished once', SOAK, async () => {
     const ada = await person()
     await beginAt(ada.page, await link({ providers: ['google'] }))
     const cookies = await ada.context.cookies(connect.app.address)
@@ -108,7 +108,7 @@ describe('a sign-in', () => {
     expect(await connect.returned(ada.page)).toMatchObject({ status: 'success' })
   })
 
-  test('with the issuer of another provider connects nothing', async () => {
+  test('with the issuer of another provider connects nothing', SOAK, async () => {
     const ada = await person()
     const made = await beginAt(ada.page, await link({ providers: ['google'] }))
     const answer = await answerOf(connect, ada.page.url())

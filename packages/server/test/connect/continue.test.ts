@@ -33,7 +33,7 @@ describe('Continue', () => {
     expect(await connect.returned(ada.page)).toMatchObject({ status: 'success' })
   })
 
-  test('that is pressed twice in a hurry leads to the provider', async () => {
+  test('that is pressed twice in a hurry leads to the provider', SOAK, async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     const { url } = await link({ providers: ['google'] })
     await ada.page.goto(url)
@@ -145,7 +145,7 @@ describe('a link', () => {
     expect(ada.complaints).toEqual([])
   })
 
-  test('that expires while its user is at the provider returns with that', async () => {
+  test('that expires while its user is at the provider returns with that', SOAK, async () => {
     const ada = await person()
     const made = await beginAt(ada.page, await link({ providers: ['google'] }))
     const answer = await answerOf(connect, ada.page.url())

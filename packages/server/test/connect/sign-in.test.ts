@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { accountCount, eventsOf } from '../imap-accounts.ts'
 import { useConnect } from './open-connect.ts'
 import { beginAt, consent, pressContinue, signIn } from './people.ts'
-import { SOAK } from '../soak.ts'
+import { casesFor, SOAK } from '../soak.ts'
 
 const connect = useConnect()
 const { person, link } = connect
@@ -68,7 +68,7 @@ describe('a person who signs in', () => {
     expect(await ada.context.cookies(connect.app.address)).toEqual([])
   })
 
-  test('is not asked which account, if the link names it', async () => {
+  test('is not asked which account, if the link names it', SOAK, async () => {
     const email = await connect.newUser()
     const ada = await person()
     await beginAt(ada.page, await link({ providers: ['google'], loginHint: email }))
@@ -76,21 +76,25 @@ describe('a person who signs in', () => {
     expect(await connect.returned(ada.page)).toMatchObject({ status: 'success' })
   })
 
-  test('ends on a page of ours without a redirectUri, or with one that is no longer allowed', async () => {
-    const [ada, first, second] = [await person(), await connect.newUser(), await connect.newUser()]
-    await beginAt(ada.page, await link({ providers: ['google'], redirectUri: undefined }))
-    await signIn(ada.page, first)
-    await ada.page.getByRole('heading', { name: 'Your mailbox is connected' }).waitFor()
+  test(
+    'ends on a page of ours without a redirectUri, or with one that is no longer allowed',
+    SOAK,
+    async () => {
+      const [ada, first, second] = [await person(), await connect.newUser(), await connect.newUser()]
+      await beginAt(ada.page, await link({ providers: ['google'], redirectUri: undefined }))
+      await signIn(ada.page, first)
+      await ada.page.getByRole('heading', { name: 'Your mailbox is connected' }).waitFor()
 
-    const other = `${connect.site.origin}/other`
-    await connect.app.patch('/v1/settings', { redirectUris: [connect.site.redirectUri, other] })
-    await beginAt(ada.page, await link({ providers: ['google'], redirectUri: other }))
-    await connect.app.patch('/v1/settings', { redirectUris: [connect.site.redirectUri] })
-    await signIn(ada.page, second)
-    await ada.page.getByRole('heading', { name: 'Your mailbox is connected' }).waitFor()
-    expect(new URL(ada.page.url()).origin).toBe(connect.app.address)
-    expect(ada.complaints).toEqual([])
-  })
+      const other = `${connect.site.origin}/other`
+      await connect.app.patch('/v1/settings', { redirectUris: [connect.site.redirectUri, other] })
+      await beginAt(ada.page, await link({ providers: ['google'], redirectUri: other }))
+      await connect.app.patch('/v1/settings', { redirectUris: [connect.site.redirectUri] })
+      await signIn(ada.page, second)
+      await ada.page.getByRole('heading', { name: 'Your mailbox is connected' }).waitFor()
+      expect(new URL(ada.page.url()).origin).toBe(connect.app.address)
+      expect(ada.complaints).toEqual([])
+    },
+  )
 
   test('without a session of choice does the same', SOAK, async () => {
     const { app, site } = connect
@@ -107,7 +111,7 @@ describe('a person who signs in', () => {
 })
 
 describe('a person who signs in again', () => {
-  test('renews the account, and no other account can take its place', async () => {
+  test('renews the account, and no other account can take its place', SOAK, async () => {
     const { email, accountId } = await connect.connectNew()
     const other = await connect.newUser()
     const ada = await person()
@@ -131,9 +135,9 @@ describe('a person who signs in again', () => {
 })
 
 describe('a sign-in that fails', () => {
-  test.each<
+  const refusals: ReadonlyArray<
     [name: string, page: string, error: string, act: (email: string) => Parameters<typeof signIn>[2]]
-  >([
+  > = [
     ['is denied', 'Access was not granted', 'access_denied', () => ({ deny: true })],
     [
       'leaves out mail',
@@ -141,7 +145,8 @@ describe('a sign-in that fails', () => {
       'scope_denied',
       () => ({ untick: [/emails from your Gmail/] }),
     ],
-  ])(
+  ]
+  test.each(casesFor(refusals, ([name]) => name === 'leaves out mail'))(
     'because it %s comes back with the reason, and stays on a page with advice',
     async (_, page, error, act) => {
       const email = await connect.newUser()
@@ -161,7 +166,7 @@ describe('a sign-in that fails', () => {
     },
   )
 
-  test('ends with account_exists if the mailbox is an account already', async () => {
+  test('ends with account_exists if the mailbox is an account already', SOAK, async () => {
     const { email } = await connect.connectNew()
     const ada = await person()
     await beginAt(ada.page, await link({ providers: ['google'] }))
@@ -169,7 +174,7 @@ describe('a sign-in that fails', () => {
     expect(await connect.returned(ada.page)).toEqual(failed('account_exists'))
   })
 
-  test('only for a calendar that is left out connects the mailbox without it', async () => {
+  test('only for a calendar that is left out connects the mailbox without it', SOAK, async () => {
     const [ada, email] = [await person(), await connect.newUser()]
     const made = await beginAt(ada.page, await link({ providers: ['google'] }))
     await signIn(ada.page, email, { untick: [/calendars/] })
@@ -182,23 +187,27 @@ describe('a sign-in that fails', () => {
     })
   })
 
-  test.each([
-    ['plan_limit_accounts', (on: boolean) => connect.limitAccounts(on ? 0 : null)],
-    ['billing_past_due', (on: boolean) => connect.setPastDue(on)],
-  ])('with %s does not leave for the provider', async (error, turn) => {
-    const ada = await person()
-    const made = await link({ providers: ['google'] })
-    await ada.page.goto(made.url)
-    await turn(true)
-    try {
-      await pressContinue(ada.page)
-      expect(await connect.returned(ada.page)).toEqual(failed(error))
-      expect(await made.read()).toMatchObject({ status: 'failed', error })
-      expect((await ada.requests()).some(({ url }) => url.includes('/o/oauth2'))).toBe(false)
-    } finally {
-      await turn(false)
-    }
-  })
+  const limits: ReadonlyArray<[error: string, turn: (on: boolean) => Promise<void>]> = [
+    ['plan_limit_accounts', on => connect.limitAccounts(on ? 0 : null)],
+    ['billing_past_due', on => connect.setPastDue(on)],
+  ]
+  test.each(casesFor(limits, ([error]) => error === 'plan_limit_accounts'))(
+    'with %s does not leave for the provider',
+    async (error, turn) => {
+      const ada = await person()
+      const made = await link({ providers: ['google'] })
+      await ada.page.goto(made.url)
+      await turn(true)
+      try {
+        await pressContinue(ada.page)
+        expect(await connect.returned(ada.page)).toEqual(failed(error))
+        expect(await made.read()).toMatchObject({ status: 'failed', error })
+        expect((await ada.requests()).some(({ url }) => url.includes('/o/oauth2'))).toBe(false)
+      } finally {
+        await turn(false)
+      }
+    },
+  )
 
   test('ends with plan_limit_accounts if the plan is full by then', SOAK, async () => {
     const [ada, email] = [await person(), await connect.newUser()]

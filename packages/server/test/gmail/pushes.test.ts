@@ -48,6 +48,14 @@ describe('an account of Gmail whose app has a topic', () => {
     await toArrive(app, accountId, 'Pushed')
   })
 
+  test('reads mail whose notice Gmail drops, since another came less than a second before', async () => {
+    const { app, sandbox } = opened
+    await sandbox.deliver('ada@gmail.test', letter('Notified'))
+    await toArrive(app, accountId, 'Notified')
+    await sandbox.deliver('ada@gmail.test', letter('Dropped'))
+    await toArrive(app, accountId, 'Dropped')
+  })
+
   test('receives a change that another client makes', async () => {
     const { app, sandbox } = opened
     const { id } = await sandbox.deliver('ada@gmail.test', letter('Starred elsewhere'))

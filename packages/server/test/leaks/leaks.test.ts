@@ -53,6 +53,12 @@ describe('the leak check', () => {
     expect(describeRed('of-file.planted.ts')).toMatch(new RegExp(`The file left open:\n(?:.*\n)*${kind}: `))
   })
 
+  test('blames the test that left something for what it opens later, and no test or file after it', () => {
+    expect(redOf('goes-on')?.tests).toEqual(['leaves something that goes on'])
+    expect(describeRed('leaves something that goes on')).toContain('The test left open:\ntimer: of 20 ms')
+    expect(redOf('later')).toBeUndefined()
+  })
+
   test('accepts a leak of the list, and refuses a line of it that is not needed', () => {
     expect(redOf('listed')).toBeUndefined()
     expect(describeRed('mended.planted.ts')).toContain('The file leaves open no child process: remove it')

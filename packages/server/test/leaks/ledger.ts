@@ -18,8 +18,11 @@ export interface Opened {
   stack: string
 }
 
-/** A test, or null for its file: what is opened before all tests, or by what was opened there. */
-export type Owner = object | null
+/** Who opens something: a test, or its file if that happens before all tests, or by what was opened there. */
+export interface Owner {
+  /** The path of the file. */
+  file: string
+}
 
 const LOOK_MILLISECONDS = 10
 /** Entries of closed things are dropped from time to time, so that a file with many keeps little. */
@@ -28,12 +31,17 @@ const LOOK_EVERY = 10_000
 /** Frames of Node.js, and of the watching itself. */
 const OF_NOBODY = /\(?node:|\/test\/leaks\/(?:watch|ledger)/
 
+/** What modules open as they are loaded. */
+const OF_MODULES: Owner = { file: '' }
+
 const owners = new AsyncLocalStorage<Owner>()
 const ledger = new Map<Opened, Owner>()
+/** Owners that left something open. It may go on to open things, for which no later test or file is to blame. */
+const blamed = new WeakSet<Owner>()
 
-/** The test on whose behalf the caller runs. */
+/** The test, or the file, on whose behalf the caller runs. */
 export function currentOwner(): Owner {
-  return owners.getStore() ?? null
+  return owners.getStore() ?? OF_MODULES
 }
 
 export function runAs<Result>(owner: Owner, run: () => Result): Result {
@@ -42,6 +50,8 @@ export function runAs<Result>(owner: Owner, run: () => Result): Result {
 
 /** Notes that the current test opened something. */
 export function note(kind: Kind, nameOf: () => string, isOpen: () => boolean): void {
+  const owner = currentOwner()
+  if (blamed.has(owner)) return
   const holder = { stack: '' }
   Error.captureStackTrace(holder, note)
   // The text of a stack is made when it is read first.
@@ -55,31 +65,40 @@ export function note(kind: Kind, nameOf: () => string, isOpen: () => boolean): v
       return holder.stack
     },
   }
-  ledger.set(opened, currentOwner())
+  ledger.set(opened, owner)
   if (ledger.size % LOOK_EVERY === 0)
     for (const each of ledger.keys()) if (!each.isOpen()) ledger.delete(each)
 }
 
+export interface Left {
+  opened: Opened
+  owner: Owner
+}
+
 /**
- * Waits until everything of some owners is closed, and returns what is not. It is noted no longer.
+ * Waits until everything of some owners is closed, and returns what is not, with its owner. It is noted no longer, nor is
+ * what those owners open from then on.
  * @param listed kinds that are known to stay open, for which nobody waits
  */
 export async function findLeft(
   isOf: (owner: Owner) => boolean,
   secondsMax: number,
   listed: readonly Kind[] = [],
-): Promise<Opened[]> {
+): Promise<Left[]> {
   const until = performance.now() + secondsMax * 1000
   for (;;) {
-    const left: Opened[] = []
+    const left: Left[] = []
     for (const [opened, owner] of ledger) {
       if (!isOf(owner)) continue
-      if (opened.isOpen() && isOurs(opened)) left.push(opened)
+      if (opened.isOpen() && isOurs(opened)) left.push({ opened, owner })
       else ledger.delete(opened)
     }
     if (left.length === 0) return []
-    if (left.every(({ kind }) => listed.includes(kind)) || performance.now() > until) {
-      for (const each of left) ledger.delete(each)
+    if (left.every(({ opened: { kind } }) => listed.includes(kind)) || performance.now() > until) {
+      for (const { opened, owner } of left) {
+        ledger.delete(opened)
+        if (owner !== OF_MODULES) blamed.add(owner)
+      }
       return left
     }
     await sleep(LOOK_MILLISECONDS)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Connection } from 'pg'
 import { inject } from 'vitest'
-import type { Opened } from './ledger.ts'
+import type { Left, Owner } from './ledger.ts'
 
 /** Locks that end with their session only; those of a transaction end with it. */
 const TAKES_LOCK = /pg_(?:try_)?advisory_lock(?:_shared)?\(/
@@ -64,17 +64,29 @@ export async function findLocks(): Promise<Set<string>> {
   const { socketFolder } = inject('postgres') ?? {}
   const onShared = [...sessions].filter(({ host }) => host === socketFolder)
   const onOthers = [...sessions].filter(({ host }) => host !== socketFolder)
-  const found = await Promise.all([findSharedLocks(onShared), ...onOthers.map(findLocksOf)])
-  return new Set(found.flat())
+  const held = await Promise.all([findSharedLocks(onShared), ...onOthers.map(findLocksOf)])
+  return new Set(held.flat())
 }
 
-/** Waits until no locks are held but those from before, and returns the others. */
-export async function findNewLocks(before: ReadonlySet<string>, secondsMax: number): Promise<Opened[]> {
+/** Locks that were found already. No later test or file is to blame for them. */
+const found = new Set<string>()
+
+/** Waits until no locks are held but those from before, and returns the others, each once. */
+export async function findNewLocks(
+  before: ReadonlySet<string>,
+  owner: Owner,
+  secondsMax: number,
+): Promise<Left[]> {
   const until = performance.now() + secondsMax * 1000
   for (;;) {
-    const names = [...(await findLocks())].filter(name => !before.has(name))
-    if (names.length === 0 || performance.now() > until)
-      return names.map(name => ({ kind: 'advisory lock', name, stack: '', isOpen: () => true }))
+    const names = [...(await findLocks())].filter(name => !before.has(name) && !found.has(name))
+    if (names.length === 0 || performance.now() > until) {
+      for (const name of names) found.add(name)
+      return names.map(name => ({
+        opened: { kind: 'advisory lock', name, stack: '', isOpen: () => true },
+        owner,
+      }))
+    }
     await sleep(LOOK_MILLISECONDS)
   }
 }

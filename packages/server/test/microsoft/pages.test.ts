@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Secret } from '../../src/kit/secret.ts'
 import type { Cloud } from '../../src/providers/sign-in.ts'
 import { type Link, useConnect } from '../connect/open-connect.ts'
+import { SOAK } from '../soak.ts'
 
 const secret = () => new Secret('sandbox-secret')
 const connect = useConnect(async () => ({
@@ -83,7 +84,7 @@ describe('a person who signs in with Microsoft', () => {
     )
   })
 
-  test('and refuses comes back with that error', async () => {
+  test('and refuses comes back with that error', SOAK, async () => {
     const email = await newUser('china')
     const eva = await person()
     await beginAt(eva.page, await linkIn('china'))
@@ -92,31 +93,35 @@ describe('a person who signs in with Microsoft', () => {
     expect(await connect.returned(eva.page)).toMatchObject({ status: 'error', error: 'access_denied' })
   })
 
-  test('whose administrator must approve gets a link to pass on, which an administrator can use', async () => {
-    const admin = await newUser('global')
-    const domain = admin.split('@')[1] ?? ''
-    const email = `gus@${domain}`
-    await connect.sandbox.addUser(email, { provider: 'microsoft', cloud: 'global', messages: 0 })
-    await connect.sandbox.control('PATCH', '/tenants', { domain, approvalRequired: true })
-    const gus = await person()
-    const made = await linkIn('global')
-    await beginAt(gus.page, made)
-    await choose(gus.page, email)
-    await gus.page.getByRole('button', { name: 'Return to the application' }).click()
-    await gus.page.getByRole('heading', { name: 'Your administrator must approve this first' }).waitFor()
-    const approval = (await gus.page.locator('main a').first().getAttribute('href')) ?? ''
-    expect(await made.read()).toMatchObject({ status: 'failed', error: 'access_denied' })
-    expect(gus.complaints).toEqual([])
+  test(
+    'whose administrator must approve gets a link to pass on, which an administrator can use',
+    SOAK,
+    async () => {
+      const admin = await newUser('global')
+      const domain = admin.split('@')[1] ?? ''
+      const email = `gus@${domain}`
+      await connect.sandbox.addUser(email, { provider: 'microsoft', cloud: 'global', messages: 0 })
+      await connect.sandbox.control('PATCH', '/tenants', { domain, approvalRequired: true })
+      const gus = await person()
+      const made = await linkIn('global')
+      await beginAt(gus.page, made)
+      await choose(gus.page, email)
+      await gus.page.getByRole('button', { name: 'Return to the application' }).click()
+      await gus.page.getByRole('heading', { name: 'Your administrator must approve this first' }).waitFor()
+      const approval = (await gus.page.locator('main a').first().getAttribute('href')) ?? ''
+      expect(await made.read()).toMatchObject({ status: 'failed', error: 'access_denied' })
+      expect(gus.complaints).toEqual([])
 
-    const boss = await person()
-    await boss.page.goto(approval)
-    await accept(boss.page, admin)
-    await boss.page.getByRole('heading', { name: 'Thank you for the approval' }).waitFor()
-    await gus.page.getByRole('link', { name: /^Go back to/ }).click()
-    expect(await connect.returned(gus.page)).toMatchObject({ status: 'error', error: 'access_denied' })
+      const boss = await person()
+      await boss.page.goto(approval)
+      await accept(boss.page, admin)
+      await boss.page.getByRole('heading', { name: 'Thank you for the approval' }).waitFor()
+      await gus.page.getByRole('link', { name: /^Go back to/ }).click()
+      expect(await connect.returned(gus.page)).toMatchObject({ status: 'error', error: 'access_denied' })
 
-    await beginAt(gus.page, await linkIn('global'))
-    await choose(gus.page, email)
-    expect(await connect.returned(gus.page)).toMatchObject({ status: 'success' })
-  })
+      await beginAt(gus.page, await linkIn('global'))
+      await choose(gus.page, email)
+      expect(await connect.returned(gus.page)).toMatchObject({ status: 'success' })
+    },
+  )
 })

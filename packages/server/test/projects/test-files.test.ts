@@ -13,12 +13,13 @@ function projectOf(text: string, ...imports: string[]) {
     [TEST, { text, imports: ['vitest', CODE] }],
     [CODE, { text: 'process.exit()', imports }],
   ])
-  const { pure, alone, others, tagged } = findTestFiles(sources)
+  const { pure, alone, others, tagged, taggedInSoak } = findTestFiles(sources)
   return [
     ...pure.map(() => 'pure'),
     ...alone.map(() => 'alone'),
     ...others.map(() => 'others'),
     ...tagged.map(() => 'tagged'),
+    ...taggedInSoak.map(() => 'tagged in soak'),
   ]
 }
 
@@ -64,7 +65,10 @@ describe('findTestFiles', () => {
   test.each([
     `/** @module-${'tag'} postgres-16 */`,
     `describe('a', { tags: ['${'postgres'}-16'] }, () => {})`,
-  ])('finds the tag in %s', text => expect(projectOf(text, 'pg')).toEqual(['others', 'tagged']))
+  ])('finds the tag in %s', text => {
+    expect(projectOf(text, 'pg')).toEqual(['others', 'tagged'])
+    expect(projectOf(text.replace('16', '16-in-soak'), 'pg')).toEqual(['others', 'tagged in soak'])
+  })
 })
 
 test('no helper of the tests registers a hook when it is loaded, which happens once for many files', () => {

@@ -10,6 +10,8 @@ export interface TestFiles {
   others: string[]
   /** Files with the tag `postgres-16`, and files in which tests have it. They are in one of the others, too. */
   tagged: string[]
+  /** The same with the tag `postgres-16-in-soak`. */
+  taggedInSoak: string[]
 }
 
 const HERE = 'packages/server'
@@ -27,7 +29,8 @@ const NEEDS_PROCESS =
   /\bvi\.(?:use|set|mock|doMock|stub|reset)\w+|\bprocess\.(?:memoryUsage|cpuUsage|chdir|umask|env\[[^\]]+\] = )|\bdelete process\.env\b|\bglobalThis\b(?!\.is)|'node:v8'|\bPerformanceObserver\b/
 /** The guard of a run. Its variable is for the processes that tests start, and is set once, before all files. */
 const GUARD = `${HERE}/test/guard/guard.ts`
-const TAG = /@module-tag postgres-16\b|tags: \[?'postgres-16'/
+const TAG = /@module-tag postgres-16 |tags: \[?'postgres-16'/
+const TAG_IN_SOAK = /@module-tag postgres-16-in-soak |tags: \[?'postgres-16-in-soak'/
 
 /** Finds the project of each test file by what it imports, directly or not, and by its text. */
 export function findTestFiles(sources: ReadonlyMap<string, SourceFile>): TestFiles {
@@ -45,6 +48,7 @@ export function findTestFiles(sources: ReadonlyMap<string, SourceFile>): TestFil
     alone: here(grouped.alone),
     others: here(grouped.others),
     tagged: here(files.filter(file => TAG.test(sources.get(file)!.text))),
+    taggedInSoak: here(files.filter(file => TAG_IN_SOAK.test(sources.get(file)!.text))),
   }
 }
 

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import type { MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

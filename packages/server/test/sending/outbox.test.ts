@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import type { SuppressionReview, SuppressionSource } from '@waxwing/contract/sending/suppressions.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

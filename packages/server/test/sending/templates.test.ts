@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import type { Template, TemplateSummary } from '@waxwing/contract/sending/templates.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { purgeSending } from '../../src/features/sending/purge.ts'

@@ -11,8 +11,9 @@ import { startSmtpSink } from '../servers/smtp-sink.ts'
 import { seedsFor } from '../sync/disturbance.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, openSendingApp, send, sendEvents, waitForStatus } from './open-sending.ts'
+import { numberFor } from '../soak.ts'
 
-const ROUNDS = 250
+const ROUNDS = numberFor({ ci: 120, soak: 250 })
 const ACCOUNTS = 4
 const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null }
 const LIST = 'race'
@@ -67,7 +68,7 @@ async function suppressionEvents(app: TestApp): Promise<ChangeEvent[]> {
 }
 
 test.each(seedsFor(1))(
-  'after somebody unsubscribed, nothing is handed over to them (seed %i, 250 rounds)',
+  'after somebody unsubscribed, nothing is handed over to them (seed %i)',
   { timeout: 300_000 },
   async seed => {
     const unsubscribed = new Map<string, { isTooLate: boolean }>()

@@ -18,6 +18,7 @@ const CHROMIUM = '/usr/bin/chromium'
 const REDIS = '/usr/bin/redis-server'
 const VOBJECT = '/usr/lib/python3/dist-packages/vobject/__init__.py'
 const DATEUTIL = '/usr/lib/python3/dist-packages/dateutil/__init__.py'
+const REQUESTS = '/usr/lib/python3/dist-packages/requests/__init__.py'
 export const REDIS_CLI = '/usr/bin/redis-cli'
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const HAPROXY = '/usr/sbin/haproxy'
@@ -33,6 +34,10 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   ['/usr/bin/python3', 'python3'],
   [VOBJECT, 'python3-vobject'],
   [DATEUTIL, 'python3-dateutil'],
+  // Python, curl and jq run the examples of docs/examples.
+  [REQUESTS, 'python3-requests'],
+  ['/usr/bin/curl', 'curl'],
+  ['/usr/bin/jq', 'jq'],
   [REDIS, 'redis-server'],
   [REDIS_CLI, 'redis-tools'],
   [HAPROXY, 'haproxy'],
@@ -156,6 +161,12 @@ export function requireVobject(): string {
 /** The path of Python, which has dateutil. Throws, with the remedy, if one of them is not there. */
 export function requireDateutil(): string {
   requireInstalled(DATEUTIL, 'dateutil')
+  return requireProgram('python3')
+}
+
+/** The path of Python, which has requests. Throws, with the remedy, if one of them is not there. */
+export function requireRequests(): string {
+  requireInstalled(REQUESTS, 'requests')
   return requireProgram('python3')
 }
 

@@ -50,7 +50,7 @@ test('refreshes once for fifty callers in two processes when a token has expired
   expect(await world.events()).toEqual(CONNECTED)
 })
 
-const KILLS = Number(process.env['WAXWING_TEST_TOKEN_KILLS'] ?? 3)
+const KILLS = Number(process.env['WAXWING_TEST_TOKEN_KILLS'] ?? 2)
 
 test.each([
   ['keeps the account', true, 'active', CONNECTED],

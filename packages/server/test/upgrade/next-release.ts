@@ -1,19 +1,15 @@
-/** A program that runs the service as its next release would, with one more migration: the file WAXWING_TEST_MIGRATION. */
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
+/** A program that runs the service as its next release would, with the migrations of a folder, WAXWING_TEST_MIGRATIONS, too. */
+import { pathToFileURL } from 'node:url'
 import { readProcessConfig } from '../../src/cli/connect.ts'
-import { parseMigration, readMigrations } from '../../src/database/migration-file.ts'
+import { readMigrations } from '../../src/database/migration-file.ts'
 import { openLog } from '../../src/kit/log.ts'
 import { runService } from '../run-service.ts'
 
-const { WAXWING_TEST_MIGRATION: file = '', ...rest } = process.env
+const { WAXWING_TEST_MIGRATIONS: folder = '', ...rest } = process.env
 process.env = rest
 const config = readProcessConfig()
 const log = openLog({ level: 'debug', format: 'json' })
-const migrations = [
-  ...(await readMigrations()),
-  parseMigration(path.basename(file), await readFile(file, 'utf8')),
-]
+const migrations = [...(await readMigrations()), ...(await readMigrations(pathToFileURL(`${folder}/`)))]
 const service = await runService({
   log,
   migrations,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { newestOf, readMigrations } from '../../src/database/migration-file.ts'
+import type { Db } from '../../src/database/pool.ts'
 import { makeExternalDatabase } from '../external-database.ts'
 import { sampleAccount } from '../sample-rows.ts'
 import {
@@ -15,7 +16,7 @@ import {
   startWaxwing,
 } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
-import { PLANTED, plantMigration } from './planted-migration.ts'
+import { plantMigrations } from './planted-migration.ts'
 import { startTraffic } from './traffic.ts'
 
 const NEXT = fileURLToPath(new URL('./next-release.ts', import.meta.url))
@@ -28,10 +29,13 @@ const MIGRATIONS = pathToFileURL(path.join(PREVIOUS, 'packages/server/src/databa
 /** Starts processes of either release on one database. */
 function openReleases(folder: DataFolder, env: Record<string, string>) {
   const program = path.join(PREVIOUS, 'packages/server/bin/waxwing.js')
-  const migration = path.join(folder.path, `${PLANTED}.sql`)
-  const next = { program: NEXT, env: { ...env, WAXWING_TEST_MIGRATION: migration } }
+  const planted = path.join(folder.path, 'planted')
+  const next = { program: NEXT, env: { ...env, WAXWING_TEST_MIGRATIONS: planted } }
   return {
-    migration,
+    async plant(db: Db) {
+      await mkdir(planted)
+      await plantMigrations(db, newestOf(await readMigrations(MIGRATIONS)), planted)
+    },
     startPrevious: () => startServiceProcess(folder, { program, env }),
     startNext: () => startServiceProcess(folder, next),
     /** Starts the next release, without waiting until it serves. */
@@ -58,8 +62,8 @@ test('processes are exchanged for the next release and back, and no request or e
   const first = opened.use(await releases.startPrevious())
   const { id: tenantId } = await db.selectFrom('tenant').select('id').executeTakeFirstOrThrow()
   const { id: accountId } = await sampleAccount(db, tenantId)
-  await writeFile(releases.migration, await plantMigration(db, newestOf(await readMigrations(MIGRATIONS))))
-  const traffic = startTraffic({ key: first.key ?? '', accountId })
+  await releases.plant(db)
+  const traffic = opened.use(startTraffic({ key: first.key ?? '', accountId }))
   traffic.add(first.address)
   await traffic.goesOn()
 

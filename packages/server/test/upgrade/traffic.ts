@@ -13,7 +13,8 @@ export interface TrafficReport {
   heard: string[]
 }
 
-export interface Traffic {
+/** Disposing it ends it, without a report. */
+export interface Traffic extends AsyncDisposable {
   /** Sends requests to this process, too. */
   add(address: string): void
   /** Ends a process. Requests go to it until it reports that it is not ready. */
@@ -111,6 +112,10 @@ export function startTraffic({ key, accountId }: { key: string; accountId: strin
     }
   })
   const watching = watchReadiness()
+  const end = async () => {
+    over.abort()
+    await Promise.all([...loops, watching])
+  }
 
   return {
     add: address => void known.add(address),
@@ -128,14 +133,14 @@ export function startTraffic({ key, accountId }: { key: string; accountId: strin
       )
     },
     async stop() {
-      over.abort()
-      await Promise.all([...loops, watching])
+      await end()
       await waitUntil('the feed to have everything', async () => {
         await follow()
         return report.heard.length >= report.announced.length
       })
       return report
     },
+    [Symbol.asyncDispose]: end,
   }
 }
 

@@ -123,21 +123,24 @@ async function askAbout(
   { provider, redirectUri }: { provider: OAuthProvider; redirectUri: string },
 ): Promise<Finding[]> {
   const { name: ofProvider } = signInAbilitiesOf(provider)
-  const accepted = new Map<string, number>()
-  const answers = await Promise.all(
+  const asked = await Promise.all(
     apps.map(async app => {
       const signIn = signIns.at(app.client)
-      if (!signIn) return null
-      const refused = await ask(signIn, { ...app, ofProvider, redirectUri })
-      const { cloud } = app.client
-      const where = cloud === null ? ofProvider : `${ofProvider} (${cloud})`
-      if (!refused) accepted.set(where, (accepted.get(where) ?? 0) + 1)
-      return refused
+      return signIn ? { app, refused: await ask(signIn, { ...app, ofProvider, redirectUri }) } : null
     }),
   )
+  const answers = asked.filter(answer => answer !== null)
+  // In the order of the apps, whoever answers first.
+  const accepted = new Map<string, number>()
+  for (const { app, refused } of answers) {
+    if (refused) continue
+    const { cloud } = app.client
+    const where = cloud === null ? ofProvider : `${ofProvider} (${cloud})`
+    accepted.set(where, (accepted.get(where) ?? 0) + 1)
+  }
   return [
     ...[...accepted].map(([where, count]) => ok('OAuth apps', `Apps that ${where} accepts: ${count}`)),
-    ...answers.filter(answer => answer !== null),
+    ...answers.flatMap(({ refused }) => refused ?? []),
   ]
 }
 

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { itemTexts, Waxwing, WaxwingError } from '@waxwing/sdk/index.ts'
 import { z } from 'zod'
 import { CommandError } from '../command-error.ts'
 import { reasonOf } from './reason-of.ts'
 
 const WAIT_SECONDS = 25
-/** Longer than the service waits. */
-const ANSWER_SECONDS_MAX = 40
+/** Beside `WAIT_SECONDS`. */
+const ANSWER_SECONDS_MAX = 15
 const EVENTS_PER_PAGE = 200
 const PAUSE_SECONDS = { min: 1, max: 30 }
 
-const event = z.object({ id: z.string(), type: z.string(), createdAt: z.string() })
-const page = z.object({ items: z.array(event), nextCursor: z.string() })
-const refusal = z.object({ code: z.string(), message: z.string() })
+const feedEvent = z.object({ id: z.string(), type: z.string(), createdAt: z.string() })
+const feedPage = z.object({ items: z.array(feedEvent), nextCursor: z.string() })
 
-interface FeedEvent extends z.infer<typeof event> {
+interface FeedEvent extends z.infer<typeof feedEvent> {
   /** The event as the service wrote it, byte for byte. */
   text: string
 }
@@ -33,126 +33,84 @@ export interface FeedOptions {
  * @throws CommandError if the service cannot be reached at first, or refuses the key at any time
  */
 export async function* followFeed(options: FeedOptions): AsyncGenerator<FeedEvent> {
-  const { signal, onBegun, onTrouble } = options
+  const { baseUrl, key, signal, onBegun, onTrouble } = options
+  // Each failure is told, so the client does not try again by itself.
+  const waxwing = new Waxwing({ baseUrl, key, retries: 0, timeoutMs: ANSWER_SECONDS_MAX * 1_000 })
   let cursor: string | null = null
   let hasBegun = false
   let failures = 0
   while (!signal.aborted) {
-    const read: Read = await readPage(options, cursor)
-    if (signal.aborted) return
-    if (read.type === 'page') {
+    try {
+      const page = await readPage(waxwing, cursor, signal)
       if (!hasBegun) onBegun()
       hasBegun = true
       failures = 0
-      cursor = read.page.nextCursor
-      yield* read.page.items
-      continue
+      cursor = page.nextCursor
+      yield* page.items
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof WaxwingError)) throw error
+      const trouble = judge(error, baseUrl, hasBegun)
+      if (trouble.isFinal || (!hasBegun && !trouble.isBusy)) throw new CommandError(trouble.message)
+      // The database was restored: only the events from now on can be read.
+      if (error.code === 'invalid_cursor') cursor = null
+      const pause =
+        error.retryAfterSeconds || Math.min(PAUSE_SECONDS.max, PAUSE_SECONDS.min * 2 ** failures++)
+      onTrouble(`${trouble.message} Trying again in ${pause} s.`)
+      await sleep(pause * 1_000, null, { signal }).catch(() => null)
     }
-    if (read.isFinal || (!hasBegun && !read.isBusy)) throw new CommandError(read.message)
-    if (read.isCursorVoid) cursor = null
-    const pause = read.retrySeconds ?? Math.min(PAUSE_SECONDS.max, PAUSE_SECONDS.min * 2 ** failures++)
-    onTrouble(`${read.message} Trying again in ${pause} s.`)
-    await sleep(pause * 1_000, null, { signal }).catch(() => null)
   }
 }
 
+async function readPage(
+  waxwing: Waxwing,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<{ items: FeedEvent[]; nextCursor: string }> {
+  const from = cursor === null ? { start: 'now' as const } : { cursor, waitSeconds: WAIT_SECONDS }
+  const answer = await waxwing.changes.list({ limit: EVENTS_PER_PAGE, ...from }, { signal }).withResponse()
+  const { data, error } = feedPage.safeParse(answer.body)
+  if (error) {
+    const facts = { code: 'unreadable_answer', message: error.message, status: answer.status }
+    throw new WaxwingError({ ...facts, outcome: 'not_applied' })
+  }
+  const texts = itemTexts(answer)
+  const items = data.items.map((item, index) => ({ ...item, text: texts[index] ?? '' }))
+  return { items, nextCursor: data.nextCursor }
+}
+
 interface Trouble {
-  type: 'trouble'
   message: string
   /** Asking again would not help. */
   isFinal: boolean
   /** The service is there, and answers later. */
   isBusy: boolean
-  /** The database was restored: only the events from now on can be read. */
-  isCursorVoid: boolean
-  retrySeconds: number | null
 }
 
-type Read = { type: 'page'; page: { items: FeedEvent[]; nextCursor: string } } | Trouble
-
-async function readPage({ baseUrl, key, signal }: FeedOptions, cursor: string | null): Promise<Read> {
-  const url = new URL(`${baseUrl.href.replace(/\/$/, '')}/v1/changes`)
-  url.searchParams.set('limit', String(EVENTS_PER_PAGE))
-  if (cursor === null) url.searchParams.set('start', 'now')
-  else {
-    url.searchParams.set('cursor', cursor)
-    url.searchParams.set('waitSeconds', String(WAIT_SECONDS))
+function judge(error: WaxwingError, { origin }: URL, hasBegun: boolean): Trouble {
+  const { status, code, message } = error
+  if (status === undefined) {
+    const why = code === 'timeout' ? 'no answer came in time' : reasonOf(error.cause)
+    const told = `${origin} cannot be reached: ${why}.`
+    const hint = ' Is the service running? Name its address with --base-url.'
+    return { message: hasBegun ? told : told + hint, isFinal: false, isBusy: false }
   }
-  const trouble = {
-    type: 'trouble',
-    isFinal: false,
-    isBusy: false,
-    isCursorVoid: false,
-    retrySeconds: null,
-  } as const
-  try {
-    const answer = await fetch(url, {
-      headers: { authorization: `Bearer ${key}` },
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_SECONDS_MAX * 1_000)]),
-    })
-    const text = await answer.text()
-    const body = parseJson(text)
-    const parsed = page.safeParse(body)
-    if (answer.ok && parsed.success) {
-      const texts = itemTexts(text)
-      const items = parsed.data.items.map((item, index) => ({ ...item, text: texts[index] ?? '' }))
-      return { type: 'page', page: { items, nextCursor: parsed.data.nextCursor } }
-    }
-    const { data: refused } = refusal.safeParse(body)
-    if (!refused)
-      return { ...trouble, message: `${baseUrl.origin} answers ${answer.status}, and not as Waxwing does.` }
-    const retrySeconds = Number(answer.headers.get('retry-after')) || null
-    return { ...trouble, ...judge(refused, answer.status, baseUrl), retrySeconds }
-  } catch (error) {
-    const message = `${baseUrl.origin} cannot be reached: ${reasonOf(error)}.`
+  if (code === 'unreadable_answer' || code === 'redirected')
     return {
-      ...trouble,
-      message:
-        cursor === null ? `${message} Is the service running? Name its address with --base-url.` : message,
+      message: `${origin} answers ${status}, and not as Waxwing does.`,
+      isFinal: false,
+      isBusy: false,
     }
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-/** The texts of the objects in the list of a page, which is valid JSON. Nothing else in a page is as deep. */
-function itemTexts(pageText: string): string[] {
-  const texts: string[] = []
-  let depth = 0
-  let begin = 0
-  for (const { 0: token, index } of pageText.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
-    if (token === '{' || token === '[') {
-      if (depth === 2) begin = index
-      depth++
-    } else if (token === '}' || token === ']') {
-      depth--
-      if (depth === 2) texts.push(pageText.slice(begin, index + 1))
-    }
-  }
-  return texts
-}
-
-function judge(
-  { code, message }: z.infer<typeof refusal>,
-  status: number,
-  baseUrl: URL,
-): Pick<Trouble, 'message' | 'isFinal' | 'isBusy' | 'isCursorVoid'> {
-  const isCursorVoid = code === 'invalid_cursor'
-  const isBusy = status === 429 || status >= 500
   if (status === 401)
     return {
-      message: `${baseUrl.origin} does not accept the API key. Make one with "waxwing key create --scopes read".`,
+      message: `${origin} does not accept the API key. Make one with "waxwing key create --scopes read".`,
       isFinal: true,
-      isBusy,
-      isCursorVoid,
+      isBusy: false,
     }
-  const isFinal = !isBusy && !isCursorVoid
-  return { message: `${baseUrl.origin} answers ${status} ${code}: ${message}`, isFinal, isBusy, isCursorVoid }
+  const isBusy = status === 429 || status >= 500
+  return {
+    message: `${origin} answers ${status} ${code}: ${message}`,
+    isFinal: !isBusy && code !== 'invalid_cursor',
+    isBusy,
+  }
 }

@@ -16,7 +16,10 @@ import { clientSettings, type DatabaseAddress } from '../pool.ts'
 import { findBinaries, reachableBinaries } from './postgres-binaries.ts'
 import { findRunningSocket } from './running-server.ts'
 import { postgresUser } from './system-user.ts'
-import { SOAK } from '../../../test/soak.ts'
+import { numberFor, SOAK } from '../../../test/soak.ts'
+
+/** How often commands start at the same time. */
+const ROUNDS = numberFor({ ci: 2, soak: 5 })
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
@@ -152,7 +155,7 @@ describe('openEmbedded', () => {
     await using folder = await makePreparedFolder()
     await using _service = await openService(folder.path)
     const admin = await superuserOf(folder.path, 'waxwing')
-    for (let round = 1; round <= 5; round++) {
+    for (let round = 1; round <= ROUNDS; round++) {
       await query(admin, 'reassign owned by waxwing_service to waxwing; drop role waxwing_service')
       const commands = await Promise.all(Array.from({ length: 12 }, () => openCommand(folder.path)))
       for (const { address } of commands)

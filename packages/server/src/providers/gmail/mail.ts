@@ -25,6 +25,11 @@ const PASS_FACTOR = 12
 const DIFFERENCES_MAX = 100
 /** A notice can be lost, so a watched mailbox is polled as well, though less often. */
 const WATCHED_POLL_FACTOR = 5 / 3
+/**
+ * Gmail drops a notice that would follow another one within a second, also the one with which a watch begins
+ * (developers.google.com/workspace/gmail/api/guides/push). A look after that time sees the change.
+ */
+const DROPPED_NOTICE_MS = 1_500
 /** Moments of an interval at which accounts are polled. */
 const MOMENTS = 50
 
@@ -76,7 +81,8 @@ export function gmailMail(connection: ListingConnection, pollSeconds: number): M
       const { pushing } = connection
       await pushing.keep(signal)
       const interval = pushing.isPushed ? pollSeconds * WATCHED_POLL_FACTOR : pollSeconds
-      return watch(connection, { seconds, pollSeconds: interval, signal })
+      const firstMs = pushing.isPushed ? DROPPED_NOTICE_MS : null
+      return watch(connection, { seconds, pollSeconds: interval, firstMs, signal })
     },
     get isPushed() {
       return connection.pushing.isPushed
@@ -138,18 +144,27 @@ function hasChanged(state: Cursor | null, stored: Cursor | null): boolean {
   return historyId !== cursor.historyId
 }
 
+interface Watching {
+  seconds: number
+  pollSeconds: number
+  /** Milliseconds until the first look; null if it comes after the usual interval. */
+  firstMs: number | null
+  signal: AbortSignal
+}
+
 /** Reads the history id from time to time. A change of it is then read from the history. */
 async function watch(
   connection: ListingConnection,
-  { seconds, pollSeconds, signal }: { seconds: number; pollSeconds: number; signal: AbortSignal },
+  { seconds, pollSeconds, firstMs, signal }: Watching,
 ): Promise<Notice> {
   const until = performance.now() + seconds * 1_000
+  let soonMs = firstMs
   for (;;) {
     const left = until - performance.now()
-    const isLast = left <= pollSeconds * 1_000
-    await sleep(Math.max(0, isLast ? left : untilLook(performance.now(), pollSeconds * 1_000)), undefined, {
-      signal,
-    }).catch(() => {})
+    const pauseMs = Math.min(soonMs ?? Infinity, untilLook(performance.now(), pollSeconds * 1_000))
+    const isLast = left <= (soonMs === null ? pollSeconds * 1_000 : pauseMs)
+    soonMs = null
+    await sleep(Math.max(0, isLast ? left : pauseMs), undefined, { signal }).catch(() => {})
     if (isLast || signal.aborted) return { arrived: false, changed: false, gone: false }
     const seen = connection.seenHistoryId
     const { historyId } = await askProfile(connection)

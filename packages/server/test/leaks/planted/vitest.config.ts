@@ -1,4 +1,12 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** In one process, so that a file may find what those before it left. */
+class ByName extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files.toSorted((a, b) => a.moduleId.localeCompare(b.moduleId))
+  }
+}
 
 const { searchParams } = new URL(process.env['PLANTED_DATABASE'] ?? '')
 /** Of the server on which the tests take locks, as if it were that of the run. */
@@ -10,6 +18,9 @@ export default defineConfig({
     include: ['*.planted.ts'],
     root: import.meta.dirname,
     setupFiles: ['../setup.ts'],
+    isolate: false,
+    maxWorkers: 1,
+    sequence: { sequencer: ByName },
     provide: {
       postgres: { version: '18', socketFolder, password: '', template: '' },
       plantedLeaks: {

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { expect, test } from 'vitest'
 import { openTestApp } from '../../open-app.ts'
 import { startDovecot } from '../../servers/dovecot.ts'

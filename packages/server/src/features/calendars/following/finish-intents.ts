@@ -92,14 +92,15 @@ async function finishOne(session: Session, left: LeftIntent, window: CalendarWin
   const { asked, item, mailed } = intent
   const seen = await lookAtIndex(db, owned.id, item?.id ?? null)
   const isLatest = seen.item?.version === item?.version
-  const written = await finish(session, intent, { window, isLatest })
+  let refused: unknown = null
+  const written = await finish(session, intent, { window, isLatest, onHalfDone: error => (refused = error) })
   const isMoved = asked.type === 'change' && asked.toCalendarKey !== null
   const queue =
     written && mailed && mails
       ? await mails.prepare(owned, { id, intent, written, isOvertaken: !isLatest })
       : sendsNothing
   const recording = { window, movedId: isMoved && item ? item.id : null }
-  await planner.run(owned.id, items =>
+  const isEnded = await planner.run(owned.id, items =>
     underFence(session, async (unit, account, own) => {
       const isRecorded =
         written === null ||
@@ -109,9 +110,21 @@ async function finishOne(session: Session, left: LeftIntent, window: CalendarWin
           { written, seen, recording: { ...recording, planner: items } },
         ))
       // Its mails fit the state that was recorded. Its request may have recorded it and queued them meanwhile.
-      if (isRecorded && (await endIntent(unit, owned.id, id))) await queue(unit)
+      const ends = isRecorded && (await endIntent(unit, owned.id, id))
+      if (ends) await queue(unit)
+      return ends
     }),
   )
+  if (isEnded && refused !== null) reportHalfDone(session, item?.id ?? null, refused)
+}
+
+/** The move of a write stands, and its change is given up. */
+function reportHalfDone({ owned, log, onGivenUp }: Session, eventId: string | null, error: unknown): void {
+  log.warn(
+    { accountId: owned.id, eventId, error },
+    'An event was moved to another calendar, but its change was given up before it was made',
+  )
+  onGivenUp?.()
 }
 
 /**
@@ -139,10 +152,14 @@ async function recordLatest(
 async function finish(
   { db, owned, provider, signal }: Session,
   intent: WriteIntent,
-  { window, isLatest }: { window: CalendarWindow; isLatest: boolean },
+  {
+    window,
+    isLatest,
+    onHalfDone,
+  }: { window: CalendarWindow; isLatest: boolean; onHalfDone: (error: unknown) => void },
 ): Promise<WrittenEvents | null> {
   const { own, self } = await findCalendarFacts(db, owned.id)
   const { asked, notify, concernsOthers } = intent
   const options: WriteOptions = { self, own, notify, concernsOthers, window }
-  return askAgain(provider, asked, { options, isLatest, signal })
+  return askAgain(provider, asked, { options, isLatest, signal, onHalfDone })
 }

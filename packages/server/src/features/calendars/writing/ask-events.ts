@@ -120,6 +120,14 @@ async function askForRemoval(
 
 const isGone = (error: unknown) => error instanceof ProviderFailure && error.kind === 'not_found'
 
+interface Again {
+  options: WriteOptions
+  isLatest: boolean
+  signal: AbortSignal
+  /** Called when a moved event is not changed, since the provider refuses that for good. */
+  onHalfDone: (error: ProviderFailure) => void
+}
+
 /**
  * Finishes a write of an earlier try: the same calls go on where they stopped. A write that is found by its creation is
  * left out if that made nothing; all others are done now, unless they are done already.
@@ -130,10 +138,11 @@ const isGone = (error: unknown) => error instanceof ProviderFailure && error.kin
 export async function askAgain(
   provider: Pick<CalendarsProvider, 'writer' | 'read'>,
   asked: AskedWrite,
-  { options, isLatest, signal }: { options: WriteOptions; isLatest: boolean; signal: AbortSignal },
+  again: Again,
 ): Promise<WrittenEvents | null> {
   const { writer } = provider
-  if (asked.type === 'change') return changeAgain(provider, asked, { options, isLatest, signal })
+  const { options, isLatest, signal } = again
+  if (asked.type === 'change') return changeAgain(provider, asked, again)
   if (asked.type === 'create') {
     const { calendarKey, creation } = asked
     const { creationId } = creation
@@ -155,7 +164,7 @@ export async function askAgain(
 async function changeAgain(
   provider: Pick<CalendarsProvider, 'writer' | 'read'>,
   asked: AskedChange,
-  { options, isLatest, signal }: { options: WriteOptions; isLatest: boolean; signal: AbortSignal },
+  { options, isLatest, signal, onHalfDone }: Again,
 ): Promise<WrittenEvents | null> {
   const { writer } = provider
   const { place, part, change, toCalendarKey, creation } = asked
@@ -180,9 +189,9 @@ async function changeAgain(
     const changed = await writer.changeEvent({ place: moved.place, part, change }, options)
     return oneAfterTheOther(moved, changed)
   } catch (error) {
-    // The move stands.
-    if (error instanceof ProviderFailure && isFinal(error)) return moved
-    throw error
+    if (!(error instanceof ProviderFailure && isFinal(error))) throw error
+    onHalfDone(error)
+    return moved
   }
 }
 

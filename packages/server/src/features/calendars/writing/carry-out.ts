@@ -1,11 +1,13 @@
 import type { ReachedAccount } from '../../../accounts/reach.ts'
 import type { AccountView } from '../../../accounts/row.ts'
 import type { RequestContext } from '../../../calls/context.ts'
-import { Refusal } from '../../../calls/refuse.ts'
+import { Refusal, refuse } from '../../../calls/refuse.ts'
 import type { Connections } from '../../../connections/connections.ts'
+import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { WriteOptions, WrittenEvents } from '../../../providers/changing-calendars.ts'
 import { findMeeting } from '../invitations/load-meetings.ts'
+import type { Meeting } from '../invitations/meeting.ts'
 import { lockCalendars } from '../calendars/record-account.ts'
 import { askForWrite, type AskedWrite, readWritten } from './ask-events.ts'
 import { askForLook, type CalendarKeys, changeCalendars } from './ask-provider.ts'
@@ -61,7 +63,7 @@ export async function carryOut<T>(
   const seen = await lookAtIndex(context.db, account.id, itemId)
   const intent: WriteIntent = { asked: given, item: seen.item, notify, concernsOthers, mailed: null }
   if (isMailed) {
-    intent.mailed = { before: itemId === null ? null : await findMeeting(context.db, account.id, itemId) }
+    intent.mailed = { before: itemId === null ? null : await requireKept(context.db, account.id, itemId) }
     await mails?.requireSendable(context, account, intent)
   }
   const isIntended = isNoted(given, item?.isSeries ?? false, isMailed)
@@ -79,6 +81,16 @@ export async function carryOut<T>(
     return recordLatest(context, options, write, { noted, written, seen, isIntended })
   }
   return isIntended ? whileLeased(context.db, noted.id, make) : make()
+}
+
+/** The event before the write, with which its mails are made. Refuses if it is too large to be kept until then. */
+async function requireKept(db: Db, accountId: string, itemId: string): Promise<Meeting | null> {
+  const meeting = await findMeeting(db, accountId, itemId)
+  if (meeting !== 'too_large') return meeting
+  return refuse('provider_unsupported', undefined, {
+    message:
+      'The event has too many people and exceptions to tell its people by mail what changes. Give notify: false to write without that.',
+  })
 }
 
 /** A write of an earlier try, as that meant it: the index may have its effect by now. */

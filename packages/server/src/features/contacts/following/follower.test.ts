@@ -121,6 +121,7 @@ test('contacts that a new grant does not allow rest with a problem of their own,
   await awaitState('live')
   await process.signInAgain(['https://www.googleapis.com/auth/contacts.other.readonly'])
   await awaitProblem('scope_missing')
+  await awaitState('stopped')
   expect(await half()).toMatchObject({ state: 'stopped', status: 'active', isBehind: false })
   books.add(book, { displayName: 'Grace' })
   await process.signInAgain([`${scope}.readonly`])

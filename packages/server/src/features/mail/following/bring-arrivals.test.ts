@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { expect, test } from 'vitest'
 import { ownAccount, pass, passUntilCaughtUp, readFeed, readIndex } from '../../../../test/memory-account.ts'
 import { LogServer, logMail } from '../../../../test/memory-log.ts'

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { describe, expect, test } from 'vitest'
 import {
   labelledHistory,

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

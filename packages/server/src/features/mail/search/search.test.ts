@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { randomUUID } from 'node:crypto'
 import type { SearchAnswer } from '@waxwing/contract/mail/search.ts'
 import { sql } from 'kysely'

@@ -1,4 +1,4 @@
-/** @module-tag postgres-16 */
+/** @module-tag postgres-16-in-soak */
 import { randomBytes } from 'node:crypto'
 import type { UsageReport } from '@waxwing/contract/tenancy/usage.ts'
 import { sql } from 'kysely'

@@ -1,0 +1,3 @@
+export const MESSAGES = 10_000
+export const PAGE = 200
+export const EVENTS = 20_000

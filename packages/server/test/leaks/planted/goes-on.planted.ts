@@ -1,0 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'vitest'
+
+/** What a test leaves running opens something again and again, also while later files run. */
+async function goOn() {
+  for (;;) await sleep(20)
+}
+
+test('leaves something that goes on', () => void goOn())
