@@ -11,7 +11,7 @@ import { googleIn } from '../packages/sandbox/src/google/google.ts'
 import { openSandbox, type Sandbox } from '../packages/sandbox/src/open-sandbox.ts'
 
 const PROGRAM = fileURLToPath(new URL('../packages/server/bin/waxwing.js', import.meta.url))
-const START_SECONDS_MAX = 120
+const START_SECONDS_MAX = 240
 const ANSWER_SECONDS_MAX = 5
 const LOOK_MILLISECONDS = 200
 const PUSHES = {

@@ -1,14 +1,14 @@
 call() {
   method=$1 path=$2
   shift 2
-  curl -sf -X "$method" "$WAXWING_URL$path" \
+  curl -sSf -X "$method" "$WAXWING_URL$path" \
     -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' "$@"
 }
 
 # A mailbox of its own for each run, and a refresh token as if its user had consented.
 user=test-$(date +%s)$$@gmail.test
-curl -sf "$SANDBOX_URL/users" -d '{"email": "'"$user"'", "messages": 3}' >/dev/null
-token=$(curl -sf "$SANDBOX_URL/grants" -d '{
+curl -sSf "$SANDBOX_URL/users" -d '{"email": "'"$user"'", "messages": 3}' >/dev/null
+token=$(curl -sSf "$SANDBOX_URL/grants" -d '{
   "user": "'"$user"'", "clientId": "sandbox",
   "scopes": ["openid", "email", "profile", "https://www.googleapis.com/auth/gmail.modify"]
 }' | jq -r .refreshToken)
@@ -21,7 +21,7 @@ echo "$messages messages are indexed"
 
 cursor=$(call GET '/v1/changes?start=now' | jq -r .nextCursor)
 printf 'From: Zoe <zoe@example.com>\r\nSubject: Hello\r\n\r\nHow are you?\r\n' |
-  curl -sf --data-binary @- "$SANDBOX_URL/users/$user/messages" >/dev/null
+  curl -sSf --data-binary @- "$SANDBOX_URL/users/$user/messages" >/dev/null
 subject=
 while [ -z "$subject" ]; do
   page=$(call GET "/v1/changes?cursor=$cursor&types=message.created&waitSeconds=25")

@@ -1,7 +1,7 @@
 call() {
   method=$1 path=$2
   shift 2
-  curl -sf -X "$method" "$WAXWING_URL$path" \
+  curl -sSf -X "$method" "$WAXWING_URL$path" \
     -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' "$@"
 }
 

@@ -1,10 +1,10 @@
 # Signs a new user of the sandbox in, in place of a person with a browser.
 user=nora-$(date +%s)$$@gmail.test
-curl -sf "$SANDBOX_URL/users" -d '{"email": "'"$user"'", "provider": "google", "messages": 3}' >/dev/null
+curl -sSf "$SANDBOX_URL/users" -d '{"email": "'"$user"'", "provider": "google", "messages": 3}' >/dev/null
 echo "The sandbox has $user"
 
 # The page of the service, and Continue on it.
-nonce=$(curl -sf -c jar "$LINK" | sed -n 's/.*name="nonce" value="\([^"]*\)".*/\1/p' | head -1)
+nonce=$(curl -sSf -c jar "$LINK" | sed -n 's/.*name="nonce" value="\([^"]*\)".*/\1/p' | head -1)
 provider_url=$(
   curl -s -b jar -c jar "$LINK" -H "Origin: $WAXWING_URL" -o page.html -w '%{redirect_url}' \
     --data-urlencode do=continue --data-urlencode provider=google --data-urlencode "nonce=$nonce"
@@ -12,7 +12,7 @@ provider_url=$(
 # The pages of the provider, and the way back.
 callback=$(
   jq -n --arg url "$provider_url" --arg user "$user" '{$url, $user}' |
-    curl -sf "$SANDBOX_URL/authorizations" -d @- | jq -r .redirectUrl
+    curl -sSf "$SANDBOX_URL/authorizations" -d @- | jq -r .redirectUrl
 )
 end=$(curl -s -b jar -o page.html -w '%{redirect_url}' "$callback")
 echo "The browser is at $end"

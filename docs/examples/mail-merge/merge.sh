@@ -1,10 +1,10 @@
 # Max has asked by phone to be left out.
-curl -sf "$WAXWING_URL/v1/suppressions/newsletter/entries" \
+curl -sSf "$WAXWING_URL/v1/suppressions/newsletter/entries" \
   -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' \
   -d '{"addresses": ["max@example.org"], "reason": "Asked by phone"}' >/dev/null
 
 items=$(
-  curl -sf "$WAXWING_URL/v1/accounts/$ACCOUNT/mail-merges" \
+  curl -sSf "$WAXWING_URL/v1/accounts/$ACCOUNT/mail-merges" \
     -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' -H "Idempotency-Key: news-$(date +%s%N)" \
     -d '{
       "listId": "newsletter",
@@ -20,5 +20,5 @@ items=$(
 )
 printf '%s' "$items" | jq -r '.items[] | "\(.address): \(.error.reason // "queued")"'
 entry=$(printf '%s' "$items" | jq -r .items[0].outboxId)
-curl -sf "$WAXWING_URL/v1/accounts/$ACCOUNT/outbox/$entry?waitSeconds=30" -H "Authorization: Bearer $WAXWING_KEY" |
+curl -sSf "$WAXWING_URL/v1/accounts/$ACCOUNT/outbox/$entry?waitSeconds=30" -H "Authorization: Bearer $WAXWING_KEY" |
   jq -r '"\(.subject): \(.status)"'

@@ -1,5 +1,5 @@
 # Events of new mail are posted to this machine. The secret is shown only now.
-curl -sf "$WAXWING_URL/v1/webhooks" \
+curl -sSf "$WAXWING_URL/v1/webhooks" \
   -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' \
   -d '{"url": "http://127.0.0.1:'"$PORT"'/waxwing",
        "filters": {"eventTypes": ["message.created"], "accountIds": ["'"$ACCOUNT"'"]}}' |

@@ -1,7 +1,7 @@
 # The key names what is to be done, such as a row of your own database. The same key sends once.
 key=invoice-4711-$(date +%s%N)
 send() {
-  curl -sf -D head "$WAXWING_URL/v1/accounts/$ACCOUNT/outbox" \
+  curl -sSf -D head "$WAXWING_URL/v1/accounts/$ACCOUNT/outbox" \
     -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' -H "Idempotency-Key: $key" \
     -d '{"to": [{"address": "ben@gmail.test"}], "subject": "Invoice 4711", "text": "Please find it attached."}' |
     jq -r .id
@@ -13,5 +13,5 @@ grep -qi '^idempotent-replayed: true' head && echo 'first: repeated' || echo 'fi
 second=$(send)
 grep -qi '^idempotent-replayed: true' head && echo 'second: repeated' || echo 'second: new'
 [ "$first" = "$second" ] && echo 'the same message: true'
-curl -sf "$WAXWING_URL/v1/accounts/$ACCOUNT/outbox/$first?waitSeconds=30" -H "Authorization: Bearer $WAXWING_KEY" |
+curl -sSf "$WAXWING_URL/v1/accounts/$ACCOUNT/outbox/$first?waitSeconds=30" -H "Authorization: Bearer $WAXWING_KEY" |
   jq -r '"\(.subject): \(.status)"'

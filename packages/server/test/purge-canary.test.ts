@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { newId } from '../src/kit/ids.ts'
+import { dayAhead, readTakingPlace, waitForCalendars } from './calendars/caldav-account.ts'
 import { openBlobFolder } from './bodies/blob-folder.ts'
 import type { Caller } from './caller.ts'
 import { tablesWith } from './database-text.ts'
@@ -15,6 +16,10 @@ import {
   type SendingApp,
   waitForStatus,
 } from './sending/open-sending.ts'
+import { davTestClient } from './servers/dav-client.ts'
+import type { DavTestServer, DavTestUser } from './servers/dav-test-server.ts'
+import { BERLIN, calendarFile, eventText } from './servers/event-text.ts'
+import { startRadicale } from './servers/radicale.ts'
 import { openWorld } from './servers/world.ts'
 import { readMailboxes, waitForFirstSync } from './sync/followed-account.ts'
 import { waitUntil } from './wait-until.ts'
@@ -25,7 +30,11 @@ const MOVING = new Set(['audit_open', 'audit_entry', 'audit_chain', 'usage_count
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
 /** An account with the word in everything that its owner, its provider or a caller can write. */
-async function fill(caller: Caller, sending: SendingApp, word: string): Promise<string> {
+async function fill(
+  caller: Caller,
+  { dav, ...sending }: SendingApp & { dav: DavTestServer },
+  word: string,
+): Promise<string> {
   const { app, imap } = sending
   const user = await imap.addUser()
   await using world = await openWorld(imap, user)
@@ -38,7 +47,17 @@ async function fill(caller: Caller, sending: SendingApp, word: string): Promise<
     word,
   )
   await world.flag(word, uids, word)
-  const accountId = await connectSender(caller, sending, { user, settings: { bodyStorage: 'full' } })
+  const davUser = await fillCalendar(dav, user.email, word)
+  const accountId = await connectSender(caller, sending, {
+    user,
+    settings: { bodyStorage: 'full' },
+    dav: {
+      calendarUrl: dav.url.href,
+      contactsUrl: null,
+      user: davUser.user,
+      password: davUser.password,
+    },
+  })
   await waitForFirstSync(caller, accountId)
   const path = `/v1/accounts/${accountId}`
   const key = (name: string) => ({ 'idempotency-key': `${name}-of-${accountId}` })
@@ -75,6 +94,11 @@ async function fill(caller: Caller, sending: SendingApp, word: string): Promise<
   }
   await caller.post(`${path}/mail-merges`, merge, key('merge'))
   await waitForStatus(caller, await send(caller, accountId, content), 'sent')
+  await waitForCalendars(caller, accountId)
+  const [event] = await readTakingPlace(caller, accountId)
+  const events = `${path}/calendar-events`
+  await done(caller.patch(`${events}/${event!.seriesId}`, { location: `${word} again`, notify: false }))
+  await done(caller.delete(`${events}/${event!.id}?notify=false`))
   await waitUntil('the stored bodies', async () => {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from message_blob join message on message.id = message_id
@@ -83,6 +107,26 @@ async function fill(caller: Caller, sending: SendingApp, word: string): Promise<
   })
   expect((await readMailboxes(caller, accountId)).map(({ name }) => name)).toContain(word)
   return accountId
+}
+
+/** A calendar with a series that has the word in its texts and people, and an exception. */
+async function fillCalendar(dav: DavTestServer, owner: string, word: string): Promise<DavTestUser> {
+  const davUser = await dav.addUser()
+  const client = davTestClient(dav, davUser)
+  const calendar = await client.makeCalendar(word, { props: `<D:displayname>${word}</D:displayname>` })
+  const at = (day: string) => `DTSTART;TZID=Europe/Berlin:${day}T090000`
+  const texts = [`SUMMARY:${word}`, `LOCATION:${word}`, `DESCRIPTION:${word}`, `CATEGORIES:${word}`]
+  const people = [`ORGANIZER;CN=${word}:mailto:${owner}`, `ATTENDEE;CN=${word}:mailto:${word}@b.test`]
+  const lines = [...texts, ...people, 'DURATION:PT1H']
+  await client.put(
+    `${calendar}${word}.ics`,
+    calendarFile([
+      BERLIN,
+      eventText(word, [at(dayAhead(2)), 'RRULE:FREQ=DAILY;COUNT=5', ...lines]),
+      eventText(word, [`RECURRENCE-ID;TZID=Europe/Berlin:${dayAhead(3)}T090000`, at(dayAhead(3)), ...lines]),
+    ]),
+  )
+  return davUser
 }
 
 async function countRows(app: TestApp, tenantId: string): Promise<Record<string, number>> {
@@ -140,10 +184,12 @@ async function rest(app: TestApp, caller: Caller & { tenantId: string }, account
 
 test('a purge leaves no trace in tables, files and log, and nothing of another tenant changes', async () => {
   await using blobs = await openBlobFolder()
-  await using sending = await openSendingApp({
+  await using dav = await startRadicale()
+  await using opened = await openSendingApp({
     app: { roles: ['api', 'sync', 'jobs'], pace: { pollSeconds: 1 }, config: { blobDir: blobs.folder } },
   })
-  const { app } = sending
+  const { app } = opened
+  const sending = { ...opened, dav }
   const other = await app.createTenant('other')
   const keptId = await fill(other, sending, 'sparrowq')
   const purgedId = await fill(app, sending, 'canaryq')
@@ -157,6 +203,9 @@ test('a purge leaves no trace in tables, files and log, and nothing of another t
     'outbox',
     'template',
     'identity',
+    'calendar',
+    'calendar_event',
+    'calendar_event_body',
   ])
     expect(held).toContain(table)
   await rest(app, other, keptId)

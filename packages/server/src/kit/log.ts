@@ -16,6 +16,7 @@ const FIELDS = [
   'address',
   'attempt',
   'bytes',
+  'calendarId',
   'count',
   'delaySeconds',
   'endpointId',

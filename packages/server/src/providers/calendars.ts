@@ -19,6 +19,7 @@ export type {
   CalendarWindow,
   EventAddress,
   EventTime,
+  GuessedZone,
   RemoteAttendee,
   RemoteCalendar,
   RemoteEvent,

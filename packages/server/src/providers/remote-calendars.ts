@@ -80,6 +80,14 @@ export interface RemoteOccurrence {
   end: EventTime
 }
 
+/** A zone of an event that no name identifies. */
+export interface GuessedZone {
+  /** The zone that was taken for it: an IANA name or an `own:` reference. Null: none, and the calendar has none either. */
+  zone: string | null
+  /** The place, the transitions or the definition in its file, or the zone of its calendar. */
+  by: 'location' | 'equal' | 'definition' | 'calendar'
+}
+
 export interface RemoteItem {
   type: 'item'
   key: string
@@ -101,6 +109,8 @@ export interface RemoteItem {
    * Absent: none.
    */
   excluded?: readonly string[]
+  /** Zones of the item that were guessed. Absent: none, as far as is known. */
+  guessedZones?: readonly GuessedZone[]
   /** The members in the window as the provider gives them; null: the service expands the rule. */
   occurrences: readonly RemoteOccurrence[] | null
 }

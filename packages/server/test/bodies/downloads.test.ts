@@ -6,7 +6,7 @@ import type { ProxiedAccount, ProxiedAccountOptions } from '../sync/proxied-acco
 import { askForSync, openProxiedAccount, waitForAnotherPass } from '../sync/proxied-account.ts'
 import { connectMailbox, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { casesFor, numberFor } from '../soak.ts'
+import { numberFor } from '../soak.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -73,25 +73,22 @@ async function passAgain({ app, proxy, accountId }: ProxiedAccount): Promise<voi
 }
 
 describe('downloads from the server', () => {
-  test.each(casesFor(['none', 'cache'], storage => storage === 'cache'))(
-    'are brought in small pieces, with bodyStorage %s',
-    async storage => {
-      // As it is sent, it has a third more bytes.
-      const account = await openLarge(numberFor({ ci: 9, soak: 36 }) * MEGABYTE, storage)
-      await using _ = account
-      const { app, url, content } = account
-      const { body } = await app.get<Message>(url)
-      expect(body).toMatchObject({
-        body: { text: 'See the file.' },
-        attachments: [{ id: '2', size: content.length }],
-      })
-      const answer = await begin(app, `${url}/attachments/2`)
-      expect(answer.headers.get('content-length')).toBeNull()
-      expect(Buffer.from(await answer.arrayBuffer()).equals(content)).toBe(true)
-      const asked = account.proxy.stats.lines.filter(line => line.includes('BODY.PEEK['))
-      expect(asked.some(line => /BODY\.PEEK\[\](?:\)|$)/.test(line))).toBe(false)
-    },
-  )
+  test.each(['none', 'cache'])('are brought in small pieces, with bodyStorage %s', async storage => {
+    // As it is sent, it has a third more bytes.
+    const account = await openLarge(numberFor({ ci: 9, soak: 36 }) * MEGABYTE, storage)
+    await using _ = account
+    const { app, url, content } = account
+    const { body } = await app.get<Message>(url)
+    expect(body).toMatchObject({
+      body: { text: 'See the file.' },
+      attachments: [{ id: '2', size: content.length }],
+    })
+    const answer = await begin(app, `${url}/attachments/2`)
+    expect(answer.headers.get('content-length')).toBeNull()
+    expect(Buffer.from(await answer.arrayBuffer()).equals(content)).toBe(true)
+    const asked = account.proxy.stats.lines.filter(line => line.includes('BODY.PEEK['))
+    expect(asked.some(line => /BODY\.PEEK\[\](?:\)|$)/.test(line))).toBe(false)
+  })
 
   test('block neither the sync nor other reads, and stop when the caller leaves', async () => {
     const account = await openLarge(24 * MEGABYTE, 'none')

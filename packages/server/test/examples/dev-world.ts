@@ -5,7 +5,7 @@ import { Waxwing } from '../../../sdk/src/index.ts'
 import { compileCache } from '../compile-cache.ts'
 import { guardProcess } from '../guard/guard.ts'
 import { findFreePorts } from '../servers/daemon.ts'
-import { until } from '../service-process.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const GOOGLE = ['gmail.modify', 'gmail.settings.basic', 'calendar', 'contacts']
@@ -18,6 +18,9 @@ const MICROSOFT = [
   'MailboxSettings.Read',
   'Contacts.ReadWrite',
 ]
+
+/** Longer than the command itself waits. */
+const START_SECONDS_MAX = 280
 
 /** The service and the sandbox, as `npm run dev` starts them. Disposing it ends both. */
 export interface DevWorld extends AsyncDisposable {
@@ -48,7 +51,8 @@ export async function startDevWorld(): Promise<DevWorld> {
     await ended
   }
   try {
-    await until(() => output.includes('Ctrl-C ends both') || dev.exitCode !== null, '`npm run dev` is ready')
+    const isReady = async () => output.includes('Ctrl-C ends both') || dev.exitCode !== null
+    await waitUntil('`npm run dev` to be ready', isReady, START_SECONDS_MAX)
     const exported = (name: string) => {
       const value = new RegExp(`export ${name}=(\\S+)`).exec(output)?.[1]
       if (value === undefined) throw new Error(`No ${name} in the output:\n${output}`)
@@ -66,12 +70,13 @@ export async function startDevWorld(): Promise<DevWorld> {
         const refreshToken = await grant(environment.SANDBOX_URL, email, provider)
         const settings = { contactsEnabled: true, calendarEnabled: true }
         const { id } = await waxwing.accounts.connect({ provider, refreshToken, settings })
-        await until(async () => {
+        const isIndexed = async () => {
           const account = await waxwing.accounts.get({ accountId: id })
           return [account.initializedAt, account.calendarInitializedAt, account.contactsInitializedAt].every(
             time => time !== null,
           )
-        }, `${email} is indexed`)
+        }
+        await waitUntil(`the index of ${email}`, isIndexed)
         return id
       },
       [Symbol.asyncDispose]: stop,

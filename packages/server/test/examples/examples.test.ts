@@ -64,9 +64,9 @@ async function playScene({ job }: Play, scene: readonly Step[], language: Langua
       await run(step)
       continue
     }
-    const { start, then } = step
+    const { start, meanwhile } = step
     const started = running.use(await startExample(job, start, languageOf(job, start, language), environment))
-    for (const name of then) await run(name)
+    for (const name of meanwhile) await run(name)
     await started.finish()
   }
 }

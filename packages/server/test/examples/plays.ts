@@ -1,7 +1,7 @@
 import { hasExample, type Language, LANGUAGES } from './run-example.ts'
 
-/** An example that runs to its end, or one that goes on while others run, and then ends its part. */
-export type Step = string | { start: string; then: readonly string[] }
+/** An example that runs to its end, or one that is started, and goes on while others run. */
+export type Step = string | { start: string; meanwhile: readonly string[] }
 
 export interface Play {
   /** Folder below docs/examples, and page of docs/jobs. */
@@ -13,24 +13,24 @@ export interface Play {
 /** The jobs in their order. All of them play in one world, with the account of ada@gmail.test. */
 export const PLAYS: readonly Play[] = [
   { job: 'first-mailbox', scenes: [['account'], ['read'], ['send']] },
-  { job: 'receive-by-webhook', scenes: [['register', { start: 'receive', then: ['deliver'] }, 'stop']] },
-  { job: 'follow-changes', scenes: [[{ start: 'follow', then: ['deliver'] }]] },
+  { job: 'receive-by-webhook', scenes: [['register', { start: 'receive', meanwhile: ['deliver'] }, 'stop']] },
+  { job: 'follow-changes', scenes: [[{ start: 'follow', meanwhile: ['deliver'] }]] },
   { job: 'send-once', scenes: [['send']] },
-  { job: 'reply-in-thread', scenes: [[{ start: 'answer', then: ['deliver'] }]] },
+  { job: 'reply-in-thread', scenes: [[{ start: 'answer', meanwhile: ['deliver'] }]] },
   { job: 'mail-merge', scenes: [['merge']] },
   { job: 'connect-users', scenes: [['link', 'sign-in', 'outcome']] },
   { job: 'search', scenes: [['search']] },
   { job: 'ci', scenes: [['test']] },
   { job: 'go-to-production', scenes: [['look']] },
   { job: 'connect-microsoft', scenes: [['app', 'link', 'sign-in', 'outcome']] },
-  { job: 'address-book', scenes: [[{ start: 'sync', then: ['change'] }]] },
+  { job: 'address-book', scenes: [[{ start: 'sync', meanwhile: ['change'] }]] },
   { job: 'events', scenes: [['series'], ['invite']] },
   { job: 'find-a-time', scenes: [['find']] },
 ]
 
 /** The examples of a scene, in their order. */
 export function namesOf(scene: readonly Step[]): string[] {
-  return scene.flatMap(step => (typeof step === 'string' ? [step] : [step.start, ...step.then]))
+  return scene.flatMap(step => (typeof step === 'string' ? [step] : [step.start, ...step.meanwhile]))
 }
 
 /** The languages in which a scene is played: those that any of its examples has. */

@@ -3,6 +3,7 @@ import type { Composition } from '../../src/features/sending/compose/composition
 import type { GraphApi } from '../../src/providers/graph/api.ts'
 import { fileOf, ID, messageTo, OUTBOX_ID } from './outgoing.ts'
 import { type Office, useOffices } from './reach-writing.ts'
+import { casesFor } from '../soak.ts'
 
 const openOffice = useOffices()
 
@@ -76,28 +77,33 @@ async function sendThrough(
 }
 
 describe('a send by Graph whose process dies', () => {
-  test.each([
+  const all: ReadonlyArray<[string, Partial<Composition>]> = [
     ['without files', {}],
     ['with files beside it', { attachments: [fileOf('a.pdf', 2_100_000), fileOf('b.pdf', 3_500_000)] }],
-  ])('at any request arrives once, %s', async (_, change) => {
-    await using eva = await openOffice()
-    let deaths = 0
-    for (const when of ['before', 'after'] as const) {
-      for (let at = 0, hasDied = true; hasDied; at++) {
-        await using finn = await openOffice()
-        hasDied = await sendThrough(eva, finn.email, { at, when }, change)
-        if (hasDied) deaths++
-        const note = `${when} request ${at}`
-        expect(await finn.list('inbox'), note).toHaveLength(1)
-        expect(await eva.list('drafts'), note).toEqual([])
-        const sent = await eva.list('sentitems')
-        expect(sent, note).toHaveLength(1)
-        // The next message has the same Message-ID.
-        await eva.ask('POST', `messages/${sent[0].id}/permanentDelete`)
+  ]
+  // In CI, `sends-crash-walk.test.ts` has a message with files.
+  test.each(casesFor(all, ([, change]) => Object.keys(change).length === 0))(
+    'at any request arrives once, %s',
+    async (_, change) => {
+      await using eva = await openOffice()
+      let deaths = 0
+      for (const when of ['before', 'after'] as const) {
+        for (let at = 0, hasDied = true; hasDied; at++) {
+          await using finn = await openOffice()
+          hasDied = await sendThrough(eva, finn.email, { at, when }, change)
+          if (hasDied) deaths++
+          const note = `${when} request ${at}`
+          expect(await finn.list('inbox'), note).toHaveLength(1)
+          expect(await eva.list('drafts'), note).toEqual([])
+          const sent = await eva.list('sentitems')
+          expect(sent, note).toHaveLength(1)
+          // The next message has the same Message-ID.
+          await eva.ask('POST', `messages/${sent[0].id}/permanentDelete`)
+        }
       }
-    }
-    expect(deaths).toBeGreaterThanOrEqual(Object.keys(change).length === 0 ? 4 : 10)
-  })
+      expect(deaths).toBeGreaterThanOrEqual(Object.keys(change).length === 0 ? 4 : 10)
+    },
+  )
 
   test('between the record of the hand-over and the request arrives once', async () => {
     await using eva = await openOffice()

@@ -18,20 +18,21 @@ export interface Opened {
   stack: string
 }
 
-/** Who opens something: a test, or its file if that happens before all tests, or by what was opened there. */
+/** A test that opens something, or its file if that happens before all tests, or by a thing that was opened there. */
 export interface Owner {
   /** The path of the file. */
   file: string
 }
 
 const LOOK_MILLISECONDS = 10
+const FRAMES_KEPT = 25
 /** Entries of closed things are dropped from time to time, so that a file with many keeps little. */
 const LOOK_EVERY = 10_000
 
 /** Frames of Node.js, and of the watching itself. */
 const OF_NOBODY = /\(?node:|\/test\/leaks\/(?:watch|ledger)/
 
-/** What modules open as they are loaded. */
+/** The owner of things that modules open as they are loaded. */
 const OF_MODULES: Owner = { file: '' }
 
 const owners = new AsyncLocalStorage<Owner>()
@@ -53,7 +54,11 @@ export function note(kind: Kind, nameOf: () => string, isOpen: () => boolean): v
   const owner = currentOwner()
   if (blamed.has(owner)) return
   const holder = { stack: '' }
+  // The runner asks for a hundred frames, which takes long for each timer.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = FRAMES_KEPT
   Error.captureStackTrace(holder, note)
+  Error.stackTraceLimit = stackTraceLimit
   // The text of a stack is made when it is read first.
   const opened: Opened = {
     kind,

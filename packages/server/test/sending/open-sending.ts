@@ -54,6 +54,8 @@ export interface SenderOptions {
   appendSent?: boolean
   smtpHost?: string
   settings?: Record<string, unknown>
+  /** The servers of calendars and contacts. */
+  dav?: Record<string, unknown>
 }
 
 /** Connects the mailbox of a user, who sends through the sink. @returns the account's id */
@@ -62,7 +64,13 @@ export async function connectSender(
   { imap, sink }: { imap: MailServer; sink: Pick<SmtpSink, 'port'> },
   options: SenderOptions = {},
 ): Promise<string> {
-  const { user = await imap.addUser(), appendSent = false, smtpHost = '127.0.0.1', settings = {} } = options
+  const {
+    user = await imap.addUser(),
+    appendSent = false,
+    smtpHost = '127.0.0.1',
+    settings = {},
+    dav,
+  } = options
   const { status, body } = await caller.post<Account>('/v1/imap-accounts', {
     email: user.email,
     password: user.password,
@@ -70,6 +78,7 @@ export async function connectSender(
     imap: { host: imap.host, port: imap.port, security: 'none', user: user.user },
     smtp: { host: smtpHost, port: sink.port, security: 'none', user: user.user },
     appendSent,
+    ...(dav && { dav }),
     settings: { syncWindowDays: null, ...settings },
   })
   if (status !== 200) throw new Error(`could not connect: ${JSON.stringify(body)}`)

@@ -112,7 +112,7 @@ export function startTraffic({ key, accountId }: { key: string; accountId: strin
     }
   })
   const watching = watchReadiness()
-  const end = async () => {
+  const endCallers = async () => {
     over.abort()
     await Promise.all([...loops, watching])
   }
@@ -133,14 +133,14 @@ export function startTraffic({ key, accountId }: { key: string; accountId: strin
       )
     },
     async stop() {
-      await end()
+      await endCallers()
       await waitUntil('the feed to have everything', async () => {
         await follow()
         return report.heard.length >= report.announced.length
       })
       return report
     },
-    [Symbol.asyncDispose]: end,
+    [Symbol.asyncDispose]: endCallers,
   }
 }
 

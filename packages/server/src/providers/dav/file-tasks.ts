@@ -1,6 +1,6 @@
 import { findIanaZone } from '../../kit/zones/named-zone.ts'
 import { zoneOfTzid } from '../../kit/zones/zone-of-tzid.ts'
-import type { CalendarWindow } from '../calendars.ts'
+import type { CalendarWindow, GuessedZone } from '../calendars.ts'
 import type { MailedEvent } from '../changing-calendars.ts'
 import type { ContactChange } from '../contacts.ts'
 import { UnreadableCard } from './cards/card.ts'
@@ -141,12 +141,16 @@ function resultOf(task: FileTask, beforeZone: (tzid: string) => void): FileResul
   if (task.type === 'editCard') return editCard(bytes, task.change)
   if (task.type === 'readInvitation') return readMailedEvent(bytes, task)
   const { timeZone: preferred, window } = task
+  const guessedZones: GuessedZone[] = []
   const resolveZone: ResolveZone = (tzid, definition) => {
     beforeZone(tzid)
-    return zoneOfTzid({ tzid, definition, preferred, window }).zone
+    const { zone, by } = zoneOfTzid({ tzid, definition, preferred, window })
+    if (by !== 'iana' && by !== 'windows') guessedZones.push({ zone, by })
+    return zone
   }
   if (task.type === 'editEvents') return editEvents(bytes, task.edit, task.options, resolveZone)
-  return readEvents(bytes, resolveZone)
+  const read = readEvents(bytes, resolveZone)
+  return read && guessedZones.length > 0 ? { ...read, guessedZones } : read
 }
 
 /** The error of an outcome, as it was thrown where the work was done. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'vitest'
 
-/** What a test leaves running opens something again and again, also while later files run. */
+/** A loop that opens a timer again and again, also while later files run. */
 async function goOn() {
   for (;;) await sleep(20)
 }

@@ -9,6 +9,7 @@ import { findModule } from '../../tenancy/plans/store.ts'
 import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
 import type { WriteMails } from '../writing/mails.ts'
+import { openGuessReports } from './guessed-zones.ts'
 import { CALENDAR_HOMES } from './home.ts'
 import { runPass } from './pass.ts'
 import { countAllQuarantined, countQuarantined } from './quarantine.ts'
@@ -39,7 +40,8 @@ export function openCalendarsFollower({
   onGivenUp,
   lookSeconds = LOOK_SECONDS,
 }: CalendarsFollowerOptions): Follower {
-  const own = { days, planner, log, ...(mails && { mails }), ...(onGivenUp && { onGivenUp }) }
+  const reportGuesses = openGuessReports(log)
+  const own = { days, planner, log, reportGuesses, ...(mails && { mails }), ...(onGivenUp && { onGivenUp }) }
   return openLookingFollower<CalendarsProvider>({
     db,
     lookSeconds,

@@ -58,6 +58,7 @@ export async function recordStep(
       unreadable: [...sorted.unreadable, ...refused],
     })
   }
+  session.reportGuesses?.({ accountId: session.owned.id, calendarId: listed.calendar.id }, items)
 }
 
 /** Records items one by one. Returns those that the database refuses. */

@@ -11,6 +11,7 @@ import type { CalendarAccount } from '../calendars/rules.ts'
 import type { SpanPlanner } from '../events/planner.ts'
 import type { WindowDays } from '../events/window.ts'
 import type { WriteMails } from '../writing/mails.ts'
+import type { ReportGuesses } from './guessed-zones.ts'
 
 /** The calendars of an account that are followed over one connection. */
 export interface Session extends LookSession<CalendarsProvider> {
@@ -19,6 +20,8 @@ export interface Session extends LookSession<CalendarsProvider> {
   /** Absent: nobody is told of anything by mail. */
   mails?: WriteMails
   log: Logger
+  /** Absent: guessed zones are not reported. */
+  reportGuesses?: ReportGuesses
   /** Called when an interrupted write is given up. */
   onGivenUp?: () => void
 }

@@ -19,7 +19,7 @@ import { readEvent, readUid } from './read-event.ts'
 /** The zone of a TZID with its VTIMEZONE, if the file has it. Null: times are floating. */
 export type ResolveZone = (tzid: string, definition: ZoneDefinition | null) => string | null
 
-export type EventsOfFile = Pick<RemoteItem, 'uid' | 'event' | 'recurrence'> & {
+export type EventsOfFile = Pick<RemoteItem, 'uid' | 'event' | 'recurrence' | 'guessedZones'> & {
   members: NonNullable<RemoteItem['members']>
 }
 
