@@ -73,9 +73,9 @@ export function markdownPath(path: string): string {
 
 function searchField(): Markup {
   return html`<search class="needs-script">
-    <label for="search">Search</label>
+    <label for="site-search">Search</label>
     <input
-      id="search"
+      id="site-search"
       type="search"
       placeholder="Search ( / )"
       autocomplete="off"

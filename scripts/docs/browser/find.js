@@ -52,6 +52,15 @@ const BOOST = { title: 3, page: 3, names: 4 }
 /** The weight of a place on the page of a better one. */
 const OTHER_PLACES = 0.15
 const PLACES_MAX = 6
+/** Weights of places that answer few questions unless they are named. */
+const WEIGHTS = new Map([
+  ['setting', 0.5],
+  ['schema', 0.7],
+  ['event', 0.8],
+])
+/** Pages that mention everything, for readers who look for them. */
+const SPECIAL = /^\/docs\/guides\/(?:nemesis|coming-from)/
+const SPECIAL_WEIGHT = 0.4
 /** The weight of a place that has the words as its name, such as a reason. */
 const EXACT = 20
 
@@ -89,6 +98,7 @@ export function findPlaces(index, query, count) {
   for (const result of results) {
     const [path] = result.to.split('#')
     if (result.title.toLowerCase() === query.trim().toLowerCase()) result.score *= EXACT
+    else result.score *= (WEIGHTS.get(result.kind) ?? 1) * (SPECIAL.test(result.to) ? SPECIAL_WEIGHT : 1)
     const page = byPage.get(path) ?? { best: result, score: 0, places: 0, words: new Set() }
     page.score +=
       page.places === 0 ? result.score : page.places < PLACES_MAX ? result.score * OTHER_PLACES : 0

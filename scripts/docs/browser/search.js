@@ -11,7 +11,7 @@ const KINDS = new Map([
   ['command', 'Command'],
 ])
 
-const search = require('#search', HTMLInputElement)
+const search = require('#site-search', HTMLInputElement)
 const panel = require('#found', HTMLElement)
 const list = require('#found-list', HTMLElement)
 
