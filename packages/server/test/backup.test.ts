@@ -11,14 +11,14 @@ import { makePreparedFolder } from './prepared-folder.ts'
 import { type DataFolder, makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
 import { connectMailbox, readFeed, readMessages, waitForFirstSync } from './sync/followed-account.ts'
 import { waitUntil } from './wait-until.ts'
-import { casesFor } from './soak.ts'
+import { casesFor, numberFor } from './soak.ts'
 
 const OPTIONS = {
   program: fileURLToPath(new URL('./sync/quick-service.ts', import.meta.url)),
   env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
 }
-const COUNT = 120
-const LATER = 40
+const COUNT = numberFor({ ci: 60, soak: 120 })
+const LATER = numberFor({ ci: 20, soak: 40 })
 
 const useIt = useServer(SERVER_KINDS[0].start)
 const run = (folder: DataFolder, ...args: string[]) =>

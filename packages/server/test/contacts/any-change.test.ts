@@ -15,9 +15,10 @@ import { waitUntil } from '../wait-until.ts'
 import { readContacts, waitForContacts } from './carddav-account.ts'
 import { type ContactWorld, davWorld, googleWorld, graphWorld, sandboxEnv } from './contact-worlds.ts'
 import { RandomEdits } from './random-edits.ts'
+import { numberFor } from '../soak.ts'
 
 const SECONDS = 1_000
-const KILLS = 3
+const KILLS = numberFor({ ci: 2, soak: 3 })
 
 let sandbox: SandboxServer
 let service: KillableService

@@ -13,10 +13,11 @@ import { refusalOf } from './gmail-client.ts'
 import { readIndexed, readTruth } from './gmail-truth.ts'
 import { type KillableAccount, openKillableGmail } from './killable-gmail.ts'
 import { letter } from './open-gmail-app.ts'
+import { numberFor } from '../soak.ts'
 
 const HOST = 'gmail.googleapis.com'
-const CHANGES = 60
-const KILLS = 2
+const CHANGES = numberFor({ ci: 30, soak: 60 })
+const KILLS = numberFor({ ci: 1, soak: 2 })
 /** Together they strike every fifth call. */
 const FAULTS = [{ does: 'error', status: 503 }, { does: 'lost' }, { does: 'torn' }, { does: 'unauthorized' }]
 const FAULT_PROBABILITY = 0.05

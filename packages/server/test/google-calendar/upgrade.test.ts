@@ -18,7 +18,7 @@ import { connectUser } from './google-calendar-account.ts'
 import { CALENDAR_HOST, CALENDAR_SCOPE, configureCalendar, otherClient } from './other-client.ts'
 
 /** Accounts of the earlier release. `npm run soak` has 5,000. */
-const ACCOUNTS = Number(process.env['WAXWING_TEST_UPGRADED'] ?? 100)
+const ACCOUNTS = Number(process.env['WAXWING_TEST_UPGRADED'] ?? 40)
 /** The calls of Google's project in a minute, for the service and for the sandbox, which refuses what is over them. */
 const PROJECT_CALLS = 10_000
 /** Halves of which the first sync may be under way at a time: `BEGUN_MAX` of `spread-halves.ts`. */

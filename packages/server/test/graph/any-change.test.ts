@@ -15,10 +15,10 @@ import { waitUntil } from '../wait-until.ts'
 import { actThere, letterOf } from './act-there.ts'
 import { describeText, readTruth } from './graph-truth.ts'
 import { type KillableAccount, openKillableGraph } from './killable-graph.ts'
-import { casesFor } from '../soak.ts'
+import { casesFor, numberFor } from '../soak.ts'
 
-const CHANGES = 40
-const KILLS = 2
+const CHANGES = numberFor({ ci: 20, soak: 40 })
+const KILLS = numberFor({ ci: 1, soak: 2 })
 /** Messages of a mailbox when it is connected. */
 const LETTERS = 12
 const LOOK_AGAIN_MS = 200

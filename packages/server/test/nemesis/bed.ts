@@ -75,7 +75,8 @@ export async function openBed(
   if (!isShort) await databases.addStandby()
   const mail = opened.use(await startDovecot({ connectionsPerUserMax: 50 }))
   const sink = opened.use(await startSmtpSink())
-  const endpoints = new Map(TEMPERS.map((temper, number) => [`e${number}-${temper}`, temper]))
+  const tempers = isShort ? [...new Set(TEMPERS)] : TEMPERS
+  const endpoints = new Map(tempers.map((temper, number) => [`e${number}-${temper}`, temper]))
   const receivers = opened.use(await startReceivers(endpoints, random.fork('receivers'), history))
 
   const slots: Array<ProcessSlot & AsyncDisposable> = []

@@ -9,7 +9,7 @@ import { waitUntil } from '../wait-until.ts'
 import { connectSender } from './open-sending.ts'
 
 /** `npm run soak` sends more. */
-const ENTRIES = Number(process.env['WAXWING_TEST_MERGE'] ?? 60)
+const ENTRIES = Number(process.env['WAXWING_TEST_MERGE'] ?? 30)
 /** How many the entries are divided among. */
 const READERS = 4
 

@@ -9,7 +9,7 @@ import { waitUntil } from '../wait-until.ts'
 import { openKillableDatabase } from '../killable-database.ts'
 import { type KillableSender, openKillableSending } from './killable-sending.ts'
 
-const KILLS = Number(process.env['WAXWING_TEST_KILLS'] ?? 4)
+const KILLS = Number(process.env['WAXWING_TEST_KILLS'] ?? 2)
 const MESSAGES = 5 * KILLS
 const SENDERS = 3
 /** With the start of the service after it, on a slow machine. */
@@ -30,7 +30,7 @@ function misbehave(random: Random) {
 }
 
 /** Victims of the kills, in turn. */
-const VICTIMS = ['service', 'connection', 'service', 'database'] as const
+const VICTIMS = ['service', 'database', 'service', 'connection'] as const
 
 /** Sends messages, several at a time; a request that gets no answer is repeated with its key. */
 async function sendAll({ post }: KillableSender, random: Random): Promise<OutboxEntry[]> {

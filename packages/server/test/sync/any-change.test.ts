@@ -7,9 +7,10 @@ import { type Disturbance, disturb, furnish, seedsFor } from './disturbance.ts'
 import { connectMailbox } from './followed-account.ts'
 import { type KillableService, openKillableService } from './killable-service.ts'
 import { comeToRest, expectFeedToTell, renamedContents } from './rest.ts'
-import { casesFor } from '../soak.ts'
+import { casesFor, numberFor } from '../soak.ts'
 
 const SECONDS = 1_000
+const SECOND = { acts: numberFor({ ci: 30, soak: 60 }), kills: numberFor({ ci: 2, soak: 3 }) }
 let service: KillableService
 beforeAll(async () => {
   service = await openKillableService()
@@ -35,12 +36,12 @@ describe.each(SERVERS)('after random changes by others on $name', ({ name, start
       const log: string[] = []
       onTestFailed(() => void process.stderr.write(`${log.join('\n')}\n`))
 
-      const first: Disturbance = { acts: 20, kills: 1, log, failures: [] }
+      const first: Disturbance = { acts: numberFor({ ci: 10, soak: 20 }), kills: 1, log, failures: [] }
       proxy.faults = disturb(service, client, random.fork('first'), first)
       const before = await comeToRest(service.caller, account, first)
       // Nothing is promised before the first sync is complete: a message that moves meanwhile may be read twice.
       const movedEarly = new Set(client.moved)
-      const second: Disturbance = { acts: 60, kills: 3, log, failures: [] }
+      const second: Disturbance = { ...SECOND, log, failures: [] }
       proxy.faults = disturb(service, client, random.fork('second'), second)
       const after = await comeToRest(service.caller, account, second)
 
