@@ -19,3 +19,8 @@ test('an item may have a string of any length, with quotes and brackets', () => 
   const item = JSON.stringify({ text: '\\"}]'.repeat(3_000_000) })
   expect(itemTexts({ text: `{"items":[${item},{}]}` }).map(text => text.length)).toEqual([item.length, 2])
 })
+
+test('lists that a newer service adds to a page have no part in it', () => {
+  const text = '{"more":[{"a":[1]}],"note":"items","items":[{"b":"\\"items"},{}],"other":{"items":[{}]}}'
+  expect(itemTexts({ text })).toEqual(['{"b":"\\"items"}', '{}'])
+})

@@ -130,7 +130,7 @@ async function askAbout(
     }),
   )
   const answers = asked.filter(answer => answer !== null)
-  // In the order of the apps, whoever answers first.
+  // In the order of the apps, not of the answers.
   const accepted = new Map<string, number>()
   for (const { app, refused } of answers) {
     if (refused) continue

@@ -70,12 +70,13 @@ async function readPage(
   const from = cursor === null ? { start: 'now' as const } : { cursor, waitSeconds: WAIT_SECONDS }
   const answer = await waxwing.changes.list({ limit: EVENTS_PER_PAGE, ...from }, { signal }).withResponse()
   const { data, error } = feedPage.safeParse(answer.body)
-  if (error) {
-    const facts = { code: 'unreadable_answer', message: error.message, status: answer.status }
+  const texts = itemTexts(answer)
+  if (error || texts.length !== data.items.length) {
+    const message = error?.message ?? 'The items of the page cannot be told apart.'
+    const facts = { code: 'unreadable_answer', message, status: answer.status }
     throw new WaxwingError({ ...facts, outcome: 'not_applied' })
   }
-  const texts = itemTexts(answer)
-  const items = data.items.map((item, index) => ({ ...item, text: texts[index] ?? '' }))
+  const items = data.items.map((item, index) => ({ ...item, text: texts[index]! }))
   return { items, nextCursor: data.nextCursor }
 }
 

@@ -35,6 +35,8 @@ const MOMENTS = 50
 
 export function gmailMail(connection: ListingConnection, pollSeconds: number): MailProvider {
   let mailboxesLeftOut = 0
+  /** No notice brought the last change, so none was dropped after it. */
+  let wasFoundByLook = false
   return {
     async listMailboxes() {
       // Before the history is read, so that nothing happens between the two.
@@ -81,8 +83,10 @@ export function gmailMail(connection: ListingConnection, pollSeconds: number): M
       const { pushing } = connection
       await pushing.keep(signal)
       const interval = pushing.isPushed ? pollSeconds * WATCHED_POLL_FACTOR : pollSeconds
-      const firstMs = pushing.isPushed ? DROPPED_NOTICE_MS : null
-      return watch(connection, { seconds, pollSeconds: interval, firstMs, signal })
+      const firstMs = pushing.isPushed && !wasFoundByLook ? DROPPED_NOTICE_MS : null
+      const notice = await watch(connection, { seconds, pollSeconds: interval, firstMs, signal })
+      wasFoundByLook = notice.changed
+      return notice
     },
     get isPushed() {
       return connection.pushing.isPushed

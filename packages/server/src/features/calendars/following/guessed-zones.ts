@@ -5,6 +5,8 @@ import type { GuessedZone, RemoteObject } from '../../../providers/calendars.ts'
 const REMEMBERED_MAX = 10_000
 /** A reference to a definition of its own may be long. */
 const NAME_CHARACTERS_MAX = 100
+/** Names in a line of the log. */
+const NAMES_MAX = 20
 
 interface Place {
   accountId: string
@@ -16,19 +18,24 @@ export type ReportGuesses = (place: Place, items: readonly RemoteObject[]) => vo
 
 export function openGuessReports(log: Logger): ReportGuesses {
   const reported = new Set<string>()
-  const report = ({ accountId, calendarId }: Place, { zone, by }: GuessedZone) => {
+  /** The name of the zone; null if its guess was logged before. */
+  const nameOf = (calendarId: string, { zone, by }: GuessedZone): string | null => {
     const name = zone?.slice(0, NAME_CHARACTERS_MAX) ?? 'none'
     const guess = `${calendarId} ${by} ${name}`
-    if (reported.has(guess)) return
+    if (reported.has(guess)) return null
     if (reported.size >= REMEMBERED_MAX) reported.clear()
     reported.add(guess)
-    log.warn(
-      { accountId, calendarId, kind: by, names: [name] },
-      'A time zone of a calendar has no known name, so another one was taken for it',
-    )
+    return name
   }
-  return (place, items) => {
-    for (const item of items)
-      if (item.type === 'item') for (const guessed of item.guessedZones ?? []) report(place, guessed)
+  return ({ accountId, calendarId }, items) => {
+    const guesses = items.flatMap(item => (item.type === 'item' ? (item.guessedZones ?? []) : []))
+    for (const [kind, alike] of Map.groupBy(guesses, ({ by }) => by)) {
+      const names = alike.map(guess => nameOf(calendarId, guess)).filter(name => name !== null)
+      if (names.length === 0) continue
+      log.warn(
+        { accountId, calendarId, kind, count: names.length, names: names.slice(0, NAMES_MAX) },
+        'Time zones of a calendar have no known names, so others were taken for them',
+      )
+    }
   }
 }

@@ -1,18 +1,30 @@
 import { z } from 'zod'
 import type { EventAddress, RemoteCalendar } from '../../calendars.ts'
-import { ProviderFailure } from '../../failure.ts'
 import { toName } from '../../contact-text.ts'
 import { toEventAddress } from '../../event-people.ts'
 import { type AskOptions, type GraphRequest, segment } from '../api.ts'
-import { id } from '../resources.ts'
-import type { CalendarsConnection, LeftListing } from './calendars-connection.ts'
-import { calendarsSchema, FIELDS, type GivenCalendar } from './given-calendar.ts'
+import { id, pageSchema, text } from '../resources.ts'
+import type { CalendarsConnection } from './calendars-connection.ts'
 import { findMailboxZone } from './mailbox-zone.ts'
 
 const PER_PAGE = 100
-const CALENDARS_MAX = 1000
-/** A list that was left is continued for this time. */
-const LEFT_MS_MAX = 300_000
+const PAGES_MAX = 10
+const flag = z.boolean().nullish().catch(null)
+
+/** A calendar (learn.microsoft.com/graph/api/resources/calendar), as far as it is read. */
+const calendarSchema = z.object({
+  id,
+  name: text.catch(null),
+  color: text.catch(null),
+  hexColor: text.catch(null),
+  isDefaultCalendar: flag,
+  canEdit: flag,
+  owner: z.object({ name: text, address: text }).nullish().catch(null),
+})
+type GivenCalendar = z.infer<typeof calendarSchema>
+const calendarsSchema = pageSchema(calendarSchema)
+
+const FIELDS = Object.keys(calendarSchema.shape).join(',')
 
 export function pathOfCalendar(key: string): string {
   return `calendars/${segment(key)}`
@@ -26,54 +38,26 @@ export const PROBE: GraphRequest<unknown> = {
   accepts: [200],
 }
 
-/**
- * All calendars of a mailbox, those that others share with it among them, or none of them: if there is no room in the quota
- * after a part, that part is kept.
- * @param mayContinue whether the list may begin with pages that were read a few minutes ago
- */
+/** All calendars of a mailbox, those that others share with it among them. */
 export async function listCalendars(
   connection: CalendarsConnection,
   options: AskOptions,
-  mayContinue = false,
 ): Promise<RemoteCalendar[]> {
-  const { api, leftListing: left } = connection
-  connection.leftListing = null
-  const age = left === null ? Infinity : api.now() - left.beganAt
-  const isContinued = mayContinue && left !== null && age >= 0 && age < LEFT_MS_MAX
-  const listing = isContinued ? left : await beginListing(connection, options)
-  const { given } = listing
-  const timeZone = await finishListing(connection, listing, options).catch((error: unknown) => {
-    if (error instanceof ProviderFailure && error.kind === 'throttled') connection.leftListing = listing
-    throw error
-  })
+  const { api } = connection
+  const query = { $select: FIELDS, $top: PER_PAGE }
+  const first = await api.ask({ path: 'calendars', query, schema: calendarsSchema, accepts: [200] }, options)
+  const given = [...first.value.value]
+  let link = first.value['@odata.nextLink']
+  for (let pages = 1; link !== undefined && pages < PAGES_MAX; pages += 1) {
+    const page = await api.follow(link, calendarsSchema, options)
+    given.push(...page.value)
+    link = page['@odata.nextLink']
+  }
+  const timeZone = await findMailboxZone(connection, options)
   const own = given.find(({ isDefaultCalendar }) => isDefaultCalendar === true)?.owner?.address ?? null
   const calendars = new Map(given.map(each => [each.id, toRemote(each, { own, timeZone })]))
   connection.calendars = calendars
   return [...calendars.values()]
-}
-
-async function beginListing({ api }: CalendarsConnection, options: AskOptions): Promise<LeftListing> {
-  const query = { $select: FIELDS, $top: PER_PAGE }
-  const beganAt = api.now()
-  const { value } = await api.ask(
-    { path: 'calendars', query, schema: calendarsSchema, accepts: [200] },
-    options,
-  )
-  return { given: [...value.value], link: value['@odata.nextLink'], beganAt }
-}
-
-/** @returns the zone of the mailbox */
-async function finishListing(
-  connection: CalendarsConnection,
-  listing: LeftListing,
-  options: AskOptions,
-): Promise<string | null> {
-  while (listing.link !== undefined && listing.given.length < CALENDARS_MAX) {
-    const page = await connection.api.follow(listing.link, calendarsSchema, options)
-    listing.given.push(...page.value)
-    listing.link = page['@odata.nextLink']
-  }
-  return findMailboxZone(connection, options)
 }
 
 /** Whether a calendar is one of the account itself, so that events name the part of the account in them. */

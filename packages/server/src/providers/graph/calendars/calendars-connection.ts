@@ -3,15 +3,6 @@ import type { GraphApi } from '../api.ts'
 import type { GraphItem } from '../items.ts'
 import { KeptPages } from '../kept-pages.ts'
 import type { Subscribing } from '../subscription.ts'
-import type { GivenCalendar } from './given-calendar.ts'
-
-/** A list of calendars that was left before its end, as Graph gave it so far. */
-export interface LeftListing {
-  given: GivenCalendar[]
-  /** Of the next page; undefined: there is none. */
-  link: string | undefined
-  beganAt: number
-}
 
 /** State of one connection to the calendars of a mailbox. All of it can be requested again. */
 export interface CalendarsConnection {
@@ -23,8 +14,6 @@ export interface CalendarsConnection {
   onCustomZone(): void
   /** The calendars when they were last listed, by their keys; null before that. */
   calendars: ReadonlyMap<string, RemoteCalendar> | null
-  /** Null: the last list was read to its end. */
-  leftListing: LeftListing | null
   /** The IANA name of the zone of the mailbox, and when it was asked for; null before that. */
   zone: { name: string | null; askedAt: number } | null
   /** Pages that were read to see whether anything changed, by their links. Following a calendar takes them. */
@@ -34,5 +23,5 @@ export interface CalendarsConnection {
 export function openCalendarsConnection(
   given: Pick<CalendarsConnection, 'api' | 'signal' | 'subscribing' | 'onCustomZone'>,
 ): CalendarsConnection {
-  return { ...given, calendars: null, leftListing: null, zone: null, pages: new KeptPages() }
+  return { ...given, calendars: null, zone: null, pages: new KeptPages() }
 }

@@ -16,7 +16,7 @@ export function graphCalendars(connection: CalendarsConnection): CalendarsProvid
     writer: graphCalendarsWriter(connection),
     keepNotifying: signal => connection.subscribing.keep(signal),
     findBusy: (...asked) => findBusy(connection, ...asked),
-    listCalendars: signal => listCalendars(connection, late(signal), true),
+    listCalendars: signal => listCalendars(connection, late(signal)),
     findChanged: (calendars, signal) => findChanged(connection, calendars, late(signal)),
     follow: from => followCalendar(connection, from),
     async *list({ key }, window, signal) {
