@@ -35,7 +35,7 @@ test('a zone of a calendar that no name identifies is logged once, with the zone
   const guesses = () =>
     app.logLines
       .map(line => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ message }) => String(message).startsWith('A time zone of a calendar'))
+      .filter(({ message }) => String(message).startsWith('Time zones of a calendar'))
   expect(guesses()).toMatchObject([
     { level: 'warn', accountId, kind: 'equal', names: [expect.stringMatching(/^Europe/)] },
   ])
