@@ -25,7 +25,11 @@ export function readExport(text: string): Entry[] {
   try {
     whole = JSON.parse(trimmed)
   } catch {
-    return trimmed.split(/\r?\n/).flatMap(line => (line.trim() === '' ? [] : [entryOf(JSON.parse(line))]))
+    return text
+      .split(/\r?\n/)
+      .flatMap((line, index) =>
+        line.trim() === '' ? [] : [entryOf(parse(line.trim(), `Line ${index + 1}`))],
+      )
   }
   if (Array.isArray(whole)) return whole.map(entryOf)
   const { data, accounts } = entryOf(whole)
@@ -37,7 +41,18 @@ export function readExport(text: string): Entry[] {
 function entryOf(value: unknown): Entry {
   if (typeof value === 'object' && value !== null) return value as Entry
   if (typeof value !== 'string' || !value.startsWith('{')) return {}
-  return entryOf(JSON.parse(value))
+  return entryOf(parse(value, 'A field'))
+}
+
+/** The error of JSON.parse quotes the text, which may have a credential. */
+function parse(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(
+      `${name} of the file is no JSON. The text is not shown, because it may have a credential.`,
+    )
+  }
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)

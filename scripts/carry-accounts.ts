@@ -28,7 +28,7 @@ if (source === undefined || !(source in SOURCES) || file === undefined) {
   console.error(USAGE)
   process.exit(2)
 }
-const base = process.env['WAXWING_URL'] ?? 'http://127.0.0.1:8025'
+const base = (process.env['WAXWING_URL'] ?? 'http://127.0.0.1:8025').replace(/\/+$/, '')
 const key = process.env['WAXWING_KEY'] ?? ''
 
 interface Answer {
@@ -41,18 +41,25 @@ interface Answer {
 /** Posts, and waits while the service or a provider asks to slow down. */
 async function post(path: string, body: object): Promise<{ status: number; answer: Answer }> {
   for (let tries = 1; ; tries++) {
-    const response = await fetch(new URL(path, base), {
+    const response = await fetch(`${base}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    const answer = (await response.json()) as Answer
+    // A proxy may answer with a page of its own.
+    const answer = (await response.json().catch(() => ({}))) as Answer
     const { status } = response
     if ((status !== 429 && status !== 503) || tries === TRIES_MAX) return { status, answer }
     const seconds = Math.min(Number(response.headers.get('retry-after')) || 5, WAIT_SECONDS_MAX)
     await new Promise(resolve => setTimeout(resolve, seconds * 1000))
   }
 }
+
+/** Whether a refusal is about the key, the plan or the moment, so that signing in again would not help. */
+const isBeyondSignIn = (status: number) => [401, 402, 403, 429].includes(status) || status >= 500
+
+const describeRefusal = (status: number, { code, message }: Answer) =>
+  code === undefined ? `The service answered with ${status}.` : `${code}: ${message}`
 
 /** @returns the line to print, without credentials */
 async function carry({ externalRef, email, request, reason }: CarriedAccount): Promise<object> {
@@ -62,7 +69,8 @@ async function carry({ externalRef, email, request, reason }: CarriedAccount): P
     const { status, answer } = await post(request.path, request.body)
     if (status === 200) return { ...line, outcome: 'connected', accountId: answer.id }
     if (answer.code === 'account_exists') return { ...line, outcome: 'exists' }
-    return link(line, `${answer.code}: ${answer.message}`)
+    const refusal = describeRefusal(status, answer)
+    return isBeyondSignIn(status) ? { ...line, outcome: 'failed', reason: refusal } : link(line, refusal)
   }
   return link(line, reason)
 }
@@ -77,7 +85,7 @@ async function link(line: { externalRef: string; email: string | null }, reason:
     ttlSeconds: 86_400,
   })
   if (status === 200) return { ...line, outcome: 'link', reason, url: answer.url }
-  return { ...line, outcome: 'failed', reason: `${answer.code}: ${answer.message}` }
+  return { ...line, outcome: 'failed', reason: describeRefusal(status, answer) }
 }
 
 const listed = (ids: string) => new Set(ids.split(',').filter(id => id !== ''))
@@ -85,5 +93,7 @@ const options: CarryOptions = {
   googleApps: listed(values['google-apps']),
   microsoftApps: listed(values['microsoft-apps']),
 }
-for (const entry of readExport(readFileSync(file, 'utf8')))
-  console.log(JSON.stringify(await carry(SOURCES[source as keyof typeof SOURCES](entry, options))))
+const carryEntry = SOURCES[source as keyof typeof SOURCES]
+// All entries are read before the first account is connected, so that a broken file changes nothing.
+const accounts = readExport(readFileSync(file, 'utf8')).map(entry => carryEntry(entry, options))
+for (const account of accounts) console.log(JSON.stringify(await carry(account)))

@@ -9,4 +9,6 @@ query = {"from": "dora", "limit": 3}
 answer = requests.get(f"{account}/messages", headers=headers, params=query, timeout=60)
 answer.raise_for_status()
 for message in answer.json()["items"]:
-    print(f"{message['receivedAt'][:10]} {message['from']['address']}: {message['subject']}")
+    # A message may have no sender.
+    sender = (message["from"] or {}).get("address")
+    print(f"{message['receivedAt'][:10]} {sender}: {message['subject']}")

@@ -29,5 +29,7 @@ while True:
     for event in page["items"]:
         message = event["data"].get("message")
         if message and message["direction"] == "inbound":
-            print(f"{message['from']['address']}: {message['subject']}")
+            # A message may have no sender.
+            sender = (message["from"] or {}).get("address")
+            print(f"{sender}: {message['subject']}")
     save(page["nextCursor"])

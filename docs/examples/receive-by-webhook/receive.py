@@ -4,6 +4,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 key = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
 # A program that is more than an example keeps the ids in its database, with the work that they cause.
 handled = set()
+BODY_BYTES_MAX = 10_000_000
 
 
 def is_genuine(body, headers):
@@ -19,8 +20,13 @@ def is_genuine(body, headers):
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if not is_genuine(body, self.headers):
+        # Anyone can send a body, so its size is checked before it is read.
+        length = int(self.headers.get("content-length") or 0)
+        is_small = 0 <= length <= BODY_BYTES_MAX
+        body = self.rfile.read(length) if is_small else b""
+        if not is_small:
+            self.send_response(413)
+        elif not is_genuine(body, self.headers):
             self.send_response(401)
         else:
             self.send_response(204)
@@ -28,7 +34,9 @@ class Receiver(BaseHTTPRequestHandler):
             if event["type"] == "message.created" and event["id"] not in handled:
                 handled.add(event["id"])
                 message = event["data"]["message"]
-                print(f"{message['from']['address']}: {message['subject']}")
+                # A message may have no sender.
+                sender = (message["from"] or {}).get("address")
+                print(f"{sender}: {message['subject']}")
         self.end_headers()
 
     def log_message(self, *_):

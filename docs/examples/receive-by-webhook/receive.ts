@@ -4,9 +4,15 @@ import { isEvent, verifyWebhook, WebhookVerificationError } from '@waxwing/sdk/w
 const secret = process.env.WEBHOOK_SECRET ?? ''
 // A program that is more than an example keeps the ids in its database, with the work that they cause.
 const handled = new Set<string>()
+const BODY_BYTES_MAX = 10_000_000
 
 const server = createServer(async (request, response) => {
   try {
+    // Anyone can send a body, so its size is checked before it is read.
+    if (!(Number(request.headers['content-length']) <= BODY_BYTES_MAX)) {
+      response.writeHead(413).end()
+      return
+    }
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const event = await verifyWebhook(Buffer.concat(chunks), request.headers, secret)

@@ -20,7 +20,9 @@ while question is None:
     page = read(feed, {"cursor": cursor, "types": "message.created", "waitSeconds": 25})
     cursor = page["nextCursor"]
     messages = [event["data"]["message"] for event in page["items"]]
-    question = next((each for each in messages if each["from"]["address"] == "zoe@example.com"), None)
+    # A message may have no sender.
+    from_zoe = (each for each in messages if each["from"] and each["from"]["address"] == "zoe@example.com")
+    question = next(from_zoe, None)
 print(f"{question['from']['address']} asks: {question['subject']}")
 
 answer = {"inReplyTo": question["id"], "to": [question["from"]], "text": "With pleasure."}

@@ -1,15 +1,15 @@
 import os
-import time
 import requests
 
 account = f"{os.environ['WAXWING_URL']}/v1/accounts/{os.environ['ACCOUNT']}"
 headers = {"Authorization": f"Bearer {os.environ['WAXWING_KEY']}"}
 
-# The key names what is to be done, such as a row of your own database. The same key sends once.
-key = f"invoice-4711-{time.time_ns()}"
+# The key names what is to be done: the invoice of your own database. The same key sends once.
+invoice = os.environ["INVOICE"]
+key = f"invoice-{invoice}"
 message = {
     "to": [{"address": "ben@gmail.test"}],
-    "subject": "Invoice 4711",
+    "subject": f"Invoice {invoice}",
     "text": "Please find it attached.",
 }
 
@@ -24,7 +24,7 @@ def send():
 
 first, how = send()
 print("first:", how)
-# The answer was lost, or the program was started again: nobody knows. So it sends the request again.
+# If the answer is lost, nobody knows whether the message was sent. So the program asks again.
 second, how = send()
 print("second:", how)
 print("the same message:", str(first == second).lower())

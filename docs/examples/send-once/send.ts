@@ -6,18 +6,20 @@ const waxwing = new Waxwing({
 })
 const accountId = process.env.ACCOUNT ?? ''
 
-// The key names what is to be done, such as a row of your own database. The same key sends once.
-const idempotencyKey = `invoice-4711-${Date.now()}`
+// The key names what is to be done: the invoice of your own database. The same key sends once.
+const invoice = process.env.INVOICE
+if (!invoice) throw new Error('INVOICE is not set')
+const idempotencyKey = `invoice-${invoice}`
 const message = {
   accountId,
   to: [{ address: 'ben@gmail.test' }],
-  subject: 'Invoice 4711',
+  subject: `Invoice ${invoice}`,
   text: 'Please find it attached.',
 }
 
 const first = await waxwing.outbox.create(message, { idempotencyKey }).withResponse()
 console.log(`first: ${first.isReplayed ? 'repeated' : 'new'}`)
-// The answer was lost, or the program was started again: nobody knows. So it sends the request again.
+// If the answer is lost, nobody knows whether the message was sent. So the program asks again.
 const second = await waxwing.outbox.create(message, { idempotencyKey }).withResponse()
 console.log(`second: ${second.isReplayed ? 'repeated' : 'new'}`)
 console.log(`the same message: ${first.body.id === second.body.id}`)

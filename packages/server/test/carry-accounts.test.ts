@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -35,11 +38,15 @@ afterAll(async () => {
 })
 
 /** Runs the script over a file; returns the lines that it prints. */
-async function carry(source: string, text: string, ...options: string[]): Promise<object[]> {
+function carry(source: string, text: string, ...options: string[]): Promise<object[]> {
+  return carryTo(app.address, source, text, ...options)
+}
+
+async function carryTo(url: string, source: string, text: string, ...options: string[]): Promise<object[]> {
   const file = join(folder, 'export')
   await writeFile(file, text)
   const { stdout } = await run(process.execPath, [SCRIPT, source, file, ...options], {
-    env: { ...process.env, WAXWING_URL: app.address, WAXWING_KEY: app.key },
+    env: { ...process.env, WAXWING_URL: url, WAXWING_KEY: app.key },
   })
   return stdout
     .trim()
@@ -142,4 +149,28 @@ test('grants of Nylas are connected with the credentials that you hold, and get 
     { externalRef: 'grant-4', outcome: 'link', reason: expect.stringContaining('ews') },
   ])
   expect((await listAccounts()).get('grant-1')).toMatchObject({ email: 'carried2@gmail.test' })
+})
+
+const GRANT = '{"id": "grant-1", "provider": "google", "settings": {"refresh_token": "1//0secret"}}'
+
+test.each([401, 502])('an answer with %i is no reason for a user to sign in again', async status => {
+  const asked: (string | undefined)[] = []
+  await using server = createServer((request, response) => {
+    asked.push(request.url)
+    response.writeHead(status).end('<html>')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mail/`
+  const lines = await carryTo(url, 'nylas', GRANT, '--connect', '--links')
+  expect(lines).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining(String(status)) }])
+  expect(asked).toEqual(['/mail/v1/accounts'])
+})
+
+test.each([
+  ['a line', `${GRANT}\n\n{"settings": {"password": osecret}}`, 'Line 3'],
+  ['a field', JSON.stringify({ id: 'grant-2', settings: '{"password": osecret}' }), 'A field'],
+])('%s that is no JSON ends the script without showing its text', async (_, text, name) => {
+  const failure = carry('nylas', text).catch((error: { stdout: string; stderr: string }) => error)
+  expect(await failure).toMatchObject({ stdout: '', stderr: expect.stringContaining(`${name} of the file`) })
+  expect(await failure).not.toMatchObject({ stderr: expect.stringContaining('osecret') })
 })

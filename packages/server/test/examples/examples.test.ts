@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,16 +48,22 @@ async function makeFolder(): Promise<AsyncDisposable & { path: string }> {
   }
 }
 
-async function playScene({ job }: Play, scene: readonly Step[], language: Language) {
-  await using running = new AsyncDisposableStack()
+/** The variables that the pages ask their reader to set. */
+async function makeEnvironment(running: AsyncDisposableStack) {
   const [port = 0] = await findFreePorts(1)
-  let environment: Environment = {
+  return {
     ...world.environment,
     ACCOUNT: accounts.get('ada@gmail.test') ?? '',
     BEN: accounts.get('ben@gmail.test') ?? '',
     PORT: String(port),
     FOLDER: running.use(await makeFolder()).path,
+    INVOICE: randomUUID(),
   }
+}
+
+async function playScene({ job }: Play, scene: readonly Step[], language: Language) {
+  await using running = new AsyncDisposableStack()
+  let environment: Environment = await makeEnvironment(running)
   const run = async (name: string) => {
     const exported = await runExample(job, name, languageOf(job, name, language), environment)
     environment = { ...environment, ...exported }
@@ -89,6 +98,57 @@ describe.each(PLAYS)('the job $job', play => {
       expect(LANGUAGES.some(language => files.some(file => file.base === `${name}.${language}`))).toBe(true)
   })
 })
+
+test.each(LANGUAGES)('a program that sends once repeats its send after a restart in %s', async language => {
+  await using running = new AsyncDisposableStack()
+  const environment = await makeEnvironment(running)
+  await runExample('send-once', 'send', language, environment)
+  const again = runExample('send-once', 'send', language, environment)
+  await expect(again).rejects.toThrow('printed\nfirst: repeated\nsecond: repeated\nthe same message: true\n')
+})
+
+async function deliverWithoutSender() {
+  const body = 'Subject: From nobody\r\n\r\nWho am I?\r\n'
+  const url = `${world.environment.SANDBOX_URL}/users/ada@gmail.test/messages`
+  expect((await fetch(url, { method: 'POST', body })).ok).toBe(true)
+}
+
+test.each(LANGUAGES)(
+  'a program that follows changes prints a message without a sender in %s',
+  async language => {
+    await using running = new AsyncDisposableStack()
+    const environment = await makeEnvironment(running)
+    const follower = running.use(await startExample('follow-changes', 'follow', language, environment))
+    await deliverWithoutSender()
+    await follower.hasPrinted(2)
+    await runExample('follow-changes', 'deliver', 'sh', environment)
+    await follower.hasPrinted(3)
+  },
+)
+
+/** Sends the head of a request whose body would be one byte over the limit of the receivers. */
+async function announceLargeBody(port: string): Promise<number | undefined> {
+  const headers = { 'content-length': 10_000_001 }
+  const request = requestHttp({ host: '127.0.0.1', port, method: 'POST', headers })
+  request.flushHeaders()
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  request.on('error', () => {}).destroy()
+  return response.statusCode
+}
+
+test.each(['ts', 'py'] as const)(
+  'a receiver of webhooks refuses a large body, and prints a message without a sender in %s',
+  async language => {
+    await using running = new AsyncDisposableStack()
+    const made = await makeEnvironment(running)
+    const environment = { ...made, ...(await runExample('receive-by-webhook', 'register', language, made)) }
+    const receiver = running.use(await startExample('receive-by-webhook', 'receive', language, environment))
+    expect(await announceLargeBody(made.PORT)).toBe(413)
+    await deliverWithoutSender()
+    await receiver.hasPrinted(2)
+    await runExample('receive-by-webhook', 'stop', language, environment)
+  },
+)
 
 test('every job is played', async () => {
   const pages = await readdir(path.join(DOCS, 'jobs'))
