@@ -3,9 +3,10 @@ curl -sSf "$WAXWING_URL/v1/suppressions/newsletter/entries" \
   -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' \
   -d '{"addresses": ["max@example.org"], "reason": "Asked by phone"}' >/dev/null
 
+# The key makes it one merge a month, however often this runs.
 items=$(
   curl -sSf "$WAXWING_URL/v1/accounts/$ACCOUNT/mail-merges" \
-    -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' -H "Idempotency-Key: news-$(date +%s%N)" \
+    -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' -H "Idempotency-Key: news-$(date +%Y-%m)" \
     -d '{
       "listId": "newsletter",
       "render": {
