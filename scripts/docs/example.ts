@@ -2,6 +2,9 @@ import { type OpenapiDocument, type Schema, resolve } from './document.ts'
 
 const DEPTH_MAX = 8
 
+/** The example of a text of which nothing more is known. */
+export const ANY_TEXT = '…'
+
 const STRINGS: Record<string, string> = {
   uuid: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
   'date-time': '2026-11-21T09:30:00.000Z',
@@ -30,7 +33,7 @@ export function exampleOf(document: OpenapiDocument, schema: Schema, depth = 0):
   if (resolved.type === 'object') return {}
   if (resolved.type === 'boolean') return true
   if (resolved.type === 'integer' || resolved.type === 'number') return Math.max(resolved.minimum ?? 1, 1)
-  return resolved.type === 'null' ? null : (STRINGS[resolved.format ?? ''] ?? '…')
+  return resolved.type === 'null' ? null : (STRINGS[resolved.format ?? ''] ?? ANY_TEXT)
 }
 
 /** A body to start from: the document's own example, or only the required fields. */

@@ -11,13 +11,14 @@ interface Home {
   document: OpenapiDocument
   sections: readonly OperationSection[]
   pages: readonly { section: string; pages: readonly ListedPage[] }[]
+  isStatic: boolean
 }
 
 /**
  * The first page: all pages, and every operation and schema under the id that it had when the reference was one page, so
  * that old links lead there.
  */
-export async function homePage({ document, sections, pages }: Home): Promise<Page> {
+export async function homePage({ document, sections, pages, isStatic }: Home): Promise<Page> {
   const paragraphs = document.info.description.split('\n\n')
   const content = await html`<h1>Waxwing documentation</h1>
     ${paragraphs.map(paragraph => html`<p>${prose(paragraph)}</p>`)}
@@ -27,7 +28,8 @@ export async function homePage({ document, sections, pages }: Home): Promise<Pag
       <a href="/llms.txt">a list of them</a>.
     </p>
     <p class="note no-script">
-      Everything can be read without JavaScript. Searching and sending requests need it.
+      Everything can be read without JavaScript.
+      ${isStatic ? 'Searching needs it.' : 'Searching and sending requests need it.'}
     </p>
     <div id="guides">${pages.map(listOfPages)}</div>
     <section id="operations">

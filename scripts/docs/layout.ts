@@ -23,7 +23,11 @@ const STATIC_POLICY =
 /** Renders a page with the header, the navigation and the content. It loads nothing from other origins. */
 export async function layOut({ page, navigation, isStatic }: Layout): Promise<string> {
   const hasForms = page.hasForms === true && !isStatic
-  const styles = ['page.css', ...(page.hasForms ? ['reference.css', 'dialogs.css'] : [])]
+  const styles = [
+    'page.css',
+    ...(page.hasForms ? ['reference.css'] : []),
+    ...(hasForms ? ['dialogs.css'] : []),
+  ]
   const script = hasForms ? 'reference.js' : page.path === '/docs' ? 'home.js' : 'guide.js'
   const policy = isStatic
     ? html`<meta http-equiv="Content-Security-Policy" content="${raw(STATIC_POLICY)}" />`

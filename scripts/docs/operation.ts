@@ -5,13 +5,23 @@ import { html } from 'hono/html'
 import type { MediaType, OpenapiDocument, Operation } from './document.ts'
 import { exampleOf } from './example.ts'
 import { type Markup, code, jsonBlock, prose } from './markup.ts'
+import { requestExample } from './request-example.ts'
 import { requestForm } from './request-form.ts'
 import { describe } from './schema.ts'
 
 const UNIVERSAL: ReadonlySet<string> = new Set([...COMMON_REASONS, ...IDEMPOTENCY_REASONS])
 
-/** One operation: its description, input, output and errors, and a form that sends it. */
-export function operationSection(document: OpenapiDocument, route: Route): Markup {
+interface OperationOptions {
+  /** Whether the page is for a host without the service, where a form could send nothing. */
+  isStatic: boolean
+}
+
+/** One operation: its description, input, output and errors, and a form that sends it if the service serves the page. */
+export function operationSection(
+  document: OpenapiDocument,
+  route: Route,
+  { isStatic }: OperationOptions,
+): Markup {
   const { method, path, operation } = route
   const scope = operation['x-scope']
   // The id is inside, so that a link to it opens the details without a script (HTML, "ancestor revealing algorithm").
@@ -29,7 +39,7 @@ export function operationSection(document: OpenapiDocument, route: Route): Marku
           <a class="permalink" href="#${operation.operationId}">Link to this operation</a>
         </p>
       </div>
-      ${requestForm(document, route)}
+      ${isStatic ? requestExample(document, route) : requestForm(document, route)}
       <div class="outcomes">${responseOf(document, operation)} ${errorsOf(operation)}</div>
     </div>
   </details>`

@@ -7,10 +7,10 @@ import type { Route } from './route.ts'
 import { describe, limitsOf, typeOf } from './schema.ts'
 
 /** The languages in which a request is shown; `browser/snippets.js` writes them. */
-const LANGUAGES = [
-  { name: 'curl', label: 'curl' },
-  { name: 'node', label: 'TypeScript' },
-  { name: 'python', label: 'Python' },
+export const LANGUAGES = [
+  { name: 'curl', label: 'curl', language: 'bash' },
+  { name: 'node', label: 'TypeScript', language: 'typescript' },
+  { name: 'python', label: 'Python', language: 'python' },
 ]
 
 /** The form that sends an operation: its parameters, its body and the area for its response. */
@@ -151,7 +151,7 @@ function bodyOf(document: OpenapiDocument, operation: Operation, schema: Schema)
 }
 
 /** A download consists of bytes, which have a media type and no schema. */
-function kindOf({ responses }: Operation): 'json' | 'download' | 'stream' {
+export function kindOf({ responses }: Operation): 'json' | 'download' | 'stream' {
   const response = responses['200']
   if (!response || '$ref' in response) return 'json'
   const content = response.content ?? {}

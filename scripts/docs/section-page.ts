@@ -7,13 +7,17 @@ import { prose } from './markup.ts'
 import type { Page, SearchEntry } from './page.ts'
 import type { Route } from './route.ts'
 
-/** The page of one section of the reference, from which its operations can be called. */
-export async function sectionPage(document: OpenapiDocument, section: OperationSection): Promise<Page> {
+/** The page of one section of the reference. Its operations can be called from it, unless it is for a static host. */
+export async function sectionPage(
+  document: OpenapiDocument,
+  section: OperationSection,
+  options: { isStatic: boolean },
+): Promise<Page> {
   const { tag, title, path, routes } = section
   const description = tag.description ?? ''
   const content = await html`<h1>${title}</h1>
     <p>${prose(description)}</p>
-    ${routes.map(route => operationSection(document, route))}`
+    ${routes.map(route => operationSection(document, route, options))}`
   return {
     path,
     title,

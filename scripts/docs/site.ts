@@ -36,8 +36,8 @@ const PLAIN = 'text/plain; charset=utf-8'
 export async function makeSite({ isStatic = false } = {}): Promise<Site> {
   const openapi = readFileSync(new URL('packages/contract/openapi.json', ROOT), 'utf8')
   const document = JSON.parse(openapi) as OpenapiDocument
-  const groups = await makePages(document)
-  const home = await homePage({ document, sections: sectionsOf(document), pages: groups })
+  const groups = await makePages(document, isStatic)
+  const home = await homePage({ document, sections: sectionsOf(document), pages: groups, isStatic })
   const pages = groups.flatMap(group => group.pages)
   const files = new Map<string, SiteFile>()
   for (const page of [home, ...pages]) {
@@ -55,7 +55,10 @@ export async function makeSite({ isStatic = false } = {}): Promise<Site> {
 }
 
 /** All pages but the first, in the order of the table of contents. */
-async function makePages(document: OpenapiDocument): Promise<(NavigationGroup & { pages: Page[] })[]> {
+async function makePages(
+  document: OpenapiDocument,
+  isStatic: boolean,
+): Promise<(NavigationGroup & { pages: Page[] })[]> {
   const names = new Set(CONTENTS.flatMap(({ pages }) => pages))
   const render = (name: string, section: string) =>
     renderMarkdown(readFileSync(new URL(`${name}.md`, DOCS), 'utf8'), {
@@ -82,7 +85,7 @@ async function makePages(document: OpenapiDocument): Promise<(NavigationGroup & 
       kind,
     })
   const reference = [
-    ...(await Promise.all(sections.map(section => sectionPage(document, section)))),
+    ...(await Promise.all(sections.map(section => sectionPage(document, section, { isStatic })))),
     await schemasPage(document),
     made('events', 'event', eventsMarkdown(document, written)),
     made('reasons', 'reason', reasonsMarkdown(sections, written)),

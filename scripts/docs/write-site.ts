@@ -5,13 +5,12 @@ import { MANIFEST } from './freshness.ts'
 import { makeSite, type SiteFile } from './site.ts'
 
 /**
- * Makes the site and puts it in place of an earlier one, in one step: processes that make it at the same time, or read
- * it meanwhile, find one or the other.
- *
- * @param isStatic For hosts without the service: the files are then laid out from the root of the host.
+ * Makes the site and puts it in place of an earlier one, which is deleted with all that is in its folder. Two processes
+ * may do so at the same time. For a moment between the two renames there is no folder, so that a service that reads then
+ * tries again.
  */
-export async function writeSite(folder: string, { isStatic = false } = {}): Promise<void> {
-  const { files } = await makeSite({ isStatic })
+export async function writeSite(folder: string): Promise<void> {
+  const { files } = await makeSite()
   const unfinished = `${folder}.${randomUUID()}`
   try {
     for (const [address, file] of files) {
@@ -19,7 +18,7 @@ export async function writeSite(folder: string, { isStatic = false } = {}): Prom
       await mkdir(path.dirname(target), { recursive: true })
       await writeFile(target, file.content)
     }
-    if (!isStatic) await writeFile(path.join(unfinished, MANIFEST), manifestOf(files))
+    await writeFile(path.join(unfinished, MANIFEST), manifestOf(files))
     await replace(folder, unfinished)
   } finally {
     await rm(unfinished, { recursive: true, force: true })
@@ -52,10 +51,10 @@ function manifestOf(files: ReadonlyMap<string, SiteFile>): string {
 }
 
 /** The place of a file below the root of a host, which serves `index.html` for a folder. */
-function fileOf(address: string, { type }: SiteFile): string {
+export function fileOf(address: string, { type }: SiteFile): string {
   return type.startsWith('text/html') ? `${address.slice(1)}/index.html` : address.slice(1)
 }
 
-function hasCode(error: unknown, ...codes: string[]): boolean {
+export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -1,4 +1,5 @@
 import { require } from './elements.js'
+import { readStored, store } from './stored.js'
 
 /** A kept key is stored in this tab only: never in a URL, a cookie or storage that other tabs see. */
 const STORED_KEY = 'waxwing-reference-key'
@@ -12,7 +13,7 @@ export function currentCredential() {
 }
 
 export function listenForCredential() {
-  key.value = sessionStorage.getItem(STORED_KEY) ?? ''
+  key.value = readStored('sessionStorage', STORED_KEY) ?? ''
   keep.checked = key.value !== ''
   key.addEventListener('input', update)
   keep.addEventListener('change', update)
@@ -32,7 +33,6 @@ export function listenForCredential() {
 
 function update() {
   const isSet = key.value.trim() !== ''
-  if (keep.checked && isSet) sessionStorage.setItem(STORED_KEY, key.value.trim())
-  else sessionStorage.removeItem(STORED_KEY)
+  store('sessionStorage', STORED_KEY, keep.checked && isSet ? key.value.trim() : null)
   require('#key-state', HTMLElement).textContent = isSet ? 'set' : 'not set'
 }

@@ -197,7 +197,7 @@ function addPushes(
 }
 
 const NO_PAGES =
-  'This service has no documentation pages: they were not made when it was installed.\nIn its clone, npm run docs makes them.\n'
+  'This service has no documentation pages now: they were not made, or cannot be read.\nIn its clone, npm run docs makes them.\n'
 
 /** Requests of one client in a minute for the document and the pages of the reference, each with a dozen files. */
 const FILES_MAX = 1000
@@ -222,17 +222,15 @@ function openPaths({
   // The document never changes while the service runs, so it is serialized once.
   const openapi = staticFile(JSON.stringify(openapiDocument), { 'content-type': 'application/json' })
   const serveOpenapi: Serve = (context, headers) => answerFile(context.req.raw, headers, openapi)
-  const reference = openReference()
-  if (reference === null)
-    log.warn({}, 'There are no documentation pages, since they were not made: see npm run docs')
+  const reference = openReference(log)
   const serveReference: Serve = async ({ req }, headers) => {
-    if (reference === null)
+    const file = await reference.find(new URL(req.url).pathname)
+    if (file === 'no_pages')
       return new Response(NO_PAGES, {
         status: 404,
         headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
       })
-    const file = await reference.find(new URL(req.url).pathname)
-    return file ? answerFile(req.raw, headers, file) : answerProtocolError(headers, 'not_found')
+    return file === 'no_file' ? answerProtocolError(headers, 'not_found') : answerFile(req.raw, headers, file)
   }
   const goToReference: Serve = (_, headers) =>
     new Response(null, { status: 302, headers: { ...headers, location: '/docs' } })

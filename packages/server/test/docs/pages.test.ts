@@ -1,10 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { AxeBuilder } from '@axe-core/playwright'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { openReference } from '../../src/http/reference/files.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { casesFor, SOAK } from '../soak.ts'
 import { type ReferencePages, hasFocus, openReferencePages, overflowOf } from '../reference-page.ts'
 
@@ -93,20 +88,5 @@ describe('the documentation', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL('**/docs/reference/reasons#account_reauth_required')
     expect(violations).toEqual([])
-  })
-})
-
-describe('a service without its pages', () => {
-  test('finds none', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-site-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
-    const site = pathToFileURL(`${folder}/`)
-    expect(openReference(site)).toBeNull()
-    await writeFile(path.join(folder, 'site.json'), '{"/docs":{"file":"gone.html","type":"text/html"}}')
-    const reference = openReference(site)
-    expect(await reference?.find('/docs/other')).toBeNull()
-    await expect(reference?.find('/docs')).rejects.toThrow('ENOENT')
-    await writeFile(path.join(folder, 'gone.html'), 'back')
-    expect((await reference?.find('/docs'))?.content.toString()).toBe('back')
   })
 })

@@ -117,9 +117,20 @@ test('each page is there as Markdown, and in the list for language models', () =
   }
 })
 
-test('a site for other hosts has its policy in its pages, and sends no requests', async () => {
+test('a site for other hosts has its policy in its pages, and requests as code instead of forms', async () => {
   const { files } = await makeSite({ isStatic: true })
-  expect(files.get('/docs/reference/accounts')?.content).toContain('http-equiv="Content-Security-Policy"')
-  expect(files.get('/docs/reference/accounts')?.content).not.toContain('id="credential"')
+  const accounts = files.get('/docs/reference/accounts')?.content
+  expect(accounts).toContain('http-equiv="Content-Security-Policy"')
+  expect(accounts).toMatch(/<pre [^>]*data-language="bash"><code>curl -i .*127\.0\.0\.1:8025\/v1\/accounts/)
   expect(files.get('/v1/openapi.json')?.content).toContain('"openapi"')
+  const controls = [...files]
+    .filter(([, { type }]) => isPage(type))
+    .flatMap(([at, { content }]) =>
+      [...content.matchAll(/<(?:form|input|select|textarea|button)\s[^>]*>/g)].map(([tag]) => `${at} ${tag}`),
+    )
+  expect(controls.filter(control => !control.includes('id="site-search"'))).toEqual([])
+  const unfilled = [...files].filter(([, { content }]) =>
+    /127\.0\.0\.1:8025[^\s<]*(?:\{|\/\/|%E2)/.test(content),
+  )
+  expect(unfilled.map(([at]) => at).filter(at => at.startsWith('/docs/reference/'))).toEqual([])
 })

@@ -1,0 +1,2 @@
+export function chosenLanguage(): string
+export function chooseLanguage(language: string): void
