@@ -1,6 +1,7 @@
 // Brings accounts of Nylas or EmailEngine along: connects those whose credentials you have, and makes links for the rest.
 // docs/coming-from-nylas.md and docs/coming-from-emailengine.md describe the files that it reads.
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type CarriedAccount, type CarryOptions, readExport, SOURCES } from './carried-accounts.ts'
 
@@ -51,7 +52,7 @@ async function post(path: string, body: object): Promise<{ status: number; answe
     const { status } = response
     if ((status !== 429 && status !== 503) || tries === TRIES_MAX) return { status, answer }
     const seconds = Math.min(Number(response.headers.get('retry-after')) || 5, WAIT_SECONDS_MAX)
-    await new Promise(resolve => setTimeout(resolve, seconds * 1000))
+    await sleep(seconds * 1000)
   }
 }
 

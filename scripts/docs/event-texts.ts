@@ -26,7 +26,7 @@ export const EVENT_TEXTS: Readonly<Record<EventType, string>> = {
   'send.failed': 'A message of the outbox was given up. Its `error` has the reason.',
   'send.rescheduled': 'A message of the outbox got another time.',
   'suppression.created': 'An address was added to a suppression list.',
-  'calendar.initialized': 'The first sync of a calendar is complete.',
+  'calendar.initialized': 'The first sync of the calendars of an account is complete.',
   'calendar.created': 'A calendar was created, or shared with the account.',
   'calendar.updated': 'A calendar was renamed or otherwise changed.',
   'calendar.deleted': 'A calendar was deleted, or is no longer shared with the account.',

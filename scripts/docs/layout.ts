@@ -70,7 +70,7 @@ export async function layOut({ page, navigation, isStatic }: Layout): Promise<st
   return (await whole).toString()
 }
 
-/** Where a page is as Markdown. */
+/** The address at which a page is served as Markdown. */
 export function markdownPath(path: string): string {
   return path === '/docs' ? '/docs/index.md' : `${path}.md`
 }

@@ -72,11 +72,13 @@ const EXACT = 20
  * @property {string} kind
  */
 
+/** @typedef {Found & { score: number, queryTerms: string[] }} Hit A place of the index with its score. */
+
 /**
  * Finds pages by words, the best first. Each page is there once, with its best place. A page counts for more if more of
  * the words are on it.
  *
- * @param {{ search(query: string, options: object): any[] }} index
+ * @param {{ search(query: string, options: object): Hit[] }} index
  * @param {string} query
  * @param {number} count
  * @returns {Found[]}
@@ -93,10 +95,10 @@ export function findPlaces(index, query, count) {
     fuzzy: (/** @type {string} */ term) => (term.length > 5 ? 0.15 : false),
     weights: { prefix: 0.3, fuzzy: 0.1 },
   })
-  /** @type {Map<string, { best: any, score: number, places: number, words: Set<string> }>} */
+  /** @type {Map<string, { best: Hit, score: number, places: number, words: Set<string> }>} */
   const byPage = new Map()
   for (const result of results) {
-    const [path] = result.to.split('#')
+    const [path = ''] = result.to.split('#')
     if (result.title.toLowerCase() === query.trim().toLowerCase()) result.score *= EXACT
     else result.score *= (WEIGHTS.get(result.kind) ?? 1) * (SPECIAL.test(result.to) ? SPECIAL_WEIGHT : 1)
     const page = byPage.get(path) ?? { best: result, score: 0, places: 0, words: new Set() }

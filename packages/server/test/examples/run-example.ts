@@ -26,7 +26,7 @@ export interface RunningExample extends AsyncDisposable {
   finish(): Promise<void>
 }
 
-/** Where an example is, and whether it exists in this language. */
+/** The path of an example in one language, which may have no such file. */
 export function exampleFile(job: string, name: string, language: Language): string {
   return path.join(EXAMPLES, job, `${name}.${language}`)
 }

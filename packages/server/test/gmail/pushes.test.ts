@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { SignJWT } from 'jose'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'
 import { waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -51,6 +51,8 @@ describe('an account of Gmail whose app has a topic', () => {
   test('reads mail whose notice Gmail drops, since another came less than a second before', async () => {
     const { app, sandbox } = opened
     await sandbox.deliver('ada@gmail.test', letter('Notified'))
+    await sandbox.configurePushes({ intervalMilliseconds: 1_000 })
+    onTestFinished(async () => void (await sandbox.configurePushes({ intervalMilliseconds: 0 })))
     await toArrive(app, accountId, 'Notified')
     await sandbox.deliver('ada@gmail.test', letter('Dropped'))
     await toArrive(app, accountId, 'Dropped')

@@ -13,7 +13,7 @@ const SEEDS = numberFor({ ci: 5, soak: 50 })
 /** Most of their time is waiting. */
 const AT_ONCE = 5
 const CALLS = numberFor({ ci: 16, soak: 500 })
-/** Of the requests. */
+/** The share of requests that meet a fault. */
 const FAULTY = 0.4
 /** Shorter than a late answer takes, and longer than any other does on a busy machine. */
 const TIMEOUT_MS = 3000
